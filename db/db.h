@@ -169,6 +169,13 @@ struct db_search_note {
 enum status db_notes(struct db *db, const struct db_filter *filter,
                      bool (*visit)(void *self, const struct db_search_note *note), void *self);
 
+/* Lists leave out rows whose problem cannot be read because a later version stored it. */
+struct db_later {
+    int64_t problems, trials, winners;
+};
+/* Those of the whole file; zeros if no list has left out any since it was opened. */
+enum status db_count_later(struct db *db, struct db_later *later);
+
 /* Which winners to list; NULL fields match all. */
 struct db_filter {
     const char *gpu; /* id, name or architecture ("sm_90"), case and "NVIDIA" ignored */

@@ -73,6 +73,7 @@ enum status db_dump(struct db *db, const struct db_filter *filter,
                                           "ORDER BY t.id",
                                    .what = "list trials",
                                    .row = dump_row,
-                                   .self = &dump};
+                                   .self = &dump,
+                                   .problem = 1};
     return db_list(db, filter, &trials);
 }

@@ -27,8 +27,8 @@ struct db_full_trial {
     struct outcome outcome;
 };
 
-/* Every trial that matches the filter, in the order stored. visit returns false to stop; it must not use
- * db. */
+/* Every trial that matches the filter, in the order stored; without those of a later version
+ * (db_count_later). visit returns false to stop; it must not use db. */
 enum status db_dump(struct db *db, const struct db_filter *filter,
                     bool (*visit)(void *self, const struct db_full_trial *trial), void *self);
 
@@ -71,6 +71,8 @@ struct db_merged {
  *   7. comes first by text, then by hash.
  * Powers of two are used because 11 rounds are not better evidence than 10; between equals the newer winner
  * is kept. The order is total, so the result depends neither on the order of the files nor on repetition.
+ * Rows of problems that only a later version can read are copied as they are; of their winners rule 1 is not
+ * asked.
  *
  * Errors: E_DB (damaged or impossible content, with the file), those of db_open. On an error nothing is
  * changed. */

@@ -8,6 +8,7 @@
  * db_sql.c     statements, binding, checked reading, transactions, errors
  * db_keys.c    rows of GPUs, problems, configurations
  * db_list.c    rows that match a filter; trials
+ * db_later.c   rows whose problem only a later version can read
  * db_runs.c    runs, attempts, recovery
  * db_trials.c  outcomes: record, find, list
  * db_winners.c decisions and winners
@@ -15,6 +16,7 @@
  * db_notes.c   sentences about searches
  * db_dump.c    all trials, for export
  * db_import.c  rows from text
+ * db_challenge.c which of two winners is better
  * db_merge.c   rows from another database
  * db_runtime.c winners for programs that run them
  * db_check.c   the full check
@@ -52,6 +54,7 @@ struct db {
     bool writing;      /* hold is for writing */
     bool created;      /* the file did not exist before */
     size_t made;       /* length of the first folder in `given` that was created; 0: none */
+    bool left_out;     /* a list has left out rows of a later version */
     int64_t first_run; /* runs from this id on belong to this process; 0: none yet */
     struct {
         const char *sql; /* a string literal, identified by its address */
@@ -285,13 +288,24 @@ bool db_read_stale(struct reader *r, const struct db_context *now);
 /* --- db_list.c --- */
 
 /* Rows that match a filter: sql is run for each GPU, by name, with the GPU's id as ?1 and the problem's as
- * ?2, 0 for any. row reads one row, and may set *more to false. what: "list trials". */
+ * ?2, 0 for any. row reads one row, and may set *more to false; a row that it cannot read because its problem
+ * is of a later version is left out. what: "list trials". */
 struct db_list {
     const char *sql, *what;
     enum status (*row)(struct db *db, sqlite3_stmt *stmt, void *self, bool *more);
     void *self;
+    int problem; /* column of the problem's text */
 };
 enum status db_list(struct db *db, const struct db_filter *filter, const struct db_list *list);
+
+/* --- db_later.c --- */
+
+/* Whether a stored problem is as it was written, though this version cannot read it: its rows are left alone.
+ * status_text() stays. */
+bool db_is_of_later_version(struct db *db, const char *text);
+/* The same of a row whose hash is right, by what this version knows of any problem: a text of visible
+ * characters that begins with its type. */
+bool db_may_be_of_later_version(const char *text, const char *type);
 
 /* --- db_trials.c --- */
 
@@ -340,11 +354,13 @@ enum status db_pin_decision(struct db *db, int64_t decision);
 /* Updates the winners of all keys that have preferences. Inside a transaction. */
 enum status db_settle_all(struct db *db);
 
-/* --- db_merge.c --- */
+/* --- db_challenge.c --- */
 
 /* Makes a decision the winner unless the present one is better (db_exchange.h defines the order). Inside a
  * transaction. */
 enum status db_challenge(struct db *db, int64_t decision, bool *won);
+
+/* --- db_merge.c --- */
 
 /* Ids for trials without an attempt, which no attempt may get: the first free id; once those up to the last
  * one are used, attempts continue after them. Inside a transaction. */

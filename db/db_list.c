@@ -2,6 +2,16 @@
 
 #include <stdlib.h>
 
+/* A row, unless it is left out. */
+static enum status read_row(struct db *db, sqlite3_stmt *stmt, const struct db_list *list, bool *more)
+{
+    enum status st = list->row(db, stmt, list->self, more);
+    if (st != E_DB || !db_is_of_later_version(db, (const char *)sqlite3_column_text(stmt, list->problem)))
+        return st;
+    db->left_out = true;
+    return OK;
+}
+
 static enum status list_gpu(struct db *db, const struct db_list *list, int64_t gpu_id, int64_t problem_id,
                             bool *more)
 {
@@ -11,7 +21,7 @@ static enum status list_gpu(struct db *db, const struct db_list *list, int64_t g
     bool row;
     enum status st = OK;
     while (*more && !st && !(st = db_next(db, &b, &row, list->what)) && row)
-        st = list->row(db, b.stmt, list->self, more);
+        st = read_row(db, b.stmt, list, more);
     db_done(&b);
     return st;
 }
@@ -68,13 +78,15 @@ static enum status list_row(struct db *db, sqlite3_stmt *stmt, void *self, bool 
     "CROSS JOIN gpus g ON g.id = t.gpu_id "                                                                  \
     "CROSS JOIN problems p ON p.id = t.problem_id "                                                          \
     "CROSS JOIN configs c ON c.id = t.config_id "
-#define TRIAL_LIST TRIAL_ROWS "WHERE t.gpu_id = ?1 AND (?2 = 0 OR t.problem_id = ?2) "
+#define TRIAL_PROBLEM 4 /* column */
+#define TRIAL_LIST    TRIAL_ROWS "WHERE t.gpu_id = ?1 AND (?2 = 0 OR t.problem_id = ?2) "
 
 static enum status list_trials(struct db *db, const struct db_filter *filter, const char *sql,
                                bool (*visit)(void *self, const struct db_trial *trial), void *self)
 {
     struct listing listing = {visit, self};
-    const struct db_list trials = {.sql = sql, .what = "list trials", .row = list_row, .self = &listing};
+    const struct db_list trials = {
+        .sql = sql, .what = "list trials", .row = list_row, .self = &listing, .problem = TRIAL_PROBLEM};
     return db_list(db, filter, &trials);
 }
 
@@ -94,12 +106,13 @@ enum status db_run_trials(struct db *db, int64_t run_id,
                           bool (*visit)(void *self, const struct db_trial *trial), void *self)
 {
     struct listing listing = {visit, self};
+    const struct db_list trials = {.row = list_row, .self = &listing, .problem = TRIAL_PROBLEM};
     struct binder b = db_bind(db, TRIAL_ROWS "WHERE t.run_id = ?1 ORDER BY t.ended_us, t.id");
     bind_int(&b, run_id);
     bool row, more = true;
     enum status st = OK;
     while (more && !st && !(st = db_next(db, &b, &row, "list the trials of a run")) && row)
-        st = list_row(db, b.stmt, &listing, &more);
+        st = read_row(db, b.stmt, &trials, &more);
     db_done(&b);
     return st;
 }

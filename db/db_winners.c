@@ -371,8 +371,7 @@ static enum status read_winner(struct db *db, sqlite3_stmt *stmt, const struct d
     "r.protocol, " DB_FIGURES_COLUMNS ", d.cold, d.decided_us, d.predicted, d.tied, d.exact, d.time_us, "    \
     "d.rival, d.anchor_us, d.ratio, d.ratio_low, "                                                           \
     "d.ratio_high, d.rounds, d.trials, d.legal_count, d.model_rank, d.model_first16_share, d.registers, "    \
-    "d.smem_bytes, d.pinned, c.kernel_hash, c.schema_hash, c.text, "                                         \
-    "p.hash IS content_hash(p.text)"
+    "d.smem_bytes, d.pinned, c.kernel_hash, c.schema_hash, c.text"
 
 struct winner_list {
     const struct db_context *now;
@@ -380,21 +379,11 @@ struct winner_list {
     void *self;
 };
 
-/* Its problem is as it was written, and this version does not know such problems. */
-static bool is_of_later_version(sqlite3_stmt *stmt)
-{
-    struct problem problem;
-    const char *text = (const char *)sqlite3_column_text(stmt, 1);
-    const bool intact = sqlite3_column_int(stmt, sqlite3_column_count(stmt) - 1);
-    return text && intact && problem_parse(text, &problem);
-}
-
 static enum status list_row(struct db *db, sqlite3_stmt *stmt, void *self, bool *more)
 {
     const struct winner_list *list = self;
     struct db_winner winner;
     enum status st = read_winner(db, stmt, list->now, &winner);
-    if (st && is_of_later_version(stmt)) return OK;
     if (!st) *more = list->visit(list->self, &winner);
     return st;
 }
@@ -418,7 +407,8 @@ enum status db_winners(struct db *db, const struct db_filter *filter, const stru
     const struct db_list winners = {.sql = now && !now->cold ? WINNER_LIST : WINNER_LIST " DESC",
                                     .what = "list winners",
                                     .row = list_row,
-                                    .self = &list};
+                                    .self = &list,
+                                    .problem = 1};
     return db_list(db, filter, &winners);
 }
 

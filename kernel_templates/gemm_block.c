@@ -27,6 +27,7 @@ static const struct launch_slots slots = {.a = AT(a),
     }
 
 const struct launch_block gemm_block = {.bytes = PLAIN_BYTES,
+                                        .epilogue_bytes = sizeof(struct gemm_args),
                                         .field = {[VALUE_A] = FIELD(a),
                                                   [VALUE_B] = FIELD(b),
                                                   [VALUE_C] = FIELD(c),
@@ -45,7 +46,10 @@ const struct launch_block gemm_block = {.bytes = PLAIN_BYTES,
                                                   [VALUE_GROUP] = FIELD(group),
                                                   [VALUE_COUNTERS] = FIELD(counters),
                                                   [VALUE_ALPHA] = FIELD(alpha),
-                                                  [VALUE_BETA] = FIELD(beta)}};
+                                                  [VALUE_BETA] = FIELD(beta),
+                                                  [VALUE_SOURCE] = FIELD(source),
+                                                  [VALUE_BIAS] = FIELD(bias),
+                                                  [VALUE_STRIDE_BIAS] = FIELD(stride_bias)}};
 
 _Static_assert(sizeof(struct gemm_args) <= LAUNCH_ARGUMENT_MAX, "struct gemm_args is one argument");
 

@@ -9,7 +9,7 @@
 #include "launch_plan.h"
 #include "problem.h"
 
-/* struct gemm_args as a template's description of its argument, without an epilogue. */
+/* struct gemm_args as a template's description of its argument. */
 extern const struct launch_block gemm_block;
 
 /* What the kernels are told of a problem: one split of all k, groups of one row of tiles, no counters; null

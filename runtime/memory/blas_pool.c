@@ -146,19 +146,20 @@ enum status blas_pool_open_lt(struct blas_pool *pool)
 }
 
 enum status blas_pool_make_lt(const struct blas_pool *pool, const struct problem *problem,
-                              bool scalars_on_device, int alignment, struct blas_lt_product *product,
-                              bool *passing)
+                              const struct blas_lt_wish *wish, struct blas_lt_product *product, bool *passing)
 {
+    struct blas_lt_wish with = *wish;
     int result;
+    with.compute = compute_of(problem->type);
     CUstreamCaptureMode mode = relaxed_begin();
-    enum status st = blas_lt_open(product, pool->lt, problem, compute_of(problem->type), scalars_on_device,
-                                  alignment, &result);
+    enum status st = blas_lt_open(product, pool->lt, problem, &with, &result);
     relaxed_end(mode);
     *passing = result == BLAS_LT_ALLOC_FAILED;
     return st;
 }
 
-enum status blas_pool_run_lt(const struct blas_lt_product *product, const struct gemm_call *call)
+enum status blas_pool_run_lt(const struct blas_lt_product *product, CUdeviceptr workspace,
+                             const struct gemm_call *call)
 {
     const struct blas_lt_call by_lt = {.a = call->a,
                                        .b = call->b,
@@ -168,6 +169,7 @@ enum status blas_pool_run_lt(const struct blas_lt_product *product, const struct
                                        .alpha = call->alpha,
                                        .beta = call->beta,
                                        .scalars_on_device = call->scalars_on_device,
+                                       .workspace = workspace,
                                        .stream = call->stream};
     if (device_forked()) return fail(E_GPU, DEVICE_FORKED);
     CUstreamCaptureMode mode = relaxed_begin();

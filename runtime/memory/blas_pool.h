@@ -48,14 +48,15 @@ enum status blas_pool_run(struct blas_pool *pool, const struct problem *problem,
  * cublasLt. Errors: E_GPU. */
 enum status blas_pool_open_lt(struct blas_pool *pool);
 
-/* After that: a problem made ready for operands that are multiples of so many bytes. E_ABSENT: cublasLt does
- * not support it; *passing: that was a lack of memory. Close the product with blas_lt_close, after an error,
- * too. */
+/* After that: a problem made ready; the arithmetic of the wish is the problem's. E_ABSENT: cublasLt does not
+ * support it; *passing: that was a lack of memory. Close the product with blas_lt_close, after an error, too.
+ */
 enum status blas_pool_make_lt(const struct blas_pool *pool, const struct problem *problem,
-                              bool scalars_on_device, int alignment, struct blas_lt_product *product,
+                              const struct blas_lt_wish *wish, struct blas_lt_product *product,
                               bool *passing);
 
-/* Errors: those of blas_pool_run. */
-enum status blas_pool_run_lt(const struct blas_lt_product *product, const struct gemm_call *call);
+/* workspace: of blas_lt_workspace bytes; 0 where these are 0. Errors: those of blas_pool_run. */
+enum status blas_pool_run_lt(const struct blas_lt_product *product, CUdeviceptr workspace,
+                             const struct gemm_call *call);
 
 #endif

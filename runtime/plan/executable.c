@@ -86,7 +86,23 @@ static enum status build_kernel(struct executable *executable, const struct conf
     return st;
 }
 
-static enum status build_cublas(struct executable *executable, int alignment, bool *passing)
+/* What cublasLt proposed for a race is asked for again, as far as the limit of workspaces allows. */
+static enum status build_lt(struct executable *executable, int alignment, bool without, bool *passing)
+{
+    const size_t limit = (size_t)executable->handle->workspace_bytes;
+    const struct blas_lt_wish wish = {.scalars_on_device = executable->scalars_on_device,
+                                      .alignment = alignment,
+                                      .workspace_bytes = without ? 0
+                                                         : limit < BLAS_LT_WORKSPACE_BYTES
+                                                             ? limit
+                                                             : BLAS_LT_WORKSPACE_BYTES};
+    enum status st =
+        blas_pool_make_lt(&executable->context->blas, &executable->problem, &wish, &executable->lt, passing);
+    executable->need.bytes = blas_lt_workspace(&executable->lt);
+    return st;
+}
+
+static enum status build_cublas(struct executable *executable, int alignment, bool without, bool *passing)
 {
     struct gt_handle *handle = executable->handle;
     struct blas_pool *pool = &executable->context->blas;
@@ -98,15 +114,13 @@ static enum status build_cublas(struct executable *executable, int alignment, bo
     enum status st = problem->epilogue ? blas_pool_open_lt(pool) : blas_pool_open(pool);
     if (st) notice(&handle->notices, NOTICE_CUBLAS, "cuBLAS cannot be used: %s", status_text());
     *passing = st == E_GPU;
-    if (!st && problem->epilogue)
-        return blas_pool_make_lt(pool, problem, executable->scalars_on_device, alignment, &executable->lt,
-                                 passing);
+    if (!st && problem->epilogue) return build_lt(executable, alignment, without, passing);
     if (!st && !blas_takes(problem)) st = fail(E_ABSENT, "this cuBLAS is too old for sizes above 2^31");
     return st == E_GPU ? fail(E_ABSENT, "%s", status_text()) : st;
 }
 
 enum status executable_build(const struct gt_plan *plan, const struct choice *choice, int alignment,
-                             struct executable **out, bool *passing)
+                             bool without, struct executable **out, bool *passing)
 {
     enum status st = OK;
     struct executable *executable = calloc(1, sizeof *executable);
@@ -123,7 +137,7 @@ enum status executable_build(const struct gt_plan *plan, const struct choice *ch
         executable->scalars_on_device = plan->traits.scalars_on_device;
         /* cuBLAS looks at the addresses itself; an algorithm of cublasLt is chosen for them. */
         executable->unaligned = choice->cublas && !plan->problem.epilogue ? 3 : (uintptr_t)alignment - 1;
-        st = choice->cublas ? build_cublas(executable, alignment, passing)
+        st = choice->cublas ? build_cublas(executable, alignment, without, passing)
                             : build_kernel(executable, &choice->config, passing);
         if (!st) describe(executable, choice);
     }
@@ -206,34 +220,11 @@ launch_only(const struct executable *executable, const struct gemm_call *call, b
     return result == CUDA_SUCCESS ? LAUNCH_DONE : failed(result, false);
 }
 
-/* In the caller's workspace, which may hold anything. */
-static enum launch_result launch_in_theirs(const struct executable *executable, const struct gemm_call *call)
-{
-    CUresult result = CUDA_SUCCESS;
-    if (executable->need.counters > 0)
-        result = cuda.MemsetD8Async(call->workspace, 0, executable->need.counters, call->stream);
-    if (result != CUDA_SUCCESS) return failed(result, false);
-    return launch_form(executable, call->workspace, call);
-}
-
-static enum launch_result launch_in_workspace(const struct executable *executable,
-                                              const struct gemm_call *call)
-{
-    struct workspaces *workspaces = executable->context->workspaces;
-    struct workspace_turn turn;
-    if (call->workspace && call->workspace_bytes >= executable->need.bytes)
-        return launch_in_theirs(executable, call);
-    if (!workspaces || !workspaces_enter(workspaces, &executable->need, call->stream, &turn))
-        return no_context() ? LAUNCH_NO_CONTEXT : LAUNCH_NO_WORKSPACE;
-    enum launch_result result = launch_form(executable, turn.at, call);
-    workspaces_leave(&turn, result == LAUNCH_DONE);
-    return result;
-}
-
-static enum launch_result launch_cublas(const struct executable *executable, const struct gemm_call *call)
+static enum launch_result launch_cublas(const struct executable *executable, CUdeviceptr workspace,
+                                        const struct gemm_call *call)
 {
     switch (executable->problem.epilogue
-                ? blas_pool_run_lt(&executable->lt, call)
+                ? blas_pool_run_lt(&executable->lt, workspace, call)
                 : blas_pool_run(&executable->context->blas, &executable->problem, call)) {
     case OK:
         return LAUNCH_DONE;
@@ -246,17 +237,48 @@ static enum launch_result launch_cublas(const struct executable *executable, con
     }
 }
 
+/* With a workspace there, 0 if none is needed. */
+static enum launch_result launch_at(const struct executable *executable, CUdeviceptr workspace,
+                                    const struct gemm_call *call)
+{
+    return executable->cublas ? launch_cublas(executable, workspace, call)
+                              : launch_form(executable, workspace, call);
+}
+
+/* In the caller's workspace, which may hold anything. */
+static enum launch_result launch_in_theirs(const struct executable *executable, const struct gemm_call *call)
+{
+    CUresult result = CUDA_SUCCESS;
+    if (executable->need.counters > 0)
+        result = cuda.MemsetD8Async(call->workspace, 0, executable->need.counters, call->stream);
+    if (result != CUDA_SUCCESS) return failed(result, false);
+    return launch_at(executable, call->workspace, call);
+}
+
+static enum launch_result launch_in_workspace(const struct executable *executable,
+                                              const struct gemm_call *call)
+{
+    struct workspaces *workspaces = executable->context->workspaces;
+    struct workspace_turn turn;
+    if (call->workspace && call->workspace_bytes >= executable->need.bytes)
+        return launch_in_theirs(executable, call);
+    if (!workspaces || !workspaces_enter(workspaces, &executable->need, call->stream, &turn))
+        return no_context() ? LAUNCH_NO_CONTEXT : LAUNCH_NO_WORKSPACE;
+    enum launch_result result = launch_at(executable, turn.at, call);
+    workspaces_leave(&turn, result == LAUNCH_DONE);
+    return result;
+}
+
 static __attribute__((noinline)) enum launch_result launch_unusual(struct executable *executable,
                                                                    const struct gemm_call *call)
 {
     if (executable->usual_extended) return launch_only(executable, call, true);
     if (executable->provisional && !call->as_planned && atomic_fetch_sub(&executable->retry, 1) == 1)
         return LAUNCH_RETRY_DUE;
-    if (executable->cublas) return launch_cublas(executable, call);
     if (executable->counted && modules_hold(executable->handle, executable->module, call->stream))
         return no_context() ? LAUNCH_NO_CONTEXT : LAUNCH_FAILED;
     if (executable->need.bytes > 0) return launch_in_workspace(executable, call);
-    return launch_form(executable, 0, call);
+    return launch_at(executable, 0, call);
 }
 
 enum launch_result executable_launch(struct executable *executable, const struct gemm_call *call)

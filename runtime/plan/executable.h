@@ -57,10 +57,11 @@ struct executable {
 
 /* Prepare a choice for a plan's problem in its context, which must be current, and for operands that are
  * multiples of so many bytes; compiles if need be. The choice must be legal; NULL: C has no elements, and
- * nothing is launched. E_ABSENT: it cannot be had (refused by compiler or driver, no cuBLAS), with the
- * reason; *passing: it was a lack of memory. Errors: those of modules_get. */
+ * nothing is launched. without: cublasLt is not given a workspace. E_ABSENT: it cannot be had (refused by
+ * compiler or driver, no cuBLAS), with the reason; *passing: it was a lack of memory. Errors: those of
+ * modules_get. */
 enum status executable_build(const struct gt_plan *plan, const struct choice *choice, int alignment,
-                             struct executable **executable, bool *passing);
+                             bool without, struct executable **executable, bool *passing);
 
 /* Takes NULL. */
 void executable_free(struct executable *executable);

@@ -15,7 +15,7 @@ struct object_pool plan_pool = OBJECT_POOL(UINT64_C(0x67742d706c616e21), struct 
 static bool is_same(const struct executable *a, const struct executable *b)
 {
     return a->unaligned == b->unaligned && a->provisional == b->provisional &&
-           strcmp(a->info.config, b->info.config) == 0;
+           a->need.bytes == b->need.bytes && strcmp(a->info.config, b->info.config) == 0;
 }
 
 /* One that was made before serves again, with its patience: what is refused again and again takes no more

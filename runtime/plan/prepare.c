@@ -36,7 +36,8 @@ static enum status try_choice(const struct gt_plan *plan, enum plan_case which, 
               (!choice->cublas && workspace_of(&choice->config, &plan->problem) > 0)))
         why = "it needs a workspace";
     if (why) return fail(E_ABSENT, "%s", why);
-    const enum status st = executable_build(plan, choice, alignment, executable, &for_now);
+    const enum status st =
+        executable_build(plan, choice, alignment, which & PLAN_WITHOUT, executable, &for_now);
     const bool told = st == E_COMPILER || choice->cublas; /* executable_build has said it */
     if (st && st != E_MEMORY && !told && choice->source != CHOICE_FALLBACK)
         notice(&plan->handle->notices, NOTICE_KERNEL, "a tuned kernel cannot be used: %s", status_text());
@@ -61,7 +62,7 @@ enum status prepare_executable(const struct gt_plan *plan, enum plan_case which,
     bool passing = false;
     enum status st = E_ABSENT;
     if (problem->m == 0 || problem->n == 0)
-        return executable_build(plan, NULL, alignment, executable, &passing);
+        return executable_build(plan, NULL, alignment, false, executable, &passing);
 
     const CUstreamCaptureMode before = relaxed_begin(); /* may allocate and load whoever captures */
     for (int i = 0; i < QUESTIONS && st && st != E_MEMORY; i++) {

@@ -1,52 +1,13 @@
 /* The judge, with its kernels executed on the CPU: right results are accepted, and every planted fault is
  * found. */
 #include "canary.h"
-#include "host_device.h"
-#include "oracle.h"
+#include "court.h"
 #include "players.h"
-#include "reference.h"
-#include "unit.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define ROOM ((int64_t)1 << 30)
-#define SEED 7
-
-static struct device device;
-static struct oracle_kernels kernels;
-
-static int open_device(void **state)
-{
-    (void)state;
-    host_device_open(&device, &kernels);
-    return 0;
-}
-
-/* ---- a problem with its answers ---- */
-
-struct court {
-    struct workload work;
-    struct oracle oracle;
-};
-
-static void open_court(const char *text, int64_t room, struct court *court)
-{
-    struct problem p;
-    assert_ok(problem_parse(text, &p));
-    assert_ok(workload_open(&kernels, &p, true, SEED, (int64_t)8 << 20, &court->work));
-    assert_ok(oracle_open(&court->work, SEED, room, &court->oracle));
-}
-
-static void close_court(struct court *court)
-{
-    oracle_close(&court->oracle);
-    workload_close(&court->work);
-    assert_int_equal(host_bytes_in_use, 0);
-}
 
 static struct judgement judge(const char *text, enum fault fault)
 {
@@ -66,131 +27,6 @@ static void assert_wrong(const char *text, enum fault fault, const char *part)
     if (j.right) fail_msg("fault %d passed on %s", fault, text);
     if (!strstr(j.detail, part)) fail_msg("'%s' lacks '%s'", j.detail, part);
 }
-
-/* ---- the answers ---- */
-
-static const char *const ragged[] = {
-    "nn:1x1x1",
-    "nn:65x63x17:lda=20:ldb=64:ldc=70",
-    "nt:64x128x16:alpha=2.5:beta=-0.75",
-    "tn:3x130x700:lda=5:ldb=131:beta=1",
-    "tt:70x5x33:batch=3:lda=72:ldb=40:ldc=6:alpha=-1:beta=2",
-    "nn:7x9x0:beta=0.5",
-    "nt:2x2x5:batch=2:stride_a=1",
-    "tn:67x2x1200:alpha=0.125",
-    "nn:65x63x17:epilogue=bias",
-    "nt:64x128x16:alpha=2.5:beta=-0.75:epilogue=bias+gelu",
-    "tt:70x5x33:batch=3:lda=72:ldb=40:ldc=6:alpha=-1:beta=2:epilogue=rowbias+relu+out:stride_bias=71",
-    "tn:3x130x700:ldc=140:beta=1:epilogue=out",
-    "nn:7x9x0:beta=0.5:epilogue=bias+gelu",
-    "tn:67x2x1200:alpha=-2:epilogue=gelu",
-    "nt:2x2x5:batch=2:stride_a=1:epilogue=bias:stride_bias=1",
-    "nn:5x6x7:alpha=-3:epilogue=relu",
-    "nn:9x8x7:batch=2:beta=1:epilogue=rowbias+out",
-    "nn:6x7x8:alpha=0:epilogue=rowbias+gelu",
-};
-
-/* What the epilogue makes of the answer i of a plain product, by its definition. */
-static void finish_answer(const struct problem *p, const float *bias, int64_t i, double *answer,
-                          double *magnitude)
-{
-    const int64_t item = i / (p->m * p->n), row = i / p->n % p->m, col = i % p->n;
-    if (bias) {
-        const int64_t which = epilogue_bias(p->epilogue) == BIAS_ROW ? row : col;
-        const double b = (double)bias[item * p->stride_bias + which];
-        *answer += b;
-        *magnitude += fabs(b);
-    }
-    const double x = *answer, inner = sqrt(2 / acos(-1)) * (x + 0.044715 * pow(x, 3));
-    if (epilogue_activation(p->epilogue) == ACTIVATION_RELU) *answer = fmax(x, 0);
-    if (epilogue_activation(p->epilogue) == ACTIVATION_GELU) *answer = x / 2 * (1 + tanh(inner));
-}
-
-/* Compares with an independent reference. set: 0 or WORKLOAD_EXACT. */
-static void check_answers(struct court *court, int set, struct device_buffer values)
-{
-    struct problem p = court->work.problem;
-    size_t count = (size_t)(p.m * p.n * p.batch);
-    double *answer = calloc(count + 1, sizeof *answer), *magnitude = calloc(count + 1, sizeof *magnitude);
-    struct operands x = workload_operands(&court->work, set);
-    workload_scalars(&court->work, set, &p.alpha, &p.beta);
-    reference_double(&p, host_memory(x.a), host_memory(x.b), host_memory(x.source ? x.source : x.c), answer,
-                     magnitude);
-    const double *value = (const double *)(const void *)host_memory(values.address);
-    const float *mass = host_memory(court->oracle.mass.address);
-    for (size_t i = 0; i < count; i++) {
-        finish_answer(&p, host_memory(x.bias), (int64_t)i, &answer[i], &magnitude[i]);
-        double slack =
-            set == 0 || epilogue_activation(p.epilogue) == ACTIVATION_GELU ? 1e-13 * magnitude[i] : 0;
-        if (!(fabs(value[i] - answer[i]) <= slack))
-            fail_msg("answer %zu is %.17g, not %.17g", i, value[i], answer[i]);
-        if (set == 0 &&
-            !((double)mass[i] >= magnitude[i] * (1 - 1e-13) && (double)mass[i] <= magnitude[i] * 1.000001))
-            fail_msg("mass %zu is %.9g, not %.9g", i, (double)mass[i], magnitude[i]);
-    }
-    free(answer);
-    free(magnitude);
-}
-
-TEST(answers_and_masses_are_those_of_a_plain_reference_for_all_ops_and_ragged_shapes)
-{
-    bool split = false;
-    for (size_t i = 0; i < sizeof ragged / sizeof *ragged; i++) {
-        struct court court;
-        open_court(ragged[i], ROOM, &court);
-        assert_true(court.oracle.exact_holds);
-        assert_false(court.oracle.plan.sampled);
-        split = split || court.oracle.plan.splits > 1;
-        check_answers(&court, 0, court.oracle.value);
-        check_answers(&court, WORKLOAD_EXACT, court.oracle.exact_value);
-        close_court(&court);
-    }
-    assert_true(split); /* at least one case had a long K and a small C */
-}
-
-TEST(padding_of_a_and_b_is_nan_and_their_elements_are_as_the_rule_says)
-{
-    struct court court;
-    open_court("tn:5x6x4:lda=7:ldb=9:batch=2:stride_a=40:stride_b=50", ROOM, &court);
-    const float *a = host_memory(workload_operands(&court.work, 1).a);
-    for (int64_t at = -WORKLOAD_GUARD; at < 40 + 28; at++) {
-        bool element = at >= 0 && at % 40 / 7 < 4 && at % 40 % 7 < 5;
-        if (element) assert_true(a[at] == oracle_value(court.work.random.a, (oracle_u64)at));
-        else assert_true(isnan(a[at]));
-    }
-    close_court(&court);
-}
-
-TEST(padding_of_the_c_that_is_only_read_and_between_biases_is_nan)
-{
-    struct court court;
-    open_court("nn:5x6x4:ldc=8:batch=2:stride_c=50:beta=1:epilogue=bias+out:stride_bias=9", ROOM, &court);
-    struct operands x = workload_operands(&court.work, 1);
-    const float *source = host_memory(x.source), *bias = host_memory(x.bias);
-    assert_true(x.source != x.c);
-    for (int64_t at = -WORKLOAD_GUARD; at < 100; at++) {
-        bool element = at >= 0 && at % 50 / 8 < 5 && at % 50 % 8 < 6;
-        if (element) assert_true(source[at] == oracle_value(court.work.random.c, (oracle_u64)at));
-        else assert_true(isnan(source[at]));
-    }
-    for (int64_t at = -WORKLOAD_GUARD; at < 15 + 32; at++) {
-        bool element = at >= 0 && at < 15 && at % 9 < 6;
-        if (element) assert_true(bias[at] == oracle_value(court.work.random.bias, (oracle_u64)at));
-        else assert_true(isnan(bias[at]));
-    }
-    close_court(&court);
-}
-
-TEST(one_bias_serves_all_items_where_their_stride_is_0)
-{
-    struct court court;
-    open_court("nn:5x6x4:batch=3:epilogue=rowbias", ROOM, &court);
-    const float *bias = host_memory(workload_operands(&court.work, 0).bias);
-    for (int64_t at = 0; at < 32; at++) assert_true(isnan(bias[at]) == (at >= 5));
-    close_court(&court);
-}
-
-/* ---- verdicts ---- */
 
 TEST(a_right_kernel_is_called_right_everywhere)
 {
@@ -559,10 +395,6 @@ TEST(the_canary_sings)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_and_masses_are_those_of_a_plain_reference_for_all_ops_and_ragged_shapes),
-        cmocka_unit_test(padding_of_a_and_b_is_nan_and_their_elements_are_as_the_rule_says),
-        cmocka_unit_test(padding_of_the_c_that_is_only_read_and_between_biases_is_nan),
-        cmocka_unit_test(one_bias_serves_all_items_where_their_stride_is_0),
         cmocka_unit_test(a_right_kernel_is_called_right_everywhere),
         cmocka_unit_test(a_kernel_that_rounds_its_operands_answers_for_tf32_alone_and_a_strict_one_for_both),
         cmocka_unit_test(faults_are_found_in_tf32_too),

@@ -3,6 +3,7 @@
 #define GT_WINNERS_IMPLEMENTATION
 #include "many.h"
 
+#include "epilogue.h"
 #include "gemm_block.h"
 #include "stats.h"
 #include "template.h"
@@ -21,10 +22,13 @@ static void check(int holds, const char *what, const struct gt_winner_shape *s)
                 (long long)s->batch);
 }
 
+static int epilogue; /* of the winners that are looked at: a code of epilogue.h */
+
 static struct problem problem_of(const struct gt_winner_shape *s)
 {
     struct problem p = problem_make(s->m, s->n, s->k);
     p.type = (enum gemm_type)s->type;
+    p.epilogue = epilogue;
     p.trans_a = s->trans_a, p.trans_b = s->trans_b;
     p.lda = s->lda, p.ldb = s->ldb, p.ldc = s->ldc;
     p.batch = s->batch;
@@ -132,13 +136,9 @@ static struct gt_winner_shape random_shape(void)
     return s;
 }
 
-int main(void)
+/* Each winner of a table finds itself; how many were asked for. */
+static int check_exact(const struct gt_winner_gpu *g)
 {
-    struct gpu gpu;
-    if (gpu_find(GT_SOURCE_DIR "/configs/gpus", "h200", &gpu)) return 2;
-    const struct gt_winner_gpu *g = gt_winner_gpu_find(&gt_many_winners, "NVIDIA H200", 90, 132);
-    if (!g || g->count < 1000) return 2;
-
     int exact = 0;
     for (int32_t i = 0; i < g->count; i++) {
         const struct gt_winner_shape s = shape_of(&g->winners[i]);
@@ -151,24 +151,61 @@ int main(void)
         exact++;
     }
     check(exact > g->count / 2, "too few winners were asked for", &(struct gt_winner_shape){0});
+    return exact;
+}
 
+/* The nearest winners of random shapes, by a search through all; how many had one. */
+static int check_nearest(const struct gt_winner_gpu *g, const struct gpu *gpu, int shapes)
+{
     int found = 0;
-    for (int i = 0; i < 2000; i++) {
+    for (int i = 0; i < shapes; i++) {
         const struct gt_winner_shape s = random_shape();
         struct gt_winner_match match;
         double best = INFINITY;
         for (int32_t j = 0; j < g->count; j++)
-            if (distance(&g->winners[j], &s) < best && may_run(g, &g->winners[j], &s, &gpu))
+            if (distance(&g->winners[j], &s) < best && may_run(g, &g->winners[j], &s, gpu))
                 best = distance(&g->winners[j], &s);
         const int yes = gt_winner_find(g, &s, &match);
         check(yes == !isinf(best), "something may run it, or is said to", &s);
         if (!yes) continue;
         found++;
-        check(may_run(g, match.winner, &s, &gpu), "what was found may not run it", &s);
+        check(may_run(g, match.winner, &s, gpu), "what was found may not run it", &s);
         check(fabs(distance(match.winner, &s) - best) < 0.001, "something else is nearer", &s);
         check(fabs((double)match.distance - (match.exact ? 0 : best)) < 0.001, "the distance is wrong", &s);
         check_plan(g, match.winner, &s);
     }
-    printf("%d entries, %d exact, %d of 2000 nearest, %d wrong\n", (int)g->count, exact, found, failures);
-    return failures || found < 1000;
+    return found;
+}
+
+/* The winners with an epilogue: each in the set that is found for it, and in no other. */
+static int check_epilogues(const struct gpu *gpu)
+{
+    int entries = 0;
+    for (int code = 1; code < EPILOGUE_CODES; code++) {
+        const struct gt_winner_set *set =
+            gt_winner_epilogue_find(&gt_many_winners_epilogues, code % 4, code / 4 % 4, code / 16);
+        const struct gt_winner_gpu *g = gt_winner_gpu_find(set, "NVIDIA H200", 90, 132);
+        if ((g != NULL) != epilogue_is_known(code)) {
+            fprintf(stderr, "epilogue %d has %s\n", code, g ? "winners" : "none");
+            failures++;
+        }
+        if (!g) continue;
+        epilogue = code;
+        check_exact(g);
+        check_nearest(g, gpu, 100);
+        entries += g->count;
+    }
+    return entries;
+}
+
+int main(void)
+{
+    struct gpu gpu;
+    if (gpu_find(GT_SOURCE_DIR "/configs/gpus", "h200", &gpu)) return 2;
+    const struct gt_winner_gpu *g = gt_winner_gpu_find(&gt_many_winners, "NVIDIA H200", 90, 132);
+    if (!g || g->count < 1000) return 2;
+    const int exact = check_exact(g), found = check_nearest(g, &gpu, 2000), others = check_epilogues(&gpu);
+    printf("%d entries, %d exact, %d of 2000 nearest, %d with an epilogue, %d wrong\n", (int)g->count, exact,
+           found, others, failures);
+    return failures || found < 1000 || others < 1000;
 }

@@ -12,7 +12,7 @@ struct fake_launch {
     unsigned grid[3], threads, smem_bytes;
     int allowed; /* the shared memory had been asked for */
     CUstream stream;
-    unsigned char args[136]; /* struct gemm_args, without the members for an epilogue */
+    unsigned char args[160]; /* struct gemm_args; zeros behind what the kernel is passed */
 };
 
 struct fake_function {

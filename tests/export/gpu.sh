@@ -32,6 +32,10 @@ $cc $strict "$here/run_gpu.c" "$driver" -lm -o run_gpu
 code=0
 ./run_gpu || code=$?
 [ $code = 0 ] || exit $code
+if grep -q gt_kernels_winners_epilogues kernels.h; then
+    $cc $strict "$here/run_epilogues.c" "$driver" -lm -o run_epilogues
+    ./run_epilogues
+fi
 # The same with the machine code gone: the driver compiles the PTX.
 sed 's/if (10 \* major + minor == gpu->arch)/if (0)/; s/10 \* major + minor > gpu->arch \&\& kernel->ptx/kernel->ptx/' \
     kernels.h >ptx.h

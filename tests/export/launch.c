@@ -23,6 +23,44 @@ static int failures, batches, slabs;
 #define B         0x200000000u
 #define C         0x300000000u
 #define WORKSPACE 0x400000000u
+#define BIAS      0x500000000u
+#define SOURCE    0x600000000u
+
+/* Of the winners that are looked at; NULL: none. */
+static const struct gt_winner_epilogue *epilogue;
+
+#define STRIDE_BIAS 7
+
+static int kernel_of(const struct gt_winner *w)
+{
+    return epilogue && w->kernel < -1 ? -2 - w->kernel : w->kernel;
+}
+
+static CUresult load(const struct gt_winner_gpu *gpu, const struct gt_winner *w,
+                     struct gt_winner_epilogue_loaded *loaded)
+{
+    if (epilogue) return gt_winner_epilogue_load(gpu, w, loaded);
+    return gt_winner_load(gpu, w, loaded ? &loaded->loaded : NULL);
+}
+
+static struct gt_winner_extra extra_of(void)
+{
+    struct gt_winner_extra extra = {0, 0, 0};
+    if (epilogue->bias) extra.bias = BIAS, extra.stride_bias = STRIDE_BIAS;
+    if (epilogue->out_of_place) extra.source = SOURCE;
+    return extra;
+}
+
+static CUresult launch(const struct gt_winner_epilogue_loaded *loaded, const struct gt_winner_plan *plan,
+                       const struct gt_winner_shape *s, float alpha, CUdeviceptr a, float beta, CUdeviceptr c,
+                       CUdeviceptr workspace)
+{
+    if (!epilogue)
+        return gt_winner_launch(loaded ? &loaded->loaded : NULL, plan, s, alpha, a, B, beta, c, workspace,
+                                NULL);
+    const struct gt_winner_extra extra = extra_of();
+    return gt_winner_epilogue_launch(loaded, plan, s, alpha, a, B, beta, c, &extra, workspace, NULL);
+}
 
 /* One launch: kernel i for some items of the batch from `first` on, and k from `from` to `to`. */
 static void check_launch(const struct fake_launch *l, int i, const struct gt_winner_plan *plan,
@@ -48,6 +86,11 @@ static void check_launch(const struct fake_launch *l, int i, const struct gt_win
     CHECK(args.splits == plan->splits && args.k_per_split == plan->k_per_split);
     CHECK(args.group == plan->group && args.counters == plan->counters);
     CHECK(args.alpha == 1.5f && args.beta == (from ? 1.0f : 0.25f));
+    const CUdeviceptr source = !epilogue ? 0 : epilogue->out_of_place ? SOURCE : C;
+    CHECK((uintptr_t)args.source == (source ? source + (uint64_t)(4 * first * s->stride_c) : 0));
+    const int biased = epilogue && epilogue->bias;
+    CHECK((uintptr_t)args.bias == (biased ? BIAS + (uint64_t)(4 * first * STRIDE_BIAS) : 0));
+    CHECK(args.stride_bias == (biased ? STRIDE_BIAS : 0));
 }
 
 /* Every launch of one call: the kernels in order, slab by slab of k, each piece of the batch in turn. */
@@ -72,7 +115,30 @@ static void check_launches(const struct gt_winner_plan *plan, const struct gt_wi
     CHECK(at == fake.launch_count);
 }
 
-static void check_shape(const struct gt_winner_gpu *gpu, const struct gt_winner_loaded *loaded,
+/* An epilogue is given what it takes, and no more. */
+static void check_extra(const struct gt_winner_epilogue_loaded *loaded, const struct gt_winner_plan *plan,
+                        const struct gt_winner_shape *s, CUdeviceptr workspace)
+{
+    const struct gt_winner_extra right = extra_of();
+    struct gt_winner_extra wrong[3] = {right, right, right};
+    wrong[0].bias = epilogue->bias ? 0 : BIAS;
+    wrong[1].bias = BIAS + 2;
+    wrong[2].source = epilogue->out_of_place ? 0 : SOURCE;
+    for (int i = 0; i < 3; i++)
+        CHECK(gt_winner_epilogue_launch(loaded, plan, s, 1, A, B, 1, C, &wrong[i], workspace, NULL) ==
+              CUDA_ERROR_INVALID_VALUE);
+    CHECK(fake.launch_count == 0);
+    if (!epilogue->bias && !epilogue->out_of_place)
+        CHECK(gt_winner_epilogue_launch(loaded, plan, s, 1, A, B, 1, C, NULL, workspace, NULL) ==
+              CUDA_SUCCESS);
+    /* With beta = 0 a source is not looked at. */
+    wrong[2].source = epilogue->out_of_place ? 4 : C;
+    CHECK(gt_winner_epilogue_launch(loaded, plan, s, 1, A, B, 0, C, &wrong[2], workspace, NULL) ==
+          CUDA_SUCCESS);
+    fake.launch_count = 0;
+}
+
+static void check_shape(const struct gt_winner_gpu *gpu, const struct gt_winner_epilogue_loaded *loaded,
                         const struct gt_winner *w, const struct gt_winner_shape *s)
 {
     struct gt_winner_plan plan;
@@ -84,52 +150,55 @@ static void check_shape(const struct gt_winner_gpu *gpu, const struct gt_winner_
     fake.launch_count = 0;
     fake.cleared = 0;
     CHECK(gt_winner_clear(&plan, workspace, NULL) == CUDA_SUCCESS && fake.cleared == (size_t)plan.counters);
-    CHECK(gt_winner_launch(loaded, &plan, s, 1.5f, A, B, 0.25f, C, workspace, NULL) == CUDA_SUCCESS);
+    CHECK(launch(loaded, &plan, s, 1.5f, A, 0.25f, C, workspace) == CUDA_SUCCESS);
     check_launches(&plan, s);
     fake.launch_count = 0;
-    if (workspace)
-        CHECK(gt_winner_launch(loaded, &plan, s, 1, A, B, 0, C, 0, NULL) == CUDA_ERROR_INVALID_VALUE);
+    if (epilogue) check_extra(loaded, &plan, s, workspace);
+    if (workspace) CHECK(launch(loaded, &plan, s, 1, A, 0, C, 0) == CUDA_ERROR_INVALID_VALUE);
     if ((w->needs & 15) > 1)
-        CHECK(gt_winner_launch(loaded, &plan, s, 1, A + 4, B, 0, C, workspace, NULL) ==
-              CUDA_ERROR_INVALID_VALUE);
+        CHECK(launch(loaded, &plan, s, 1, A + 4, 0, C, workspace) == CUDA_ERROR_INVALID_VALUE);
     if (w->needs >> 8 == 1) {
-        CHECK(gt_winner_launch(loaded, &plan, s, 1, A, B, 0, C + 4, workspace, NULL) == CUDA_SUCCESS);
+        CHECK(launch(loaded, &plan, s, 1, A, 0, C + 4, workspace) == CUDA_SUCCESS);
         fake.launch_count = 0;
     }
-    CHECK(gt_winner_launch(NULL, &plan, s, 1, A, B, 0, C, workspace, NULL) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(gt_winner_launch(loaded, NULL, s, 1, A, B, 0, C, workspace, NULL) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(gt_winner_launch(loaded, &plan, NULL, 1, A, B, 0, C, workspace, NULL) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(launch(NULL, &plan, s, 1, A, 0, C, workspace) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(launch(loaded, NULL, s, 1, A, 0, C, workspace) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(launch(loaded, &plan, NULL, 1, A, 0, C, workspace) == CUDA_ERROR_INVALID_VALUE);
     if (plan.counters) CHECK(gt_winner_clear(&plan, 0, NULL) == CUDA_ERROR_INVALID_VALUE);
     CHECK(fake.launch_count == 0);
 }
 
 /* With what was never loaded, or is no more, nothing is computed, and the caller is told. */
-static void check_unloaded(struct gt_winner_loaded *loaded)
+static void check_unloaded(struct gt_winner_epilogue_loaded *loaded)
 {
     const struct gt_winner_shape s = gt_winner_shape_make(0, 0, 64, 64, 64);
     struct gt_winner_plan none;
     memset(&none, 0, sizeof none);
     fake.launch_count = 0;
-    CHECK(gt_winner_launch(loaded, &none, &s, 1, A, B, 0, C, 0, NULL) == CUDA_ERROR_NOT_FOUND);
-    CHECK(gt_winner_unload(loaded) == CUDA_SUCCESS && gt_winner_unload(NULL) == CUDA_SUCCESS);
-    CHECK(gt_winner_load(NULL, NULL, loaded) == CUDA_ERROR_INVALID_VALUE);
-    CHECK(gt_winner_load(&gt_kernels_winners.gpus[0], NULL, NULL) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(launch(loaded, &none, &s, 1, A, 0, C, 0) == CUDA_ERROR_NOT_FOUND);
+    CHECK(gt_winner_unload(&loaded->loaded) == CUDA_SUCCESS && gt_winner_unload(NULL) == CUDA_SUCCESS);
+    CHECK(load(NULL, NULL, loaded) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(load(&gt_kernels_winners.gpus[0], NULL, NULL) == CUDA_ERROR_INVALID_VALUE);
     CHECK(gt_winner_clear(NULL, 0, NULL) == CUDA_ERROR_INVALID_VALUE);
     CHECK(fake.launch_count == 0 && fake.modules == 0);
 }
 
 static void check_winner(const struct gt_winner_gpu *gpu, const struct gt_winner *w)
 {
-    struct gt_winner_loaded loaded;
-    const struct gt_winner_kernel *kernel = w->kernel >= 0 ? &gpu->kernels[w->kernel] : NULL;
+    struct gt_winner_epilogue_loaded loaded;
+    const struct gt_winner_kernel *kernel = kernel_of(w) >= 0 ? &gpu->kernels[kernel_of(w)] : NULL;
     if (strcmp(w->config, "cublas") == 0) {
-        CHECK(gt_winner_load(gpu, w, &loaded) == CUDA_ERROR_NOT_FOUND && fake.modules == 0);
+        CHECK(load(gpu, w, &loaded) == CUDA_ERROR_NOT_FOUND && fake.modules == 0);
         check_unloaded(&loaded);
         return;
     }
     CHECK(kernel != NULL);
     if (!kernel) return;
-    CHECK(kernel->block->bytes == (int32_t)offsetof(struct gemm_args, source));
+    const size_t bytes = epilogue ? sizeof(struct gemm_args) : offsetof(struct gemm_args, source);
+    CHECK(kernel->block->bytes == (int32_t)bytes);
+    /* Neither loader takes what is the other's. */
+    if (epilogue) CHECK(gt_winner_load(gpu, w, &loaded.loaded) == CUDA_ERROR_NOT_FOUND);
+    else CHECK(gt_winner_epilogue_load(gpu, w, &loaded) == CUDA_ERROR_NOT_FOUND);
     CHECK(memcmp(kernel->cubin,
                  "\x7f"
                  "ELF",
@@ -143,19 +212,18 @@ static void check_winner(const struct gt_winner_gpu *gpu, const struct gt_winner
 #endif
 
     fake.major = 8; /* older */
-    CHECK(gt_winner_load(gpu, w, &loaded) == CUDA_ERROR_NO_BINARY_FOR_GPU && fake.modules == 0);
+    CHECK(load(gpu, w, &loaded) == CUDA_ERROR_NO_BINARY_FOR_GPU && fake.modules == 0);
     fake.major = 10; /* later */
-    const CUresult later = gt_winner_load(gpu, w, &loaded);
+    const CUresult later = load(gpu, w, &loaded);
     if (kernel->ptx) CHECK(later == CUDA_SUCCESS && fake.image == kernel->ptx);
     else CHECK(later == CUDA_ERROR_NO_BINARY_FOR_GPU);
-    CHECK(gt_winner_unload(&loaded) == CUDA_SUCCESS && fake.modules == 0);
+    CHECK(gt_winner_unload(&loaded.loaded) == CUDA_SUCCESS && fake.modules == 0);
     fake.major = 9;
     fake.refuse_load = 1;
-    CHECK(gt_winner_load(gpu, w, &loaded) == CUDA_ERROR_INVALID_IMAGE);
+    CHECK(load(gpu, w, &loaded) == CUDA_ERROR_INVALID_IMAGE);
     fake.refuse_load = 0;
     fake.modules = 0;
-    CHECK(gt_winner_load(gpu, w, &loaded) == CUDA_SUCCESS && fake.image == kernel->cubin &&
-          fake.modules == 1);
+    CHECK(load(gpu, w, &loaded) == CUDA_SUCCESS && fake.image == kernel->cubin && fake.modules == 1);
 
     const int64_t sizes[] = {0, 1, 4, 17, 64, 1000, 4096, 40000};
     for (int i = 0; i < 8 * 8 * 8; i++) {
@@ -167,7 +235,7 @@ static void check_winner(const struct gt_winner_gpu *gpu, const struct gt_winner
         s.batch = 100000;
         check_shape(gpu, &loaded, w, &s);
     }
-    CHECK(gt_winner_unload(&loaded) == CUDA_SUCCESS && fake.modules == 0);
+    CHECK(gt_winner_unload(&loaded.loaded) == CUDA_SUCCESS && fake.modules == 0);
     check_unloaded(&loaded);
 }
 
@@ -184,23 +252,22 @@ static void check_types(const struct gt_winner_gpu *gpu)
     for (int i = 0; i < 2; i++) {
         struct gt_winner_shape s = gt_winner_shape_make(0, 1, 640, 768, 512);
         struct gt_winner_match match;
-        struct gt_winner_loaded loaded;
+        struct gt_winner_epilogue_loaded loaded;
         s.type = (int)cases[i].type;
         CHECK(gt_winner_find(gpu, &s, &match) && match.exact);
         const struct gt_winner *w = match.winner;
         CHECK(w->type == (int)cases[i].type);
         CHECK(strncmp(w->config, cases[i].family, strlen(cases[i].family)) == 0);
-        CHECK(gt_winner_load(gpu, w, &loaded) == CUDA_SUCCESS);
+        CHECK(load(gpu, w, &loaded) == CUDA_SUCCESS);
         check_shape(gpu, &loaded, w, &s);
         struct gt_winner_plan plan;
         CHECK(gt_winner_plan_make(gpu, w, &s, &plan) && plan.kernels == cases[i].kernels);
         fake.launch_count = 0;
-        CHECK(gt_winner_launch(&loaded, &plan, &s, 1, A, B, 0, C, plan.workspace_bytes ? WORKSPACE : 0,
-                               NULL) == CUDA_SUCCESS);
+        CHECK(launch(&loaded, &plan, &s, 1, A, 0, C, plan.workspace_bytes ? WORKSPACE : 0) == CUDA_SUCCESS);
         const struct fake_launch *l = &fake.launch[0];
         CHECK(fake.launch_count == cases[i].kernels && l->threads == cases[i].threads);
         CHECK(l->grid[0] == cases[i].grid[0] && l->grid[1] == cases[i].grid[1]);
-        CHECK(gt_winner_unload(&loaded) == CUDA_SUCCESS);
+        CHECK(gt_winner_unload(&loaded.loaded) == CUDA_SUCCESS);
     }
     /* What rounds its operands serves nobody who needs more. */
     struct gt_winner_shape s = gt_winner_shape_make(0, 1, 640, 768, 512);
@@ -211,18 +278,39 @@ static void check_types(const struct gt_winner_gpu *gpu)
     }
 }
 
+/* All sets of winners with an epilogue; how many of them have kernels. */
+static int check_epilogues(void)
+{
+    int kernels = 0;
+    for (int32_t i = 0; i < gt_kernels_winners_epilogues.count; i++) {
+        epilogue = &gt_kernels_winners_epilogues.list[i];
+        CHECK(gt_winner_epilogue_find(&gt_kernels_winners_epilogues, epilogue->bias, epilogue->activation,
+                                      epilogue->out_of_place) == epilogue->set);
+        const struct gt_winner_gpu *gpu = gt_winner_gpu_find(epilogue->set, "NVIDIA H200", 90, 132);
+        CHECK(gpu && gpu->count);
+        for (int32_t j = 0; gpu && j < gpu->count; j++) {
+            check_winner(gpu, &gpu->winners[j]);
+            kernels += kernel_of(&gpu->winners[j]) >= 0;
+        }
+    }
+    epilogue = NULL;
+    return kernels;
+}
+
 int main(void)
 {
     int kernels = 0;
     const struct gt_winner_gpu *gpu = gt_winner_gpu_find(&gt_kernels_winners, "NVIDIA H200", 90, 132);
     if (!gpu) return 2;
-    CHECK(offsetof(struct gemm_args, source) == sizeof fake.launch[0].args);
+    CHECK(sizeof(struct gemm_args) == sizeof fake.launch[0].args);
     for (int32_t i = 0; i < gpu->count; i++) {
         check_winner(gpu, &gpu->winners[i]);
         kernels += gpu->winners[i].kernel >= 0;
     }
     check_types(gpu);
-    CHECK(kernels > 3 && batches > 3 && slabs > 3);
-    printf("%d winners, %d with kernels, %d wrong\n", (int)gpu->count, kernels, failures);
+    const int others = check_epilogues();
+    CHECK(kernels > 3 && others > 3 && batches > 3 && slabs > 3);
+    printf("%d winners, %d with kernels, %d with kernels and an epilogue, %d wrong\n", (int)gpu->count,
+           kernels, others, failures);
     return failures != 0;
 }

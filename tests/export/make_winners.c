@@ -2,6 +2,7 @@
  * write them, for tests: the problems that are named, then random shapes; configurations that the rules allow
  * (from the lists in tests/exec), invented times. Always the same ones.
  */
+#include "epilogue.h"
 #include "exchange_json.h"
 #include "stats.h"
 #include "template.h"
@@ -63,6 +64,15 @@ static struct problem make_problem(void)
     return p;
 }
 
+/* All codes in turn. */
+static int next_epilogue(void)
+{
+    static int code;
+    do code = (code + 1) % EPILOGUE_CODES;
+    while (!epilogue_is_known(code));
+    return code;
+}
+
 /* A configuration for the problem; without a template: cuBLAS. */
 static struct config choose(const struct problem *p, const struct gpu *gpu)
 {
@@ -103,6 +113,7 @@ int main(int argc, char **argv)
             fprintf(stderr, "make_winners: %s\n", status_text());
             return 2;
         }
+        if (!named && i % 6 == 5) w.base.problem.epilogue = next_epilogue();
         if (named && !config) w.config = choose_first(&w.base.problem, &gpu);
         else if (!named && i % 7 != 6) w.config = choose(&w.base.problem, &gpu);
         w.base.time_us = problem_flop(&w.base.problem) / 5e7 + 2;

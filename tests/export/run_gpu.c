@@ -4,55 +4,9 @@
 #define GT_WINNERS_IMPLEMENTATION
 #include "kernels.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "run_gpu.h"
 
 static int failures, runs;
-
-static void must(CUresult result, const char *what)
-{
-    const char *name = "?";
-    if (result == CUDA_SUCCESS) return;
-    cuGetErrorName(result, &name);
-    fprintf(stderr, "%s: %s\n", what, name);
-    exit(1);
-}
-#define MUST(call) must(call, #call)
-
-static float *random_floats(int64_t count, unsigned seed)
-{
-    float *x = (float *)malloc((size_t)(count + 1) * sizeof *x);
-    if (!x) exit(1);
-    for (int64_t i = 0; i < count; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        x[i] = (float)(seed >> 8) / (float)(1 << 23) - 1.0f;
-    }
-    return x;
-}
-
-static CUdeviceptr upload(const float *x, int64_t count)
-{
-    CUdeviceptr p;
-    MUST(cuMemAlloc(&p, (size_t)(count + 4) * sizeof *x));
-    MUST(cuMemcpyHtoD(p, x, (size_t)count * sizeof *x));
-    return p;
-}
-
-/* One element, and the sum of the sizes of its terms. */
-static double element(const struct gt_winner_shape *s, const float *a, const float *b, int64_t i, int64_t j,
-                      double *size)
-{
-    double sum = 0;
-    *size = 0;
-    for (int64_t l = 0; l < s->k; l++) {
-        const double term = (double)a[s->trans_a ? l * s->lda + i : i * s->lda + l] *
-                            (double)b[s->trans_b ? j * s->ldb + l : l * s->ldb + j];
-        sum += term;
-        *size += fabs(term);
-    }
-    return sum;
-}
 
 static void compare(const struct gt_winner_shape *s, const float *a, const float *b, const float *before,
                     const float *after, double alpha, double beta, const char *config)
@@ -75,20 +29,6 @@ static void compare(const struct gt_winner_shape *s, const float *a, const float
             return;
         }
     }
-}
-
-/* Of all plans, one after the other, full of ones at first. */
-static CUdeviceptr shared_workspace(int64_t bytes)
-{
-    static CUdeviceptr shared;
-    const size_t room = (size_t)512 << 20;
-    if (bytes == 0) return 0;
-    if (shared == 0) {
-        MUST(cuMemAlloc(&shared, room));
-        MUST(cuMemsetD8(shared, 0xff, room));
-    }
-    if ((size_t)bytes > room) exit(1);
-    return shared;
 }
 
 /* Enqueue, or capture into a graph and launch that. */
@@ -149,22 +89,10 @@ static void run(const struct gt_winner_gpu *gpu, const struct gt_winner *w, stru
 int main(void)
 {
     CUdevice device;
-    CUcontext context;
-    CUstream stream;
     char name[96];
-    int major, minor, sms;
-    if (cuInit(0) != CUDA_SUCCESS || cuDeviceGet(&device, 0) != CUDA_SUCCESS) {
-        printf("skipped: no GPU\n");
-        return 77;
-    }
-    MUST(cuDevicePrimaryCtxRetain(&context, device));
-    MUST(cuCtxSetCurrent(context));
-    MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    MUST(cuDeviceGetName(name, sizeof name, device));
-    MUST(cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
-    MUST(cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device));
-    MUST(cuDeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device));
-    const struct gt_winner_gpu *gpu = gt_winner_gpu_find(&gt_kernels_winners, name, 10 * major + minor, sms);
+    const CUstream stream = start_gpu(&device, name, sizeof name);
+    if (!stream) return 77;
+    const struct gt_winner_gpu *gpu = winners_of(&gt_kernels_winners, device, name);
     if (!gpu) {
         printf("skipped: no kernel for %s\n", name);
         return 77;

@@ -5,6 +5,8 @@
  * Told by the environment; PART is a part of a configuration's text:
  *   FAKE_LOG=FILE       appends "VERB PID CONFIG" for each request
  *   FAKE_TRIAL_MS, FAKE_BLOCK_MS, FAKE_COMPILE_MS, FAKE_PREPARE_MS    how long it takes (0)
+ *   FAKE_COMPILE_UPTO_MS  the most of a compilation that takes another time each time (0)
+ *   FAKE_STEADY=1       no noise in the times
  *   FAKE_DEVICES=N      GPUs there are (1; 0: no driver)
  *   FAKE_OTHER_GPU=N    GPU N is of another model: it has one SM fewer
  *   FAKE_POWER_LIMIT=W  of the GPU (0: unknown)
@@ -65,6 +67,18 @@ static double take_time(const char *variable)
     return 1e3 * seconds;
 }
 
+/* Something up to what is told. */
+static double take_any_time(const char *variable)
+{
+    const char *most = getenv(variable);
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    const uint64_t random = ((uint64_t)now.tv_nsec ^ (uint64_t)getpid() << 32) * 0x9e3779b97f4a7c15u;
+    const double ms = most ? atof(most) * (double)(random >> 11) * 0x1p-53 : 0;
+    nanosleep(&(struct timespec){.tv_nsec = (long)(1e6 * ms)}, NULL);
+    return ms;
+}
+
 static bool told(const char *variable, const char *config)
 {
     const char *part = getenv(variable);
@@ -87,6 +101,7 @@ static double time_of(const char *text)
     double us = 1000;
     if (config_parse(text, &config) == OK) us = 1000 + (double)(config_hash(&config) % 100003) / 100.003;
     if (told("FAKE_FAST", text)) us = 900;
+    if (getenv("FAKE_STEADY")) return us;
     noise_state = noise_state * 6364136223846793005u + 1442695040888963407u;
     return us * (1 + 1e-3 * ((double)(noise_state >> 40) / (double)(1 << 24) - 0.5));
 }
@@ -95,7 +110,7 @@ static double time_of(const char *text)
 
 static json_t *compile(const char *text)
 {
-    const double took_ms = take_time("FAKE_COMPILE_MS");
+    const double took_ms = take_time("FAKE_COMPILE_MS") + take_any_time("FAKE_COMPILE_UPTO_MS");
     if (told("FAKE_COMPILER_CRASH", text)) abort();
     struct kernel_facts facts = {.registers = 128, .cubin_bytes = 1000, .compile_ms = fmax(1, took_ms)};
     if (told("FAKE_UNBUILDABLE", text))

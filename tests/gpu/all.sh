@@ -1,7 +1,7 @@
 #!/bin/sh
 # all.sh [NAME...]: the checks that need a GPU, run in the folder that pack.sh made. NAME is one of the steps
 # below; without one all are run. Needs the driver, NVRTC and cuBLAS, a C compiler with cuda.h for `export`,
-# and PyTorch for `torch` (options: PYTHON, BUDGET=90s, MODEL_BUDGET=150s). Prints a table at the end; exits
+# and PyTorch for `torch` (options: PYTHON, BUDGET=90s, MODEL_BUDGET=150s) and `torch-models` (MODELS_BUDGET=300s). Prints a table at the end; exits
 # with 1 if anything failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -10,7 +10,7 @@ cuda=${CUDA_HOME:-/usr/local/cuda}/include
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export XDG_DATA_HOME="$scratch" XDG_CACHE_HOME="$scratch"
-wanted=" ${*:-device launcher judge tf32 runtime export host dropin torch} "
+wanted=" ${*:-device launcher judge tf32 runtime export host dropin torch torch-models} "
 failed=0
 
 # step NAME COMMAND...: runs a step and adds a line to the table.
@@ -40,6 +40,8 @@ step host "$here/bench_host"
 step dropin "$here/bench_dropin" "$here/libgemmtune_cublas.so"
 step torch "${PYTHON:-python3}" "$here/torch_dropin.py" --dropin "$here/libgemmtune_cublas.so" --tune "$here/tune" \
     --budget "${BUDGET:-90s}" --model-budget "${MODEL_BUDGET:-150s}" --json "$here/torch.json"
+step torch-models "${PYTHON:-python3}" "$here/torch_models.py" --dropin "$here/libgemmtune_cublas.so" --tune "$here/tune" \
+    --budget "${MODELS_BUDGET:-300s}" --json "$here/torch_models.json"
 echo
 cat "$scratch/table"
 exit $failed

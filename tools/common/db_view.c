@@ -1,7 +1,9 @@
 #include "db_view.h"
 
+#include "print.h"
 #include "this_gpu.h"
 #include "workspace.h"
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,8 +61,21 @@ enum status db_view_open(struct db_view *r)
     return OK;
 }
 
+/* What the lists that were read lack. */
+static void say_left_out(struct db_view *r)
+{
+    struct db_later later;
+    if (db_count_later(r->db, &later) || later.problems == 0) return;
+    print_line(stderr,
+               "tune: left out: %" PRId64 " trial%s and %" PRId64 " winner%s of %" PRId64
+               " problem%s in %s, which only a later version can read",
+               later.trials, later.trials == 1 ? "" : "s", later.winners, later.winners == 1 ? "" : "s",
+               later.problems, later.problems == 1 ? "" : "s", r->path);
+}
+
 void db_view_close(struct db_view *r)
 {
+    if (r->db) say_left_out(r);
     db_close(r->db);
     r->db = NULL;
 }

@@ -82,7 +82,6 @@ static const char *unwanted(const struct db_winner *w, const struct pick_rules *
 {
     if (w->unusable) return w->why;
     if (w->base.problem.alpha == 0) return "tuned with alpha = 0, where neither A nor B is read";
-    if (w->base.problem.epilogue) return "it has an epilogue, which a header's kernels are not given";
     if (w->base.problem.pointers)
         return "it takes arrays of pointers, which a header's kernels are not given";
     if (rules->measured_only && w->base.predicted) return "predicted, and measured ones are asked for";
@@ -136,7 +135,8 @@ static int compare(int64_t x, int64_t y)
 /* What a lookup asks for. */
 static int compare_key(const struct pick *x, const struct pick *y)
 {
-    const int64_t pairs[][2] = {{x->gpu, y->gpu},
+    const int64_t pairs[][2] = {{x->base.problem.epilogue, y->base.problem.epilogue},
+                                {x->gpu, y->gpu},
                                 {(int64_t)x->base.problem.type, (int64_t)y->base.problem.type},
                                 {x->base.problem.trans_a, y->base.problem.trans_a},
                                 {x->base.problem.trans_b, y->base.problem.trans_b},

@@ -1,5 +1,5 @@
-/* export_picks.h — which winners go into a header: the usable ones, one for each shape, alignment and kind of
- * beta of each GPU, in table order; and the reasons why others do not.
+/* export_picks.h — which winners go into a header: the usable ones, one for each shape, alignment, kind of
+ * beta and epilogue of each GPU, in table order; and the reasons why others do not.
  */
 #ifndef GT_EXPORT_PICKS_H
 #define GT_EXPORT_PICKS_H
@@ -20,7 +20,7 @@ struct pick_source {
 };
 
 struct picks {
-    struct pick *list; /* by GPU, op, m, n, k, batch, alignment, adds_to_c */
+    struct pick *list; /* by epilogue, GPU, type, op, m, n, k, batch, alignment, adds_to_c */
     size_t count;
     struct gpu *gpus; /* by name */
     int gpu_count;

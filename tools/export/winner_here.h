@@ -8,8 +8,12 @@
 #include "shape_weights.h"
 #include "winner_lookup.h"
 
+#include "winner_epilogue.h"
+
 #include "winner_plan_code.h"
 
 #include "winner_lookup_code.h"
+
+#include "winner_epilogue_code.h"
 
 #endif

@@ -1,5 +1,6 @@
 #include "replay.h"
 
+#include "replay_clock.h"
 #include "search.h"
 #include "stats.h"
 
@@ -103,8 +104,13 @@ enum status replay_search(const struct replay_space *space, const char *strategy
         if (!space->predicted_us) shuffle(&t, count, seed + ORDER_SEED);
         st = search_start(strategy, t.config, count, space->predicted_us, NULL, seed, &search);
     }
+    if (!st && options->compilers) {
+        const struct turn_limits turns = turn_limits_of(options->compilers);
+        st = search_in_turns(search, t.config, &turns);
+    }
+    if (!st && options->compilers) st = replay_drive_clock(search, t.config, t.time_us, space, options, run);
+    else if (!st) drive(search, space, t.time_us, options, queue, run);
     if (!st) {
-        drive(search, space, t.time_us, options, queue, run);
         const char *note = search_note(search);
         snprintf(run->note, sizeof run->note, "%s", note ? note : "");
     }

@@ -15,6 +15,9 @@ struct replay_options {
     size_t at;      /* go on until so many evaluations, and end there; 0: no such end */
     double noise;   /* standard deviation of what a search is told, as a share of the time */
     uint64_t noise_seed;
+    int compilers; /* against the clock: evaluations are seconds, and pending, noise and ends mean nothing;
+                      0: not */
+    uint64_t clock_seed; /* of the durations */
 };
 
 /* What one search needed. */

@@ -6,7 +6,8 @@
 
 #include <stdint.h>
 
-/* Values that can be passed to a kernel: pointers, integers, and two floats (alpha and beta). */
+/* Values that can be passed to a kernel: pointers, integers, and two floats (alpha and beta). Those from
+ * VALUE_SOURCE on are for an epilogue. */
 enum launch_value {
     VALUE_A,
     VALUE_B,
@@ -27,6 +28,9 @@ enum launch_value {
     VALUE_COUNTERS,
     VALUE_ALPHA,
     VALUE_BETA,
+    VALUE_SOURCE, /* C as it is read */
+    VALUE_BIAS,
+    VALUE_STRIDE_BIAS,
     LAUNCH_VALUES
 };
 
@@ -36,7 +40,8 @@ struct launch_field {
 
 /* Bytes that belong to no field are 0. */
 struct launch_block {
-    uint16_t bytes;
+    uint16_t bytes;          /* without an epilogue */
+    uint16_t epilogue_bytes; /* with one; 0: not described */
     struct launch_field field[LAUNCH_VALUES];
 };
 

@@ -114,18 +114,33 @@ int blas_lt_prefer(blas_lt_object preference, size_t workspace_bytes, const uint
     return result;
 }
 
-/* The first algorithm that it proposes for no workspace and this alignment. */
-static int ask(struct blas_lt_product *product, blas_lt_object desc, blas_lt_object preference, int alignment)
+int blas_lt_propose(const struct blas_lt_product *product, blas_lt_object desc, blas_lt_object preference,
+                    struct blas_lt_answer answers[BLAS_LT_ANSWERS_MAX], int *count)
 {
+    *count = 0;
+    return blas_lt.Heuristic(product->handle, desc, product->a, product->b, product->c, product->c,
+                             preference, BLAS_LT_ANSWERS_MAX, answers, count);
+}
+
+bool blas_lt_usable(const struct blas_lt_answer *answer, size_t workspace_bytes)
+{
+    return answer->state == LT_SUCCESS && answer->workspace_bytes <= workspace_bytes;
+}
+
+/* The first usable algorithm that it proposes. */
+static int ask(const struct blas_lt_product *product, blas_lt_object desc, blas_lt_object preference,
+               int alignment, size_t workspace_bytes, struct blas_lt_choice *choice)
+{
+    struct blas_lt_answer answers[BLAS_LT_ANSWERS_MAX];
     const uint32_t bytes = (uint32_t)alignment, all[] = {bytes, bytes, bytes, bytes};
-    struct blas_lt_answer answer = {.state = 0};
-    int count = 0, result = blas_lt_prefer(preference, 0, all);
-    if (!result)
-        result = blas_lt.Heuristic(product->handle, desc, product->a, product->b, product->c, product->c,
-                                   preference, 1, &answer, &count);
-    if (result) return result;
-    product->algorithm = answer.algorithm;
-    return count > 0 ? answer.state : BLAS_LT_NOT_SUPPORTED;
+    int count = 0, result = blas_lt_prefer(preference, workspace_bytes, all);
+    if (!result) result = blas_lt_propose(product, desc, preference, answers, &count);
+    for (int i = 0; !result && i < count; i++)
+        if (blas_lt_usable(&answers[i], workspace_bytes)) {
+            *choice = (struct blas_lt_choice){answers[i].algorithm, answers[i].workspace_bytes};
+            return LT_SUCCESS;
+        }
+    return result ? result : BLAS_LT_NOT_SUPPORTED;
 }
 
 static int set_pointer_mode(blas_lt_object desc, bool scalars_on_device)
@@ -134,35 +149,43 @@ static int set_pointer_mode(blas_lt_object desc, bool scalars_on_device)
     return blas_lt.DescSet(desc, LT_DESC_POINTER_MODE, &mode, sizeof mode);
 }
 
-/* The bias of a call may be anywhere, so it is asked for one that is hardly aligned. */
-static int choose(struct blas_lt_product *product, bool scalars_on_device, int alignment)
+/* For matrices and a bias at multiples of so many bytes. */
+static int choose(const struct blas_lt_product *product, const struct blas_lt_wish *wish, int alignment,
+                  int bias_alignment, struct blas_lt_choice *choice)
 {
-    const void *somewhere = (const void *)sizeof(float); /* NOLINT: not read */
+    const void *somewhere = (const void *)(uintptr_t)bias_alignment; /* NOLINT: not read */
     blas_lt_object desc = NULL, preference = NULL;
     int result = blas_lt_make_desc(product, &desc);
-    if (!result) result = set_pointer_mode(desc, scalars_on_device);
+    if (!result) result = set_pointer_mode(desc, wish->scalars_on_device);
     if (!result && epilogue_bias(product->problem.epilogue) != BIAS_NONE)
         result = blas_lt_set_bias(desc, somewhere);
     if (!result) result = blas_lt.PreferenceCreate(&preference);
-    if (!result) result = ask(product, desc, preference, alignment);
+    if (!result) result = ask(product, desc, preference, alignment, wish->workspace_bytes, choice);
     if (preference) blas_lt.PreferenceDestroy(preference);
     if (desc) blas_lt.DescDestroy(desc);
     return result;
 }
 
 enum status blas_lt_open(struct blas_lt_product *product, blas_lt_handle handle,
-                         const struct problem *problem, int compute, bool scalars_on_device, int alignment,
-                         int *status)
+                         const struct problem *problem, const struct blas_lt_wish *wish, int *status)
 {
-    const struct problem *p = problem;
-    *product = (struct blas_lt_product){.handle = handle, .problem = *problem, .compute = compute};
+    *product = (struct blas_lt_product){.handle = handle, .problem = *problem, .compute = wish->compute};
     *status = LT_SUCCESS;
-    if (epilogue_bias(p->epilogue) == BIAS_ROW)
+    if (epilogue_bias(problem->epilogue) == BIAS_ROW)
         return fail(E_ABSENT, "cublasLt has no bias for the rows of row-major C");
-    if (p->k == 0) return fail(E_ABSENT, "cublasLt takes no product with K = 0");
+    if (problem->k == 0) return fail(E_ABSENT, "cublasLt takes no product with K = 0");
     *status = blas_lt_describe(product);
-    if (!*status) *status = choose(product, scalars_on_device, alignment);
+    if (!*status) *status = choose(product, wish, wish->alignment, sizeof(float), &product->promised);
+    product->aligned = product->promised;
+    if (!*status && wish->alignment >= 16) /* others are in a plan's case for less aligned operands */
+        choose(product, wish, BLAS_LT_ALIGNMENT, BLAS_LT_ALIGNMENT, &product->aligned);
     return *status ? fail(E_ABSENT, "cublasLt has nothing for the problem (status %d)", *status) : OK;
+}
+
+size_t blas_lt_workspace(const struct blas_lt_product *product)
+{
+    const size_t promised = product->promised.workspace_bytes, aligned = product->aligned.workspace_bytes;
+    return promised > aligned ? promised : aligned;
 }
 
 void blas_lt_close(struct blas_lt_product *product)
@@ -181,15 +204,18 @@ static void *address(CUdeviceptr pointer)
 /* Two threads may want different biases, and the descriptor holds one: each call has its own. */
 int blas_lt_run(const struct blas_lt_product *product, const struct blas_lt_call *call)
 {
+    const CUdeviceptr bits = call->a | call->b | call->c | call->source | call->bias;
+    const struct blas_lt_choice *choice = bits % BLAS_LT_ALIGNMENT ? &product->promised : &product->aligned;
     void *bias = address(call->bias);
     blas_lt_object desc = NULL;
     int result = blas_lt_make_desc(product, &desc);
     if (!result) result = set_pointer_mode(desc, call->scalars_on_device);
     if (!result && bias) result = blas_lt_set_bias(desc, bias);
     if (!result)
-        result = blas_lt.Matmul(product->handle, desc, call->alpha, address(call->b), product->a,
-                                address(call->a), product->b, call->beta, address(call->source), product->c,
-                                address(call->c), product->c, &product->algorithm, NULL, 0, call->stream);
+        result = blas_lt.Matmul(
+            product->handle, desc, call->alpha, address(call->b), product->a, address(call->a), product->b,
+            call->beta, address(call->source), product->c, address(call->c), product->c, &choice->algorithm,
+            choice->workspace_bytes ? address(call->workspace) : NULL, choice->workspace_bytes, call->stream);
     if (desc) blas_lt.DescDestroy(desc);
     return result;
 }

@@ -56,11 +56,22 @@ enum status blas_lt_load(void);
 enum { BLAS_LT_COMPUTE_32F = 68, BLAS_LT_COMPUTE_32F_PEDANTIC = 69, BLAS_LT_COMPUTE_32F_FAST_TF32 = 77 };
 enum { BLAS_LT_ALLOC_FAILED = 3, BLAS_LT_NOT_SUPPORTED = 15 };
 
+/* What a race gives it of device memory, and of alignment where the addresses have it. */
+#define BLAS_LT_WORKSPACE_BYTES ((size_t)64 << 20)
+#define BLAS_LT_ALIGNMENT       256
+#define BLAS_LT_ANSWERS_MAX     32 /* that are asked for */
+
+/* An algorithm, and the workspace that it needs. */
+struct blas_lt_choice {
+    struct blas_lt_algorithm algorithm;
+    size_t workspace_bytes;
+};
+
 /* A product by cublasLt. Objects of cublasLt are in host memory and outlive a context. */
 struct blas_lt_product {
     blas_lt_handle handle;  /* the caller's */
     blas_lt_object a, b, c; /* layouts. Operands are exchanged, as in blas.c: a is that of our B */
-    struct blas_lt_algorithm algorithm;
+    struct blas_lt_choice promised, aligned; /* for addresses as promised; where all have BLAS_LT_ALIGNMENT */
     struct problem problem;
     int compute;
 };
@@ -70,14 +81,26 @@ struct blas_lt_call {
     CUdeviceptr a, b, c, source, bias; /* source: C that is read; bias 0: none */
     const void *alpha, *beta;
     bool scalars_on_device;
+    CUdeviceptr workspace; /* of blas_lt_workspace bytes; 0 where these are 0 */
     CUstream stream;
 };
 
-/* Make a product ready for addresses that are multiples of so many bytes, those of the bias of 4. *status:
- * cublasLt's. E_ABSENT: it has no such epilogue, or nothing for the problem. Close it after an error, too. */
+/* How a product is asked for. */
+struct blas_lt_wish {
+    int compute;
+    bool scalars_on_device;
+    int alignment;          /* bytes: addresses are multiples of it, those of the bias of 4 */
+    size_t workspace_bytes; /* that it may need */
+};
+
+/* Make a product ready: by the first algorithm that cublasLt proposes, which is what `cublas` of a race with
+ * an epilogue runs where workspace and alignment are those of a race. *status: cublasLt's. E_ABSENT: it has
+ * no such epilogue, or nothing for the problem. Close it after an error, too. */
 enum status blas_lt_open(struct blas_lt_product *product, blas_lt_handle handle,
-                         const struct problem *problem, int compute, bool scalars_on_device, int alignment,
-                         int *status);
+                         const struct problem *problem, const struct blas_lt_wish *wish, int *status);
+
+/* Bytes of device memory, at a multiple of 16, that its calls need. */
+size_t blas_lt_workspace(const struct blas_lt_product *product);
 
 /* Takes a zeroed struct. */
 void blas_lt_close(struct blas_lt_product *product);
@@ -90,8 +113,11 @@ int blas_lt_describe(struct blas_lt_product *product);
 int blas_lt_make_desc(const struct blas_lt_product *product, blas_lt_object *desc);
 int blas_lt_set_bias(blas_lt_object desc, const void *bias);
 int blas_lt_prefer(blas_lt_object preference, size_t workspace_bytes, const uint32_t alignment[4]);
+int blas_lt_propose(const struct blas_lt_product *product, blas_lt_object desc, blas_lt_object preference,
+                    struct blas_lt_answer answers[BLAS_LT_ANSWERS_MAX], int *count);
+bool blas_lt_usable(const struct blas_lt_answer *answer, size_t workspace_bytes);
 
-/* Enqueue it, without a workspace. From any thread. Returns cublasLt's status. */
+/* Enqueue it. From any thread. Returns cublasLt's status. */
 int blas_lt_run(const struct blas_lt_product *product, const struct blas_lt_call *call);
 
 #endif

@@ -102,11 +102,12 @@ static struct race_plan plan_within(double allowed_s, double best_us)
     return plans[i];
 }
 
-struct race_plan budget_race(double share_s, double best_us, double check_s)
+struct race_plan budget_race(double share_s, double best_us, double check_s, int contenders)
 {
     double allowed = fmax(0.25 * share_s - check_s, 0.1 * share_s);
-    struct race_plan plan = plan_within(allowed, best_us);
-    double likely = 1.6 * plan.min_rounds * round_s(&plan, best_us);
+    struct race_plan plan = plan_within(allowed, best_us), present = plan;
+    if (contenders < plan.finalists) present.finalists = contenders + 1;
+    double likely = 1.6 * plan.min_rounds * round_s(&present, best_us);
     plan.reserve_s = fmin(likely, allowed) + fmin(check_s, 0.25 * share_s);
     return plan;
 }

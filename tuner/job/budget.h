@@ -40,8 +40,9 @@ struct race_plan {
 /* What the check of a winner is expected to take. best_us: time of one call. */
 double budget_check_s(double best_us);
 
-/* best_us: time of one call; check_s: what checking the winner is expected to take. */
-struct race_plan budget_race(double share_s, double best_us, double check_s);
+/* best_us: time of one call; check_s: what checking the winner is expected to take; contenders: how many
+ * would race now. The reserve is for these and one more, for the last trial may be of another. */
+struct race_plan budget_race(double share_s, double best_us, double check_s, int contenders);
 
 /* Whether a race of so many complete rounds may have missed the fastest: fewer finalists or less time for
  * each than a closing race has. */

@@ -11,16 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Enough that neither compilers nor the GPU wait. More would hold the search back, which learns only from
- * what has been measured. */
-#define AHEAD_PER_COMPILER 2
-#define AHEAD_MIN          8
-#define READY_ENOUGH       6
-#define AHEAD_WAITING      3 /* a compiler, before the first trial: all that a search starts from */
-#define PREPARE_TRIES      3
-#define WARM_SHARE         0.08 /* of the problem's time, for warming up */
-#define WARM_MOST_S        30.0
-#define REWARM_MOST_S      1.5 /* a GPU that was at work a moment ago */
+#define PREPARE_TRIES 3
+#define WARM_SHARE    0.08 /* of the problem's time, for warming up */
+#define WARM_MOST_S   30.0
+#define REWARM_MOST_S 1.5 /* a GPU that was at work a moment ago */
 
 /* ---- opening ---- */
 
@@ -48,20 +42,20 @@ enum status job_open(struct job_env *env, const struct db_context *context, int6
     problem_format(problem, job->text);
 
     const struct tune_options *options = env->options;
-    size_t limit = (size_t)(AHEAD_PER_COMPILER * children_compilers(env->children));
-    job->ahead_limit = limit > AHEAD_MIN ? limit : AHEAD_MIN;
-    job->ahead_waiting = AHEAD_WAITING * job->ahead_limit / AHEAD_PER_COMPILER;
+    const struct turn_limits turns = turn_limits_of(children_compilers(env->children));
+    job->ahead_limit = turns_most(&turns);
     enum status st = field_open(env->space, problem, &context->gpu, options->workspace_bytes, &job->field);
     if (!st)
         st = preferred_apply(&job->field, env->db, &context->gpu, problem, options->workspace_bytes,
                              options->pin.template ? &options->pin : NULL, &job->pinned);
     if (!st && !job->pinned && options->transfer)
         st = transfer_trials(&job->field, env->db, context, problem, &job->transferred);
-    if (!st && !(job->ahead = calloc(job->ahead_waiting + 1, sizeof *job->ahead)))
+    if (!st && !(job->ahead = calloc(job->ahead_limit + 1, sizeof *job->ahead)))
         st = fail(E_MEMORY, "out of memory for a problem");
     if (!st)
         st = search_start(options->strategy, job->field.config, job->field.count, job->field.predicted_us,
                           field_growth(&job->field), options->seed, &job->search);
+    if (!st) st = search_in_turns(job->search, job->field.config, &turns);
     if (!st) st = field_recall(&job->field, env->db, context, problem, job->search, &job->result.recalled);
     if (!st) st = take_hints(job);
     if (st) {
@@ -72,6 +66,7 @@ enum status job_open(struct job_env *env, const struct db_context *context, int6
     job->result.raw = job->field.raw_count;
     job->result.tried = job->result.recalled.usable + job->result.recalled.failed;
     if (field_best(&job->field, &job->best, 1)) job->best_us = job->field.time_us[job->best];
+    race_recount(job, job->best_us);
     *out = job;
     return OK;
 }
@@ -146,10 +141,7 @@ static bool wants_more(const struct job *job)
 {
     if (job->phase != PHASE_SEARCH || job->only_race || job->search_over) return false;
     if (job->stopping || at_trial_limit(job)) return false;
-    if (!job->prepared) return job->ahead_count < job->ahead_waiting;
-    size_t ready = 0;
-    for (size_t i = 0; i < job->ahead_count; i++) ready += job->ahead[i].built->state == BUILD_DONE;
-    return job->ahead_count < job->ahead_limit && ready < READY_ENOUGH;
+    return job->ahead_count < job->ahead_limit;
 }
 
 enum status job_fill(struct job *job)

@@ -38,8 +38,8 @@ struct job {
     bool pinned; /* the field is what a person wants */
     struct transferred transferred;
     struct search *search;
-    struct ahead *ahead;                            /* in the order asked for */
-    size_t ahead_count, ahead_limit, ahead_waiting; /* limits: while searching; before the GPU is ready */
+    struct ahead *ahead; /* in the order asked for */
+    size_t ahead_count, ahead_limit;
     bool search_over;
     enum job_phase phase;
 
@@ -58,6 +58,7 @@ struct job {
 
     size_t best;             /* index of the fastest so far */
     double best_us, said_us; /* said_us: the best that was last told to the user */
+    int contenders;          /* that would race now */
     double gain_us, gain_s;  /* the best that was worth noting, and when it was found */
     size_t gain_trials;      /* trials of this run until then */
     double trial_s;          /* what a trial takes, smoothed; 0: none yet */
@@ -95,10 +96,11 @@ enum status trial_lost(struct job *job, bool hung, const char *reason);
 double trial_deadline_s(const struct job *job, double predicted_us);
 
 /* job_race.c */
-bool race_is_needless(const struct job *job); /* the winner defended stays anyway */
-void race_keep(struct job *job);              /* end with it */
-enum status race_call(struct job *job);       /* choose the finalists */
-enum status race_begin(struct job *job);      /* once their kernels are there */
+void race_recount(struct job *job, double time_us); /* contenders, after a trial of this time */
+bool race_is_needless(const struct job *job);       /* the winner defended stays anyway */
+void race_keep(struct job *job);                    /* end with it */
+enum status race_call(struct job *job);             /* choose the finalists */
+enum status race_begin(struct job *job);            /* once their kernels are there */
 bool race_called(const struct job *job);
 enum status race_send(struct job *job);
 enum status race_answered(struct job *job, const json_t *answer);

@@ -75,11 +75,18 @@ static int within_reach(const struct job *job, const size_t *best, int count)
     return kept;
 }
 
+void race_recount(struct job *job, double time_us)
+{
+    size_t best[RACE_RUNNERS_MAX];
+    if (time_us <= FINALIST_REACH * job->best_us)
+        job->contenders = within_reach(job, best, field_best(&job->field, best, RACE_RUNNERS_MAX));
+}
+
 enum status race_call(struct job *job)
 {
     size_t best[RACE_RUNNERS_MAX];
     job->plan = job->only_race ? budget_closing_race(job->share_s, job->best_us, job_check_s(job))
-                               : budget_race(job->share_s, job->best_us, job_check_s(job));
+                               : budget_race(job->share_s, job->best_us, job_check_s(job), job->contenders);
     int count = within_reach(job, best, field_best(&job->field, best, job->plan.finalists));
     if (count == 0 && job->pinned) {
         job_end(job, JOB_FRUITLESS, "what is to be pinned is not usable here: %s",

@@ -19,7 +19,7 @@ static double search_end_s(const struct job *job)
 {
     double end = job->began_s + job->share_s;
     if (job->best_us == 0) return end; /* nothing to race yet */
-    return end - budget_race(job->share_s, job->best_us, job_check_s(job)).reserve_s;
+    return end - budget_race(job->share_s, job->best_us, job_check_s(job), job->contenders).reserve_s;
 }
 
 /* Another problem can make better use of the time. */
@@ -88,6 +88,7 @@ static void settle(struct job *job, size_t index, const struct outcome *outcome)
         note_gain(job);
         say_best(job);
     }
+    race_recount(job, time_us);
 }
 
 static void drop_ahead(struct job *job, size_t at)

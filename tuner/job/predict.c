@@ -272,6 +272,7 @@ static enum status predict_one(struct forecast *f, int ended)
     r->legal = (size_t)f->field.legal;
     r->raw = f->field.raw_count;
     report_say(f->report, "%s: the model's best %zu of %zu are compiled", text, f->wanted, r->legal);
+    report_advice(f->report, f->problem);
     st = compile_first(f, ended);
     r->tried = r->trials = f->done;
     r->seconds = now_s() - f->began_s;

@@ -76,6 +76,14 @@ void report_say(struct report *report, const char *format, ...)
     print_wrapped(stderr, 0, print_columns(stderr), line.text);
 }
 
+void report_advice(struct report *report, const struct problem *problem)
+{
+    if (epilogue_out_of_place(problem->epilogue) && problem->beta == 0)
+        report_say(report,
+                   "    C is not read: with beta = 0 on the host this problem is answered by the winner of "
+                   "the one without out; tune that one, unless beta is in device memory");
+}
+
 /* ---- numbers for people ---- */
 
 void format_time_us(double us, char *text)

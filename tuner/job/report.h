@@ -33,6 +33,9 @@ void report_close(struct report *report); /* wipes the line; takes NULL */
 /* A sentence above the progress line (printf-like). */
 void report_say(struct report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Says so if the problem is better tuned in another form. */
+void report_advice(struct report *report, const struct problem *problem);
+
 /* A new best, as a line of its own on a terminal, where the rewritten line has no room for the configuration
  * (config_summary). */
 void report_best(struct report *report, const char *problem, double us, double tflops, double anchor_us,

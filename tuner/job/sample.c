@@ -1,6 +1,7 @@
 #include "sample.h"
 
 #include "model.h"
+#include "template.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,9 @@
 
 #define GROWN_MOST    500000 /* far more than a search asks for */
 #define DESCENT_MOST  400    /* candidates whose neighbours the model is asked about: a fifth of a second */
-#define COUPLED_EVERY 10     /* which of them also for coupled changes, which are many */
+#define DESCENT_EACH  100    /* of each family at least */
+#define DESCENT_ROOM  1000
+#define COUPLED_EVERY 10 /* which of them also for coupled changes, which are many */
 
 struct sample {
     const struct space *space;
@@ -161,45 +164,69 @@ enum status field_reach_launches(struct field *field, const struct config *confi
 /* Whose neighbours have been added: of candidates that are predicted alike one, for details that the model
  * does not see would be all that it looks at. */
 struct descent {
-    double predicted_us[DESCENT_MOST];
+    struct neighbours *near;
+    struct {
+        const struct template *template;
+        double predicted_us;
+    } seen[DESCENT_ROOM];
     int count;
 };
 
-static bool was_there(const struct descent *d, double predicted_us)
+static bool was_there(const struct descent *d, const struct template *template, double predicted_us)
 {
     for (int i = 0; i < d->count; i++)
-        if (d->predicted_us[i] == predicted_us) return true;
+        if (d->seen[i].predicted_us == predicted_us && d->seen[i].template == template) return true;
     return false;
 }
 
-/* NEIGHBOURS_NONE: there are no others. */
-static size_t next_best(const struct field *field, const struct descent *d)
+/* Of one family, or of all (NULL). NEIGHBOURS_NONE: there are no others. */
+static size_t next_best(const struct field *field, const struct descent *d, const struct template *family)
 {
     const double *us = field->predicted_us;
     size_t best = NEIGHBOURS_NONE;
-    for (size_t i = 0; i < field->count; i++)
-        if ((best == NEIGHBOURS_NONE || us[i] < us[best]) && !was_there(d, us[i])) best = i;
+    for (size_t i = 0; i < field->count; i++) {
+        const struct template *t = field->config[i].template;
+        if ((family && t != family) || (best != NEIGHBOURS_NONE && us[i] >= us[best])) continue;
+        if (!was_there(d, t, us[i])) best = i;
+    }
     return best;
 }
 
+static int seen_of(const struct descent *d, const struct template *family)
+{
+    int count = 0;
+    for (int i = 0; i < d->count; i++) count += d->seen[i].template == family;
+    return count;
+}
+
+/* False: there is none. */
+static bool step_down(struct field *field, struct descent *d, const struct template *family)
+{
+    size_t list[NEIGHBOURS_MAX];
+    const size_t at = next_best(field, d, family);
+    if (at == NEIGHBOURS_NONE) return false;
+    neighbours_of(d->near, at, NEIGHBOUR_LAUNCH, list);
+    neighbours_of(d->near, at, NEIGHBOUR_SINGLE, list);
+    if (d->count % COUPLED_EVERY == COUPLED_EVERY - 1) neighbours_of(d->near, at, NEIGHBOUR_PAIR, list);
+    d->seen[d->count].template = field->config[at].template;
+    d->seen[d->count++].predicted_us = field->predicted_us[at];
+    return true;
+}
+
 /* A sample has few of those that the model likes best: the neighbours of its favourites, and theirs, are
- * added.
+ * added. The model errs by some per cent between families, so that the favourites of each are looked for,
+ * too.
  */
 static enum status descend(struct field *field)
 {
-    struct neighbours *near = neighbours_build(field->config, field->count, field_growth(field));
     struct descent *d = calloc(1, sizeof *d);
-    size_t list[NEIGHBOURS_MAX];
-    while (near && d && d->count < DESCENT_MOST) {
-        const size_t at = next_best(field, d);
-        if (at == NEIGHBOURS_NONE) break;
-        neighbours_of(near, at, NEIGHBOUR_LAUNCH, list);
-        neighbours_of(near, at, NEIGHBOUR_SINGLE, list);
-        if (d->count % COUPLED_EVERY == COUPLED_EVERY - 1) neighbours_of(near, at, NEIGHBOUR_PAIR, list);
-        d->predicted_us[d->count++] = field->predicted_us[at];
-    }
-    const bool good = near && d;
-    neighbours_free(near);
+    if (d) d->near = neighbours_build(field->config, field->count, field_growth(field));
+    const bool good = d && d->near;
+    while (good && d->count < DESCENT_MOST && step_down(field, d, NULL)) continue;
+    for (size_t t = 0; good && t < template_count; t++)
+        for (int i = seen_of(d, templates[t]); i < DESCENT_EACH && d->count < DESCENT_ROOM; i++)
+            if (!step_down(field, d, templates[t])) break;
+    if (d) neighbours_free(d->near);
     free(d);
     return good ? OK : fail(E_MEMORY, "out of memory for %zu candidates", field->count);
 }

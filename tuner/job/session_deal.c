@@ -141,10 +141,7 @@ static void say_opened(struct state *x, const struct gpu_slot *slot, const struc
                r->legal);
     if (*known) report_say(x->env.report, "    %s", known);
     if (*hints) report_say(x->env.report, "    %s", hints);
-    if (epilogue_out_of_place(job_problem(job)->epilogue) && job_problem(job)->beta == 0)
-        report_say(x->env.report,
-                   "    C is not read: with beta = 0 on the host this problem is answered by the winner of "
-                   "the one without out; tune that one, unless beta is in device memory");
+    report_advice(x->env.report, job_problem(job));
 }
 
 static void say_continued(struct state *x, const struct job *job)

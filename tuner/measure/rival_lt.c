@@ -11,19 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORKSPACE_BYTES ((size_t)64 << 20)
-#define AGAIN_BLOCK_US  4000.0
+#define AGAIN_BLOCK_US 4000.0
 
-enum {
-    ANSWERS_MAX = 32,
-    GLANCE_BLOCKS = 3,
-    AGAIN = 4 /* the fastest ones are timed again */,
-    AGAIN_BLOCKS = 9
-};
+enum { GLANCE_BLOCKS = 3, AGAIN = 4 /* the fastest ones are timed again */, AGAIN_BLOCKS = 9 };
 
 struct lt_rival {
     struct device *device;
     struct blas_lt_product product;
+    struct blas_lt_algorithm algorithm;
     blas_lt_object desc, preference;
     struct device_buffer workspace;
 };
@@ -51,7 +46,7 @@ static enum status lt_launch(void *opaque, const struct operands *operands, doub
     int result = operands->bias ? blas_lt_set_bias(r->desc, address(operands->bias)) : 0;
     if (!result)
         result = blas_lt.Matmul(x->handle, r->desc, &alpha_f, address(operands->b), x->a,
-                                address(operands->a), x->b, &beta_f, c, x->c, d, x->c, &x->algorithm,
+                                address(operands->a), x->b, &beta_f, c, x->c, d, x->c, &r->algorithm,
                                 address(r->workspace.address), r->workspace.bytes, r->device->stream);
     return check(result, "run the problem");
 }
@@ -68,10 +63,11 @@ static void lt_close(void *opaque)
     free(r);
 }
 
-/* The largest power of two, up to 256, of which an operand's address in every set is a multiple. */
+/* The largest power of two, up to BLAS_LT_ALIGNMENT, of which an operand's address in every set is a
+ * multiple. */
 static uint32_t alignment(const struct workload *work, enum launch_operand which)
 {
-    CUdeviceptr bits = 256;
+    CUdeviceptr bits = BLAS_LT_ALIGNMENT;
     for (int set = WORKLOAD_EXACT; set < work->layout.sets; set++) {
         struct operands o = workload_operands(work, set);
         bits |= which == LAUNCH_A        ? o.a
@@ -98,7 +94,7 @@ static enum status set_up(struct lt_rival *r, const struct trial_setup *setup, i
     if (!st && bias) st = check(blas_lt_set_bias(r->desc, address(bias)), "take the bias");
     if (!st) st = check(blas_lt_describe(x), "describe the matrices");
     if (!st) st = check(blas_lt.PreferenceCreate(&r->preference), "take preferences");
-    if (!st) st = device_allocate(&r->workspace, WORKSPACE_BYTES);
+    if (!st) st = device_allocate(&r->workspace, BLAS_LT_WORKSPACE_BYTES);
     return st ? st : check(blas_lt_prefer(r->preference, r->workspace.bytes, aligned), "take a preference");
 }
 
@@ -135,7 +131,7 @@ static enum status time_some(struct trial_setup *setup, struct kernel *kernel,
     struct lt_rival *r = kernel->self;
     enum status st = OK;
     for (int i = 0; i < count && !st; i++) {
-        r->product.algorithm = answers[entrants[i].answer].algorithm;
+        r->algorithm = answers[entrants[i].answer].algorithm;
         st = time_answer(setup, kernel, blocks, block_us, &entrants[i].time_us);
     }
     qsort(entrants, (size_t)count, sizeof *entrants, by_time);
@@ -145,7 +141,7 @@ static enum status time_some(struct trial_setup *setup, struct kernel *kernel,
 static void enter(struct lt_rival *r, const struct blas_lt_answer *answers, int answer, int proposed,
                   char *detail)
 {
-    r->product.algorithm = answers[answer].algorithm;
+    r->algorithm = answers[answer].algorithm;
     snprintf(detail, RIVAL_DETAIL_MAX, "answer %d of %d", answer + 1, proposed);
 }
 
@@ -154,17 +150,14 @@ static enum status choose(struct trial_setup *setup, const struct rival_row *row
                           char *detail)
 {
     struct lt_rival *r = kernel->self;
-    const struct blas_lt_product *x = &r->product;
-    struct blas_lt_answer answers[ANSWERS_MAX];
-    struct entrant entrants[ANSWERS_MAX];
+    struct blas_lt_answer answers[BLAS_LT_ANSWERS_MAX];
+    struct entrant entrants[BLAS_LT_ANSWERS_MAX];
     int proposed = 0, count = 0;
-    enum status st = check(blas_lt.Heuristic(x->handle, r->desc, x->a, x->b, x->c, x->c, r->preference,
-                                             ANSWERS_MAX, answers, &proposed),
+    enum status st = check(blas_lt_propose(&r->product, r->desc, r->preference, answers, &proposed),
                            "propose anything for the problem");
     if (st) return st;
     for (int i = 0; i < proposed; i++)
-        if (answers[i].state == 0 && answers[i].workspace_bytes <= r->workspace.bytes)
-            entrants[count++] = (struct entrant){i, 0};
+        if (blas_lt_usable(&answers[i], r->workspace.bytes)) entrants[count++] = (struct entrant){i, 0};
     if (row->algorithm == RIVAL_ALGORITHM_FIRST && count > 0) {
         enter(r, answers, entrants[0].answer, proposed, detail);
         return OK;

@@ -28,7 +28,9 @@ struct search {
     size_t told, own;   /* own: without those that were told unasked, which an earlier search has made */
     size_t quiet;       /* own ones in a row, while little gain was expected */
     bool *done;
-    size_t *suggested; /* from suggested_at on not given yet */
+    struct turns *turns; /* NULL: what is told is told at once */
+    bool stuck;          /* the strategy has nothing to propose until it has been told more */
+    size_t *suggested;   /* from suggested_at on not given yet */
     size_t suggested_at, suggested_count, suggested_room;
 };
 
@@ -89,6 +91,34 @@ static void mark_done(struct search *search, size_t index)
     search->left -= index < search->count;
 }
 
+enum status search_in_turns(struct search *search, const struct config *candidates,
+                            const struct turn_limits *limits)
+{
+    search->turns = turns_build(candidates, search->room, limits);
+    return search->turns ? OK
+                         : fail(E_MEMORY, "out of memory for a search over %zu candidates", search->count);
+}
+
+static void tell_own(struct search *search, size_t index, double time_us)
+{
+    search->strategy->tell(search->self, index, time_us);
+    search->stuck = false;
+    search->told++;
+    search->own++;
+    search->quiet = search_gain(search) < LITTLE_GAIN ? search->quiet + 1 : 0; /* NAN is not little */
+}
+
+/* Tells what is due before the next proposal. False: there is no result of it yet. */
+static bool take_turns(struct search *search)
+{
+    size_t index;
+    double time_us;
+    enum turn_answer answer;
+    while ((answer = turns_next(search->turns, search->stuck, &index, &time_us)) == TURN_TELL)
+        tell_own(search, index, time_us);
+    return answer == TURN_NONE;
+}
+
 static enum search_answer next(struct search *search, size_t *index)
 {
     if (search->suggested_at == search->suggested_count) return search->strategy->next(search->self, index);
@@ -99,10 +129,14 @@ static enum search_answer next(struct search *search, size_t *index)
 enum search_answer search_next(struct search *search, size_t *index)
 {
     while (search->left > 0) {
+        if (search->turns && !take_turns(search)) return SEARCH_WAIT;
         enum search_answer answer = next(search, index);
+        search->stuck = answer == SEARCH_WAIT;
+        if (search->stuck && search->turns && turns_waiting(search->turns) > 0) continue;
         if (answer != SEARCH_TRY) return answer;
         if (search->done[*index]) continue;
         mark_done(search, *index);
+        if (search->turns) turns_propose(search->turns, *index);
         return SEARCH_TRY;
     }
     return SEARCH_DONE;
@@ -111,13 +145,15 @@ enum search_answer search_next(struct search *search, size_t *index)
 void search_tell(struct search *search, size_t index, double time_us)
 {
     if (index >= search->room) return;
-    const bool unasked = !search->done[index];
-    if (unasked) mark_done(search, index);
+    if (search->done[index]) {
+        if (!search->turns || !turns_result(search->turns, index, time_us)) tell_own(search, index, time_us);
+        return;
+    }
+    mark_done(search, index); /* what was to be gained then, nobody knows any more */
+    if (search->turns) turns_know(search->turns, index);
     search->strategy->tell(search->self, index, time_us);
+    search->stuck = false;
     search->told++;
-    if (unasked) return; /* what was to be gained then, nobody knows any more */
-    search->own++;
-    search->quiet = search_gain(search) < LITTLE_GAIN ? search->quiet + 1 : 0; /* NAN is not little */
 }
 
 bool search_satisfied(const struct search *search)
@@ -139,6 +175,7 @@ void search_stop(struct search *search)
 {
     if (!search) return;
     search->strategy->stop(search->self);
+    turns_free(search->turns);
     free(search->suggested);
     free(search->done);
     free(search);

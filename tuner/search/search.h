@@ -10,6 +10,7 @@
 
 #include "config.h"
 #include "neighbours.h"
+#include "turns.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -44,6 +45,13 @@ extern const size_t search_strategy_count;
 enum status search_start(const char *strategy, const struct config *candidates, size_t count,
                          const double *predicted_us, const struct growth *growth, uint64_t seed,
                          struct search **search);
+
+/* Before anything is asked: the strategy hears of its proposals in an order that follows from them (turns.h),
+ * in whatever order they are told; search_next may then answer SEARCH_WAIT for a result that is late.
+ * candidates: as given to search_start. Errors: E_MEMORY. */
+enum status search_in_turns(struct search *search, const struct config *candidates,
+                            const struct turn_limits *limits);
+
 enum search_answer search_next(struct search *search, size_t *index);
 
 /* Give this candidate before any that the strategy would; several in the order suggested. *fresh: it had

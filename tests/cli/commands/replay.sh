@@ -36,6 +36,9 @@ t tune replay one.json --seeds 1 --seeds 2
 t sh -c 'tune replay --help | head -3'
 t tune replay "$SOURCES/tests/data/kernel_tuner_cache.json" --seeds 1 --strategy exhaustive --at 24 --noise 1 --format csv
 t tune replay one.json --noise 99
+t tune replay "$data/kernel_tuner_cache.json" --seeds 1 --strategy exhaustive --jobs 4 --format csv
+t tune replay one.json --jobs 0
+t tune replay one.json --jobs 4 --at 2
 
 # What one file teaches another.
 t tune replay one.json --from-trials 3

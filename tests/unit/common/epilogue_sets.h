@@ -107,4 +107,23 @@ static inline const char *epilogue_text(int number)
     return NULL;
 }
 
+static inline struct gt_plan *epilogue_plan(struct gt_handle *handle, const char *text)
+{
+    struct problem p;
+    assert_ok(problem_parse(text, &p));
+    struct gt_problem said = public_problem(&p);
+    struct gt_plan *plan = NULL;
+    if (p.beta != 0) said.flags |= GT_ADDS_TO_C;
+    assert_gt(gt_plan_open(handle, &said, &plan));
+    return plan;
+}
+
+/* How many products the rivals and the kernels computed since the last time. */
+static inline int counted(int *counter)
+{
+    const int count = *counter;
+    *counter = 0;
+    return count;
+}
+
 #endif

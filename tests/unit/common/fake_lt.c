@@ -1,6 +1,7 @@
 /* fake_lt.c — the cublasLt functions that the runtime calls, on host memory, by the definition: column-major,
  * sums in double. What is made counts among the driver's open resources. FAKE_LT_FAIL=STATUS: every product
- * answers that. FAKE_LT_PROPOSES=0: there is no algorithm for anything.
+ * answers that. FAKE_LT_PROPOSES=0: there is no algorithm for anything. FAKE_LT_WORKSPACE=BYTES: the first
+ * algorithm that is proposed needs so many, the second none.
  */
 #include "fake_epilogue.h"
 #include "fake_stream.h"
@@ -12,9 +13,12 @@
 enum { SUCCESS = 0, NOT_INITIALIZED = 1, INVALID_VALUE = 7, NOT_SUPPORTED = 15 };
 enum { POINTER_MODE = 2, TRANSA = 3, TRANSB = 4, EPILOGUE = 7, BIAS_POINTER = 8, BIAS_BATCH_STRIDE = 10 };
 enum { BATCH_COUNT = 5, BATCH_STRIDE = 6 };
-enum { ALIGN_A = 5, ALIGN_D = 8 };
+enum { WORKSPACE_BYTES = 1, ALIGN_A = 5, ALIGN_D = 8 };
 
-_Atomic int fake_lt_calls, fake_lt_compute;
+_Atomic int fake_lt_calls, fake_lt_compute, fake_lt_asked, fake_lt_workspace, fake_lt_alignment;
+
+/* What an algorithm remembers. */
+enum { OF_ALIGNMENT, OF_MODE, OF_BIAS_ALIGNMENT, OF_WORKSPACE, OF_ASKED };
 
 /* A handle, a descriptor, a layout or a preference. */
 struct lt {
@@ -138,7 +142,7 @@ int cublasLtMatmulPreferenceDestroy(struct lt *preference)
     return destroy(preference);
 }
 
-/* Its algorithm remembers the alignment that it was promised, and where alpha and beta are. */
+/* Its algorithms remember the alignments that they were promised, and where alpha and beta are. */
 int cublasLtMatmulAlgoGetHeuristic(struct lt *handle, struct lt *desc, struct lt *a, struct lt *b,
                                    struct lt *c, struct lt *d, struct lt *preference, int wanted,
                                    struct answer *answers, int *count)
@@ -148,11 +152,20 @@ int cublasLtMatmulAlgoGetHeuristic(struct lt *handle, struct lt *desc, struct lt
     if (!handle || wanted < 1) return INVALID_VALUE;
     *count = 0;
     if (proposes && proposes[0] == '0') return SUCCESS;
-    *answers = (struct answer){
-        .algorithm = {(uint64_t)preference->value[ALIGN_A], (uint64_t)desc->value[POINTER_MODE]}};
     for (int key = ALIGN_A; key <= ALIGN_D; key++)
         if (preference->value[key] != preference->value[ALIGN_A]) return INVALID_VALUE;
-    *count = 1;
+    const char *needs = getenv("FAKE_LT_WORKSPACE");
+    const uint64_t bias = (uint64_t)desc->value[BIAS_POINTER],
+                   asked = (uint64_t)preference->value[WORKSPACE_BYTES];
+    struct answer answer = {.algorithm = {[OF_ALIGNMENT] = (uint64_t)preference->value[ALIGN_A],
+                                          [OF_MODE] = (uint64_t)desc->value[POINTER_MODE],
+                                          [OF_BIAS_ALIGNMENT] = bias ? bias & -bias : 1,
+                                          [OF_ASKED] = asked}};
+    if (needs && wanted > 1) {
+        answers[(*count)++] = answer;
+        answers[0].workspace_bytes = answers[0].algorithm[OF_WORKSPACE] = strtoul(needs, NULL, 10);
+    }
+    answers[(*count)++] = answer;
     return SUCCESS;
 }
 
@@ -189,12 +202,18 @@ int cublasLtMatmul(struct lt *handle, struct lt *desc, const void *alpha, const 
 {
     const char *status = getenv("FAKE_LT_FAIL");
     const uint64_t bits = (uintptr_t)a | (uintptr_t)b | (uintptr_t)c | (uintptr_t)d;
+    const uint64_t bias = (uint64_t)desc->value[BIAS_POINTER];
     const bool has_bias = desc->value[EPILOGUE] & 4;
-    if (!handle || !stream || workspace || workspace_bytes || of_c->ld != of_d->ld || !algorithm ||
-        bits % algorithm[0] || algorithm[1] != (uint64_t)desc->value[POINTER_MODE] ||
-        has_bias != (desc->value[BIAS_POINTER] != 0))
+    if (!handle || !stream || of_c->ld != of_d->ld || !algorithm || bits % algorithm[OF_ALIGNMENT] ||
+        algorithm[OF_MODE] != (uint64_t)desc->value[POINTER_MODE] || has_bias != (bias != 0) ||
+        bias % algorithm[OF_BIAS_ALIGNMENT] || (uintptr_t)workspace % 16 ||
+        workspace_bytes < algorithm[OF_WORKSPACE] || (workspace_bytes > 0) != (workspace != NULL))
         return INVALID_VALUE;
     if (status) return atoi(status);
+    if (workspace) memset(workspace, 0xab, workspace_bytes);
+    atomic_store_explicit(&fake_lt_asked, (int)algorithm[OF_ASKED], memory_order_relaxed);
+    atomic_store_explicit(&fake_lt_workspace, (int)algorithm[OF_WORKSPACE], memory_order_relaxed);
+    atomic_store_explicit(&fake_lt_alignment, (int)algorithm[OF_ALIGNMENT], memory_order_relaxed);
     fake_count(&fake_lt_calls, 1);
     atomic_store_explicit(&fake_lt_compute, desc->compute, memory_order_relaxed);
     for (int64_t item = 0; item < of_d->value[BATCH_COUNT]; item++)

@@ -35,6 +35,10 @@ bool fake_tears(CUstream stream, bool begins);
 /* cuInit was called in this process: a child of it is told that it has not been. */
 void fake_start(void);
 
+/* ---- contexts ---- */
+
+CUcontext fake_current(void); /* of the thread; NULL: none */
+
 /* ---- kernels ---- */
 
 struct fake_function {
@@ -45,6 +49,7 @@ struct fake_function {
 };
 
 bool fake_is_loaded(const struct fake_function *function);
+void fake_modules_reset(void *context);
 CUresult fake_run(const struct fake_function *function, const struct fake_launch *launch);
 
 /* ---- graphs ---- */

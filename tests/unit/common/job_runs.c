@@ -46,15 +46,16 @@ int clean_up(void **state)
     (void)state;
     remove_folder();
     static const char *const variables[] = {
-        "FAKE_TRIAL_MS",       "FAKE_BLOCK_MS",       "FAKE_COMPILE_MS",
-        "FAKE_PREPARE_MS",     "FAKE_DEVICES",        "FAKE_POWER_LIMIT",
-        "FAKE_CRASH",          "FAKE_HANG",           "FAKE_GARBAGE",
-        "FAKE_WRONG",          "FAKE_CRASH_ONCE",     "FAKE_REFUSE",
-        "FAKE_DEAD_GPU",       "FAKE_NO_NVRTC",       "FAKE_UNBUILDABLE",
-        "FAKE_SPILLS",         "FAKE_NO_CUBLAS",      "FAKE_LOST_CUBIN",
-        "FAKE_COMPILER_CRASH", "FAKE_COMPILER_DEATH", "FAKE_COMPILER_DEATH_2",
-        "FAKE_WORKER_DEATH",   "FAKE_WORKER_DEATH_2", "FAKE_DEAD_FROM",
-        "FAKE_NO_ROOM",        "FAKE_OTHER_GPU",      "FAKE_FAST"};
+        "FAKE_TRIAL_MS",        "FAKE_BLOCK_MS",       "FAKE_COMPILE_MS",
+        "FAKE_PREPARE_MS",      "FAKE_DEVICES",        "FAKE_POWER_LIMIT",
+        "FAKE_CRASH",           "FAKE_HANG",           "FAKE_GARBAGE",
+        "FAKE_WRONG",           "FAKE_CRASH_ONCE",     "FAKE_REFUSE",
+        "FAKE_DEAD_GPU",        "FAKE_NO_NVRTC",       "FAKE_UNBUILDABLE",
+        "FAKE_SPILLS",          "FAKE_NO_CUBLAS",      "FAKE_LOST_CUBIN",
+        "FAKE_COMPILER_CRASH",  "FAKE_COMPILER_DEATH", "FAKE_COMPILER_DEATH_2",
+        "FAKE_WORKER_DEATH",    "FAKE_WORKER_DEATH_2", "FAKE_DEAD_FROM",
+        "FAKE_NO_ROOM",         "FAKE_OTHER_GPU",      "FAKE_FAST",
+        "FAKE_COMPILE_UPTO_MS", "FAKE_STEADY"};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) unsetenv(variables[i]);
     return 0;
 }
@@ -71,10 +72,12 @@ pid_t start(const char *words)
 {
     pid_t pid = fork();
     if (pid != 0) return pid;
-    char copy[1024], *argv[48] = {(char[]){"tune tune"}, (char[]){"--db"},   in_folder("t.db"),
-                                  (char[]){"--cache"},   in_folder("cache"), (char[]){"--format"},
-                                  (char[]){"json"},      (char[]){"--jobs"}, (char[]){"2"}};
-    int argc = 9;
+    char copy[1024],
+        *argv[48] = {(char[]){"tune tune"}, (char[]){"--db"},     in_folder("t.db"), (char[]){"--cache"},
+                     in_folder("cache"),    (char[]){"--format"}, (char[]){"json"}};
+    int argc = 7;
+    static char jobs[] = "--jobs", two[] = "2";
+    if (!strstr(words, "--jobs ")) argv[argc++] = jobs, argv[argc++] = two;
     static char space[] = "--space", small[] = SPACE;
     if (!strstr(words, "--space ")) argv[argc++] = space, argv[argc++] = small;
     static char alone[] = "--no-pretuned"; /* the winners that ship would win here, too */

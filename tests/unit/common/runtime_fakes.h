@@ -45,6 +45,8 @@ static struct {
     int *launch_count, *open, *computes, *loads, *blas_calls, *compilations;
     int *records, *waits, *overlaps, *dirty_counters, *stale_launches, *forbidden, *busy, *modules;
     int *buffers, *allocations, *fail_at, *torn, *lt_calls, *lt_compute, *blas_pointer_calls;
+    int *lt_asked, *lt_workspace,
+        *lt_alignment; /* of the last product: offered, taken, and for which addresses */
     long long *bytes, *bytes_most;
     void (*join)(void *captured, void *other);
     void (*reset)(void *context);
@@ -70,10 +72,10 @@ static inline int fakes_setup(void **state)
     mkdir(path, 0777);
     snprintf(path, sizeof path, "%s/kernels", store_folder);
     setenv("GEMMTUNE_CACHE", path, 1);
-    static const char *const none[] = {"FAKE_GPU_FAIL",     "FAKE_GPU_THREADS",   "FAKE_GPU_SMEM",
-                                       "FAKE_GPU_VERSION",  "FAKE_NVRTC_REFUSES", "FAKE_NVRTC_MS",
-                                       "FAKE_CUBLAS_FAIL",  "GEMMTUNE_QUIET",     "FAKE_GPU_MEMORY",
-                                       "FAKE_GPU_NO_POOLS", "FAKE_LT_FAIL",       "FAKE_LT_PROPOSES"};
+    static const char *const none[] = {
+        "FAKE_GPU_FAIL", "FAKE_GPU_THREADS", "FAKE_GPU_SMEM",    "FAKE_GPU_VERSION", "FAKE_NVRTC_REFUSES",
+        "FAKE_NVRTC_MS", "FAKE_CUBLAS_FAIL", "GEMMTUNE_QUIET",   "FAKE_GPU_MEMORY",  "FAKE_GPU_NO_POOLS",
+        "FAKE_LT_FAIL",  "FAKE_LT_PROPOSES", "FAKE_LT_WORKSPACE"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) unsetenv(none[i]);
     if (device_load()) return -1;
     void *gpu = dlopen(FAKE_GPU, RTLD_NOW), *nvrtc = dlopen(FAKE_NVRTC, RTLD_NOW);
@@ -103,7 +105,10 @@ static inline int fakes_setup(void **state)
                   {"fake_torn", &fake.torn},
                   {"fake_lt_calls", &fake.lt_calls},
                   {"fake_lt_compute", &fake.lt_compute},
-                  {"fake_blas_pointer_calls", &fake.blas_pointer_calls}};
+                  {"fake_blas_pointer_calls", &fake.blas_pointer_calls},
+                  {"fake_lt_asked", &fake.lt_asked},
+                  {"fake_lt_workspace", &fake.lt_workspace},
+                  {"fake_lt_alignment", &fake.lt_alignment}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         *counts[i].at = dlsym(gpu, counts[i].name);
         **counts[i].at = 0;

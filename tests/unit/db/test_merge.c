@@ -343,6 +343,36 @@ TEST(a_spoiled_file_is_refused_and_nothing_of_the_others_is_taken)
     free(before);
 }
 
+static const char *const rehash[] = {
+    "UPDATE gpus SET hash = content_hash(name, arch, sm_count)",
+    "UPDATE problems SET hash = content_hash(text)",
+    "UPDATE gpu_figures AS f SET hash = content_hash((SELECT hash FROM gpus WHERE id = f.gpu_id), " //
+    DB_FIGURES_CONTENT ", " DB_FIGURES_RATES ")",
+    "UPDATE configs SET hash = content_hash(template, kernel_hash, schema_hash, text)",
+    "UPDATE runs AS r SET hash = content_hash((SELECT hash FROM gpus WHERE id = r.gpu_id), (SELECT hash "
+    "FROM "
+    "gpu_figures WHERE id = r.figures_id), " DB_RUN_CONTENT ")",
+    "UPDATE trials AS x SET hash = content_hash((SELECT hash FROM runs WHERE id = x.run_id), (SELECT "
+    "hash FROM "
+    "problems WHERE id = x.problem_id), (SELECT hash FROM configs WHERE id = "
+    "x.config_id), " DB_TRIAL_CONTENT ")",
+    "UPDATE decisions AS x SET hash = content_hash((SELECT hash FROM runs WHERE id = x.run_id), (SELECT "
+    "hash FROM "
+    "problems WHERE id = x.problem_id), (SELECT hash FROM configs WHERE id = x.config_id), " DB_EVIDENCE
+    ", " DB_DECISION_CONTENT ")"};
+
+/* A change with the right hashes. */
+static void change(const char *path, const char *sql)
+{
+    sqlite3 *handle;
+    assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
+    assert_int_equal(db_register_functions(handle), SQLITE_OK);
+    if (sqlite3_exec(handle, sql, NULL, NULL, NULL)) fail_msg("%s", sqlite3_errmsg(handle));
+    for (size_t i = 0; i < sizeof rehash / sizeof *rehash; i++)
+        if (sqlite3_exec(handle, rehash[i], NULL, NULL, NULL)) fail_msg("%s", sqlite3_errmsg(handle));
+    sqlite3_close(handle);
+}
+
 /* Values that a careful attacker gave the right hashes. */
 TEST(impossible_values_with_right_hashes_are_refused)
 {
@@ -352,37 +382,64 @@ TEST(impossible_values_with_right_hashes_are_refused)
         "UPDATE decisions SET ratio_high = 9e99",         "UPDATE configs SET template = 'ladder_naive'",
         "UPDATE trials SET worst_error = -1.0",
     };
-    static const char *const rehash[] = {
-        "UPDATE gpus SET hash = content_hash(name, arch, sm_count)",
-        "UPDATE gpu_figures AS f SET hash = content_hash((SELECT hash FROM gpus WHERE id = f.gpu_id), " //
-        DB_FIGURES_CONTENT ", " DB_FIGURES_RATES ")",
-        "UPDATE configs SET hash = content_hash(template, kernel_hash, schema_hash, text)",
-        "UPDATE runs AS r SET hash = content_hash((SELECT hash FROM gpus WHERE id = r.gpu_id), (SELECT hash "
-        "FROM "
-        "gpu_figures WHERE id = r.figures_id), " DB_RUN_CONTENT ")",
-        "UPDATE trials AS x SET hash = content_hash((SELECT hash FROM runs WHERE id = x.run_id), (SELECT "
-        "hash FROM "
-        "problems WHERE id = x.problem_id), (SELECT hash FROM configs WHERE id = "
-        "x.config_id), " DB_TRIAL_CONTENT ")",
-        "UPDATE decisions AS x SET hash = content_hash((SELECT hash FROM runs WHERE id = x.run_id), (SELECT "
-        "hash FROM "
-        "problems WHERE id = x.problem_id), (SELECT hash FROM configs WHERE id = x.config_id), " DB_EVIDENCE
-        ", " DB_DECISION_CONTENT ")"};
     struct db_merged merged;
     for (size_t i = 0; i < sizeof updates / sizeof *updates; i++) {
         unlink(paths[1]);
         fill(1);
-        sqlite3 *handle;
-        assert_int_equal(sqlite3_open(paths[1], &handle), SQLITE_OK);
-        assert_int_equal(db_register_functions(handle), SQLITE_OK);
-        assert_int_equal(sqlite3_exec(handle, updates[i], NULL, NULL, NULL), SQLITE_OK);
-        for (size_t j = 0; j < sizeof rehash / sizeof *rehash; j++)
-            if (sqlite3_exec(handle, rehash[j], NULL, NULL, NULL)) fail_msg("%s", sqlite3_errmsg(handle));
-        sqlite3_close(handle);
+        change(paths[1], updates[i]);
         const char *inputs[1] = {paths[1]};
         enum status st = merge_into(paths[FILES], inputs, 1, &merged);
         if (st != E_DB) fail_msg("%s: status %d", updates[i], st);
         assert_non_null(strstr(status_text(), "impossible"));
+    }
+}
+
+/* Files 0 and 2, of the same GPU: both have trials and a winner of one problem that a later version knows. */
+TEST(rows_of_a_later_version_are_merged_as_they_are)
+{
+    static const char later[] = "UPDATE problems SET text = 'sgemm:nn:128x64x32:epilogue=swish', "
+                                "epilogue = 'swish' WHERE m = 128";
+    struct db_merged merged;
+    fill(0);
+    fill(2);
+    change(paths[0], later);
+    change(paths[2], later);
+    const char *inputs[2] = {paths[0], paths[2]}, *reversed[2] = {paths[2], paths[0]};
+    assert_ok(merge_into(paths[FILES], inputs, 2, &merged));
+    assert_int_equal(merged.trials, 12);
+    assert_int_equal(merged.decisions, 4);
+    assert_int_equal(merged.problems, 2);
+    assert_ok(merge_into(paths[FILES + 1], reversed, 2, &merged));
+    assert_same(paths[FILES], paths[FILES + 1]);
+    assert_ok(merge_into(paths[FILES + 1], inputs, 2, &merged));
+    assert_int_equal(merged.trials + merged.decisions + merged.winners, 0);
+    assert_clean(paths[FILES]);
+    struct db *db = open_at(paths[FILES], DB_READ);
+    struct binder b = db_bind(db, "SELECT count(*) FROM winners w JOIN problems p ON p.id = w.problem_id "
+                                  "JOIN decisions d ON d.id = w.decision_id WHERE p.epilogue = 'swish' "
+                                  "AND d.time_us = 12"); /* the newer one */
+    int64_t winners;
+    assert_ok(db_integer(db, &b, &winners, "count"));
+    assert_int_equal(winners, 1);
+    db_close(db);
+}
+
+/* What this version can tell of any problem. */
+TEST(a_problem_that_no_version_can_have_is_refused)
+{
+    static const char *const updates[] = {
+        "UPDATE problems SET text = 'latergemm:nn:128x64x32' WHERE m = 128", /* not of its type */
+        "UPDATE problems SET text = 'nothing', type = 'nothing' WHERE m = 128",
+        "UPDATE problems SET text = 'later gemm:nn:1x1x1', type = 'later gemm' WHERE m = 128",
+        "UPDATE problems SET text = 'latergemm:nn:1x1x1', type = 'latergemm', k = -1 WHERE m = 128"};
+    struct db_merged merged;
+    for (size_t i = 0; i < sizeof updates / sizeof *updates; i++) {
+        unlink(paths[1]);
+        fill(1);
+        change(paths[1], updates[i]);
+        const char *inputs[1] = {paths[1]};
+        enum status st = merge_into(paths[FILES], inputs, 1, &merged);
+        if (st != E_DB) fail_msg("%s: status %d", updates[i], st);
     }
 }
 
@@ -415,6 +472,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(impossible_values_with_right_hashes_are_refused, setup,
                                         store_teardown),
         cmocka_unit_test_setup_teardown(what_is_no_file_of_ours_is_refused, setup, store_teardown),
+        cmocka_unit_test_setup_teardown(rows_of_a_later_version_are_merged_as_they_are, setup,
+                                        store_teardown),
+        cmocka_unit_test_setup_teardown(a_problem_that_no_version_can_have_is_refused, setup, store_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include "budget.h"
+#include "race.h"
 
 #include <math.h>
 #include <string.h>
@@ -70,7 +71,7 @@ TEST(race_and_check_leave_at_least_half_of_any_share_to_the_search)
     for (double share = 0.5; share < 1e5; share *= 1.3)
         for (double best_us = 1; best_us < 1e6; best_us *= 7)
             for (double check = 0; check < 100; check += 9) {
-                struct race_plan plan = budget_race(share, best_us, check);
+                struct race_plan plan = budget_race(share, best_us, check, 12);
                 assert_true(plan.reserve_s <= 0.5 * share + 1e-9);
                 assert_true(plan.reserve_s > 0);
                 assert_in_range(plan.finalists, 2, 16);
@@ -80,7 +81,7 @@ TEST(race_and_check_leave_at_least_half_of_any_share_to_the_search)
 
 TEST(a_generous_share_races_twelve_in_long_blocks_and_a_small_one_few_in_short_blocks)
 {
-    struct race_plan large = budget_race(300, 2700, 2), small = budget_race(3, 2700, 1);
+    struct race_plan large = budget_race(300, 2700, 2, 12), small = budget_race(3, 2700, 1, 12);
     assert_int_equal(large.finalists, 12);
     assert_true(large.block_ms >= 50);
     assert_int_equal(large.min_rounds, 8);
@@ -88,9 +89,62 @@ TEST(a_generous_share_races_twelve_in_long_blocks_and_a_small_one_few_in_short_b
     assert_true(small.finalists < large.finalists && small.block_ms < large.block_ms);
 }
 
+#define SHARE_S 60.0
+#define BEST_US 100.0
+#define CHECK_S 0.4
+#define TRIAL_S 0.013
+
+struct used {
+    double searched_s, raced_s;
+    int rounds;
+};
+
+/* A share on a clock of its own: trials until the reserve is due, then a race whose finalists differ by a
+ * per cent, and a block takes what it asks for and as much beside it as is expected. Before the last trial
+ * one of them was not known. */
+static struct used use(int finalists, int counted)
+{
+    struct used used = {0};
+    const struct race_plan plan = budget_race(SHARE_S, BEST_US, CHECK_S, counted);
+    struct race_runner runner[RACE_RUNNERS_MAX];
+    struct race_options options = race_defaults();
+    struct race *race;
+    assert_true(finalists <= plan.finalists);
+    for (int i = 0; i < finalists; i++) runner[i] = (struct race_runner){0, 0, "x"};
+    while (used.searched_s < SHARE_S - plan.reserve_s) used.searched_s += TRIAL_S;
+    options.min_rounds = plan.min_rounds;
+    options.max_rounds = plan.max_rounds;
+    assert_ok(race_start(runner, finalists, &options, &race));
+    for (int who; (who = race_next(race)) != RACE_DONE;) {
+        used.raced_s += 1.1e-3 * plan.block_ms + 5e-3;
+        race_tell(race, who == RACE_ANCHOR ? 1.2 * BEST_US : BEST_US * (1 + 0.01 * who));
+    }
+    used.rounds = race_rounds(race);
+    race_free(race);
+    return used;
+}
+
+TEST(time_is_kept_for_the_finalists_that_there_are_and_is_enough_for_them)
+{
+    for (int finalists = 2; finalists <= 12; finalists++) {
+        const struct used all = use(finalists, 12), present = use(finalists, finalists),
+                          late = use(finalists, finalists > 2 ? finalists - 1 : 2);
+        const struct used *const both[] = {&present, &late};
+        print_message("%d finalists: used %.0f %% of the share, %.0f %% with time for twelve\n", finalists,
+                      100 * (present.searched_s + present.raced_s + CHECK_S) / SHARE_S,
+                      100 * (all.searched_s + all.raced_s + CHECK_S) / SHARE_S);
+        for (int i = 0; i < 2; i++) {
+            assert_true(both[i]->searched_s + both[i]->raced_s + CHECK_S <= SHARE_S);
+            assert_true(both[i]->rounds >= 8);
+        }
+        assert_true(present.searched_s >= all.searched_s);
+        assert_true(finalists > 5 || present.searched_s > all.searched_s + 5);
+    }
+}
+
 TEST(a_race_of_few_of_short_blocks_or_of_few_rounds_is_hasty)
 {
-    const struct race_plan first = budget_race(1, 100, 0.4), usual = budget_race(60, 100, 0.4);
+    const struct race_plan first = budget_race(1, 100, 0.4, 12), usual = budget_race(60, 100, 0.4, 12);
     assert_true(budget_race_is_hasty(&first, first.max_rounds));
     assert_false(budget_race_is_hasty(&usual, usual.min_rounds));
     assert_true(budget_race_is_hasty(&usual, 3)); /* cut */
@@ -121,6 +175,7 @@ int main(void)
         cmocka_unit_test(a_search_that_stood_still_in_many_trials_and_half_its_time_has_converged),
         cmocka_unit_test(race_and_check_leave_at_least_half_of_any_share_to_the_search),
         cmocka_unit_test(a_generous_share_races_twelve_in_long_blocks_and_a_small_one_few_in_short_blocks),
+        cmocka_unit_test(time_is_kept_for_the_finalists_that_there_are_and_is_enough_for_them),
         cmocka_unit_test(a_race_of_few_of_short_blocks_or_of_few_rounds_is_hasty),
         cmocka_unit_test(a_closing_race_is_not_hasty_in_its_own_time_and_better_in_more),
     };

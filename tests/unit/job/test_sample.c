@@ -205,6 +205,38 @@ TEST(a_space_that_can_be_listed_is_no_sample)
     space_free(curated);
 }
 
+/* Of a family; INFINITY: it has none. */
+static double best_of_family(const struct field *field, const struct template *family)
+{
+    double best = (double)INFINITY;
+    for (size_t i = 0; i < field->count; i++)
+        if (field->config[i].template == family) best = fmin(best, field->predicted_us[i]);
+    return best;
+}
+
+TEST(a_sample_holds_what_the_model_likes_best_of_each_family_and_not_only_of_the_first)
+{
+    static const char *const shapes[] = {"16x4096x7168", "700x35x2048", "8x6144x4096"};
+    const struct gpu gpu = h200();
+    struct space *curated;
+    assert_ok(field_space("curated", &curated));
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const struct problem p = problem_of(shapes[i]);
+        struct field wide = open_field(shapes[i]), narrow;
+        assert_ok(field_open(curated, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &narrow));
+        for (size_t t = 0; t < template_count; t++) {
+            const double best = best_of_family(&narrow, templates[t]),
+                         found = best_of_family(&wide, templates[t]);
+            if (best > 1.2 * narrow.predicted_us[0]) continue;
+            print_message("%s %s: %.2f us, curated %.2f us\n", shapes[i], templates[t]->name, found, best);
+            assert_true(found <= 1.012 * best);
+        }
+        field_close(&narrow);
+        field_close(&wide);
+    }
+    space_free(curated);
+}
+
 TEST(an_unknown_space_names_those_that_there_are)
 {
     struct space *none;
@@ -228,6 +260,7 @@ int main(void)
         cmocka_unit_test(what_is_pinned_is_left_alone_and_does_not_grow),
         cmocka_unit_test(all_launches_of_a_winner_elsewhere_become_candidates),
         cmocka_unit_test(a_space_that_can_be_listed_is_no_sample),
+        cmocka_unit_test(a_sample_holds_what_the_model_likes_best_of_each_family_and_not_only_of_the_first),
         cmocka_unit_test(an_unknown_space_names_those_that_there_are),
     };
     return cmocka_run_group_tests(tests, open_space, close_space);

@@ -225,8 +225,14 @@ TEST(a_block_says_where_the_slots_of_its_plans_are)
         assert_int_equal(block->field[both[i].value].bytes, both[i].bytes);
     }
     unsigned told = 0; /* bytes; with the two scalars on the device and 4 of padding, all of them */
-    for (int i = 0; i < LAUNCH_VALUES; i++) told += block->field[i].bytes;
+    for (int i = 0; i < VALUE_SOURCE; i++) told += block->field[i].bytes;
     assert_int_equal(told + 2 * sizeof(void *) + 4, block->bytes);
+    start("sgemm:nn:64x64x100:epilogue=bias", 0, 1);
+    assert_int_equal(block->epilogue_bytes, plan.argument_bytes);
+    assert_int_equal(block->field[VALUE_SOURCE].offset, slots->source);
+    assert_int_equal(block->field[VALUE_BIAS].offset, slots->bias);
+    for (int i = VALUE_SOURCE; i < LAUNCH_VALUES; i++) told += block->field[i].bytes;
+    assert_int_equal(told + 2 * sizeof(void *) + 4, block->epilogue_bytes);
 }
 
 TEST(nothing_is_launched_for_nothing)

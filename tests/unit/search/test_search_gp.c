@@ -90,6 +90,39 @@ TEST(a_difference_below_the_noise_decides_nothing)
     free(c);
 }
 
+/* Off by at most so much of the time. */
+static double off_by = 0;
+static uint64_t off_random;
+
+static double smooth(const struct config *c)
+{
+    const int32_t *v = c->value;
+    const double bent = 0.061 * abs(v[0] - 3) + 0.047 * abs(v[1] - 2) + 0.033 * abs(v[2] - v[0]) +
+                        0.0171 * v[3] * v[4] + 0.0093 * v[5];
+    return 100 * exp(bent) * (1 + off_by * ((double)stats_random_below(&off_random, 2001) / 1000 - 1));
+}
+
+TEST(little_noise_often_changes_nothing_that_is_proposed)
+{
+    enum { SEEDS = 20, TRIALS = 50 };
+    size_t count, same = 0;
+    struct config *c = make_cube(5, &count);
+    off_by = 0.0002;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        size_t order[2][TRIALS];
+        for (int i = 0; i < 2; i++) {
+            struct search *search = start(c, count, NULL, seed);
+            off_random = 100 * seed + (uint64_t)i;
+            drive(search, c, smooth, TRIALS, order[i]);
+            search_stop(search);
+        }
+        same += memcmp(order[0], order[1], sizeof order[0]) == 0;
+    }
+    print_message("%zu of %d searches propose the same\n", same, SEEDS);
+    assert_true(4 * same > SEEDS);
+    free(c);
+}
+
 /* Half of the space spills. */
 static double half_fails(const struct config *c)
 {
@@ -308,6 +341,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_longer_search_begins_as_a_shorter_one),
         cmocka_unit_test(a_difference_below_the_noise_decides_nothing),
+        cmocka_unit_test(little_noise_often_changes_nothing_that_is_proposed),
         cmocka_unit_test(failures_are_learned),
         cmocka_unit_test(the_first_trial_is_the_models_favourite_and_half_a_model_shortens_the_search),
         cmocka_unit_test(without_a_usable_candidate_it_goes_on_and_says_so),

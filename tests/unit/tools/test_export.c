@@ -130,7 +130,9 @@ TEST(each_winner_is_in_the_header_or_named_with_the_reason)
                                            {COLD, "sgemm:nn:128x64x64", 1, PREDICTED},
                                            {COLD, "sgemm:nn:256x64x64", 1, MEASURED_CUBLAS},
                                            {COLD, "sgemm:nn:64x64x64:epilogue=bias", 1, MEASURED_CUBLAS},
-                                           {COLD, "sgemm:nn:64x64x64:pointers", 1, MEASURED_CUBLAS}};
+                                           {COLD, "sgemm:nn:64x64x64:epilogue=relu", 1, MEASURED},
+                                           {COLD, "sgemm:nn:64x64x64:epilogue=relu:lda=128", 1, MEASURED},
+                                           {COLD, "sgemm:nn:64x64x64:pointers", 1, MEASURED}};
     add_winners(db, runs, stored, sizeof stored / sizeof *stored);
     struct db_winner odd = {
         .base.cold = true, .base.exact = true, .base.time_us = 2, .base.ratio = 1, .rounds = 9};
@@ -142,9 +144,9 @@ TEST(each_winner_is_in_the_header_or_named_with_the_reason)
     char path[160];
     snprintf(path, sizeof path, "%s/named.h", store_folder);
     write_header(db, path, &rules, &picks);
-    assert_int_equal(picks.read, 10);
-    assert_int_equal(picks.count, 2);
-    assert_int_equal(picks.left_out_count, 8);
+    assert_int_equal(picks.read, 12);
+    assert_int_equal(picks.count, 3);
+    assert_int_equal(picks.left_out_count, 9);
     assert_left_out(path, "sgemm:nn:64x64x64",
                     "its shape is there as sgemm:nn:64x64x64, measured for a cold cache");
     assert_left_out(path, "sgemm:nn:64x64x64:lda=128",
@@ -153,7 +155,9 @@ TEST(each_winner_is_in_the_header_or_named_with_the_reason)
     assert_left_out(path, "sgemm:nn:128x64x64", "predicted, and measured ones are asked for");
     assert_left_out(path, "sgemm:nn:256x64x64", "cuBLAS is the fastest, and asked to be left out");
     assert_left_out(path, "sgemm:nn:64x64x64:epilogue=bias",
-                    "it has an epilogue, which a header's kernels are not given");
+                    "cuBLAS is the fastest, and asked to be left out");
+    assert_left_out(path, "sgemm:nn:64x64x64:lda=128:epilogue=relu",
+                    "its shape is there as sgemm:nn:64x64x64:epilogue=relu, measured for a cold cache");
     assert_left_out(path, "sgemm:nn:64x64x64:pointers",
                     "it takes arrays of pointers, which a header's kernels are not given");
     assert_left_out(path, "sgemm:nn:65x65x65", "its rules refuse it: VA is wider than A is aligned");
@@ -252,6 +256,62 @@ TEST(one_header_serves_several_gpus)
     db_close(db);
 }
 
+/* What a program finds for 64x64x64 without an epilogue, with a bias, and with ReLU. */
+#define FIND_THREE(name)                                                                                     \
+    "const int asked[3][2] = {{0, 0}, {1, 0}, {0, 1}};\n"                                                    \
+    "for (int i = 0; i < 3; i++) {\n"                                                                        \
+    "  const struct gt_winner_set *set = i == 0 ? &gt_" name "_winners\n"                                    \
+    "    : gt_winner_epilogue_find(&gt_" name "_winners_epilogues, asked[i][0], asked[i][1], 0);\n"          \
+    "  const struct gt_winner_gpu *g = gt_winner_gpu_find(set, \"NVIDIA H200\", 90, 132);\n"                 \
+    "  struct gt_winner_shape s = gt_winner_shape_make(0, 0, 64, 64, 64);\n"                                 \
+    "  struct gt_winner_match m;\n"                                                                          \
+    "  if (gt_winner_find(g, &s, &m)) printf(\"%.0f%s \", (double)m.winner->time_us, m.exact ? \"!\" : "     \
+    "\"\");\n"                                                                                               \
+    "  else printf(\"- \");\n"                                                                               \
+    "}"
+
+TEST(a_winner_answers_for_its_own_epilogue_alone)
+{
+    struct db *db = store_open(DB_WRITE);
+    const struct stored_run run = run_on(db, "NVIDIA H200", 132, true, "1");
+    static const struct stored stored[] = {{0, "sgemm:nn:64x64x64", 1, MEASURED},
+                                           {0, "sgemm:nn:64x64x64:epilogue=bias", 2, MEASURED},
+                                           {0, "sgemm:nn:128x64x64:epilogue=relu", 3, MEASURED_CUBLAS},
+                                           {0, "sgemm:nn:64x64x64:epilogue=relu+out", 4, MEASURED}};
+    add_winners(db, &run, stored, sizeof stored / sizeof *stored);
+    char path[160], shown[512];
+    snprintf(path, sizeof path, "%s/acts.h", store_folder);
+    write_whole_header(db, path);
+    run_with(path, FIND_THREE("acts"), shown, sizeof shown);
+    assert_string_equal(shown, "1! 2! 3 ");
+    db_close(db);
+}
+
+TEST(a_header_of_winners_with_an_epilogue_alone_has_nothing_for_others)
+{
+    struct db *db = store_open(DB_WRITE);
+    const struct stored_run run = run_on(db, "NVIDIA H200", 132, true, "1");
+    add_winner(db, &run, &(struct stored){0, "sgemm:nn:64x64x64:epilogue=bias", 2, MEASURED});
+    char path[160], shown[512];
+    snprintf(path, sizeof path, "%s/alone.h", store_folder);
+    write_whole_header(db, path);
+    run_with(path, FIND_THREE("alone"), shown, sizeof shown);
+    assert_string_equal(shown, "- 2! - ");
+    db_close(db);
+}
+
+TEST(a_header_without_epilogues_has_no_word_of_them)
+{
+    struct db *db = store_open(DB_WRITE);
+    const struct stored_run run = run_on(db, "NVIDIA H200", 132, true, "1");
+    add_winner(db, &run, &(struct stored){0, "sgemm:nn:64x64x64", 1, MEASURED});
+    char path[160];
+    snprintf(path, sizeof path, "%s/plain.h", store_folder);
+    write_whole_header(db, path);
+    assert_null(strstr(file_text(path), "epilogue"));
+    db_close(db);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +321,9 @@ int main(void)
         STORE_TEST(each_winner_is_in_the_header_or_named_with_the_reason),
         STORE_TEST(names_from_a_hostile_database_stay_strings),
         STORE_TEST(one_header_serves_several_gpus),
+        STORE_TEST(a_winner_answers_for_its_own_epilogue_alone),
+        STORE_TEST(a_header_of_winners_with_an_epilogue_alone_has_nothing_for_others),
+        STORE_TEST(a_header_without_epilogues_has_no_word_of_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,8 +104,10 @@ static void assert_like_template(const struct config *config, const struct probl
 TEST(what_is_worth_trying_is_launched_for_any_shape_as_its_template_would)
 {
     static const char *const problems[] = {
-        "sgemm:nn:512x512x512", "sgemm:nt:8x4096x4096",  "sgemm:tn:4096x4x1000", "sgemm:tt:1023x1025x1027",
-        "sgemm:nn:3x333x4095",  "sgemm:nn:32x100000x27", "sgemm:tn:64x64x65536"};
+        "sgemm:nn:512x512x512", "sgemm:nt:8x4096x4096",
+        "sgemm:tn:4096x4x1000", "sgemm:tt:1023x1025x1027",
+        "sgemm:nn:3x333x4095",  "sgemm:nn:32x100000x27",
+        "sgemm:tn:64x64x65536", "sgemm:nt:1000x1000x1000:epilogue=bias+gelu"};
     static const char *const others[] = {"l40s", "t4", "a100"};
     const size_t count = sizeof problems / sizeof *problems;
     struct space *space;
@@ -173,6 +175,19 @@ TEST(a_long_k_of_packed_operands_goes_in_slabs_as_its_template_would)
                 assert_true(pack ? in_slabs > before + 3 : in_slabs == before);
             }
     }
+}
+
+TEST(an_epilogue_refuses_what_would_go_in_slabs)
+{
+    const struct gpu gpu = h200();
+    struct config config;
+    struct problem p;
+    assert_ok(problem_parse("sgemm:nn:512x512x512:epilogue=relu", &p));
+    assert_ok(config_parse(UNALIGNED, &config));
+    assert_true(config_set(&config, "PACK", 3));
+    const int before = in_slabs;
+    assert_like_template(&config, &p, &gpu);
+    assert_int_equal(in_slabs, before);
 }
 
 TEST(a_template_that_declares_nothing_serves_the_shape_it_was_tuned_for)
@@ -306,6 +321,7 @@ int main(void)
         cmocka_unit_test(what_is_worth_trying_is_launched_for_any_shape_as_its_template_would),
         cmocka_unit_test(products_on_tensor_cores_are_launched_for_any_shape_as_their_template_would),
         cmocka_unit_test(a_long_k_of_packed_operands_goes_in_slabs_as_its_template_would),
+        cmocka_unit_test(an_epilogue_refuses_what_would_go_in_slabs),
         cmocka_unit_test(a_template_that_declares_nothing_serves_the_shape_it_was_tuned_for),
         cmocka_unit_test(a_template_for_unaligned_rows_alone_serves_the_shape_it_was_tuned_for),
     };

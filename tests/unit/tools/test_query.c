@@ -101,6 +101,47 @@ TEST(a_winner_with_an_epilogue_is_shown_under_its_own_problem)
     free(printed);
 }
 
+/* The problem of make_measured becomes one of a later version. */
+static void age_program(void)
+{
+    sqlite3 *handle;
+    assert_int_equal(sqlite3_open(store_path, &handle), SQLITE_OK);
+    assert_int_equal(db_register_functions(handle), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(handle,
+                                  "UPDATE problems SET text = 'latergemm:nn:1x1x1', type = 'latergemm', "
+                                  "hash = content_hash('latergemm:nn:1x1x1') WHERE m = 4096",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(handle);
+}
+
+TEST(what_is_left_out_is_counted_once_and_what_a_command_says_stays)
+{
+    make_measured();
+    add_predicted();
+    age_program();
+    char *printed = NULL, *said = NULL;
+    size_t length;
+    FILE *before = stderr;
+    stderr = open_memstream(&said, &length);
+    const enum status found = RUN(cmd_query, &printed, "--format", "csv");
+    free(printed);
+    const enum status none = RUN(cmd_query, &printed, "--gpu", "h200");
+    fclose(stderr);
+    stderr = before;
+    free(printed);
+    assert_int_equal(found, OK);
+    assert_int_equal(none, E_ABSENT);
+    assert_non_null(strstr(status_text(), "no configuration on h200 in"));
+    static const char notice[] = "1 winner of 1 problem in ";
+    const char *first = strstr(said, notice);
+    assert_non_null(first);
+    assert_non_null(strstr(first, "which only a later version can read\n"));
+    assert_non_null(strstr(first + 1, notice)); /* of the second command */
+    assert_null(strstr(strstr(first + 1, notice) + 1, notice));
+    free(said);
+}
+
 TEST(query_filters_by_gpu_shape_and_provenance)
 {
     make_measured();
@@ -220,6 +261,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         READER_TEST(query_shows_what_is_stored),
         READER_TEST(a_winner_with_an_epilogue_is_shown_under_its_own_problem),
+        READER_TEST(what_is_left_out_is_counted_once_and_what_a_command_says_stays),
         READER_TEST(query_filters_by_gpu_shape_and_provenance),
         READER_TEST(query_without_a_result_says_so_and_prints_an_empty_table),
         READER_TEST(query_refuses_a_wrong_shape_and_an_unknown_format),

@@ -1,0 +1,50 @@
+/* What a seed promises: whole runs with fake children whose compilations end in another order each time. */
+#include "job_runs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TRIALS 90
+
+static int by_text(const void *x, const void *y)
+{
+    return strcmp(x, y);
+}
+
+/* What was tried, sorted; the order of the trials. */
+static void tried(const char *words, char sorted[TRIALS][CONFIG_TEXT_MAX],
+                  char order[TRIALS][CONFIG_TEXT_MAX])
+{
+    char all[400];
+    remove(in_folder("t.db"));
+    snprintf(all, sizeof all, "%s --max-trials %d --shape " SHAPE, words, TRIALS);
+    assert_int_equal(tune(all), 0);
+    const struct census *c = census(SHAPE, NULL);
+    assert_int_equal(c->total, TRIALS);
+    memcpy(order, c->seen, TRIALS * sizeof *order);
+    memcpy(sorted, c->seen, TRIALS * sizeof *sorted);
+    qsort(sorted, TRIALS, sizeof *sorted, by_text);
+}
+
+TEST(a_seed_tries_the_same_whichever_compilation_ends_first)
+{
+    static char sorted[2][TRIALS][CONFIG_TEXT_MAX], order[2][TRIALS][CONFIG_TEXT_MAX];
+    setenv("FAKE_COMPILE_UPTO_MS", "30", 1);
+    setenv("FAKE_STEADY", "1", 1);
+    static const char *const strategies[] = {"gp", "ils"};
+    for (int s = 0; s < 2; s++) {
+        char words[64];
+        snprintf(words, sizeof words, "--jobs 6 --strategy %s --seed 3", strategies[s]);
+        for (int i = 0; i < 2; i++) tried(words, sorted[i], order[i]);
+        assert_memory_equal(sorted[0], sorted[1], sizeof sorted[0]);
+        assert_memory_not_equal(order[0], order[1], sizeof order[0]);
+    }
+    tried("--jobs 6 --strategy gp --seed 4", sorted[0], order[0]);
+    tried("--jobs 6 --strategy gp --seed 3", sorted[1], order[1]);
+    assert_memory_not_equal(sorted[0], sorted[1], sizeof sorted[0]);
+}
+
+const struct CMUnitTest job_tests[] = {
+    JOB_TEST(a_seed_tries_the_same_whichever_compilation_ends_first),
+};
+const size_t job_test_count = sizeof job_tests / sizeof *job_tests;

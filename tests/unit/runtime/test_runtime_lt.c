@@ -1,0 +1,244 @@
+/* The runtime library without a GPU: problems with an epilogue that cublasLt computes. */
+#include "epilogue_sets.h"
+
+#define SHAPE "sgemm:nt:20x36x28"
+
+TEST(cublas_as_the_winner_is_cublaslt)
+{
+    put_winner(SHAPE ":epilogue=bias+gelu", NULL, 5, false);
+    struct gt_handle *handle = open_handle(NULL);
+    struct epilogue_set set = epilogue_set_make(SHAPE ":epilogue=bias+gelu", 0);
+    struct gt_plan *plan = epilogue_plan(handle, SHAPE ":epilogue=bias+gelu");
+    assert_int_equal(info_of(plan).source, GT_EXACT);
+    assert_int_equal(info_of(plan).uses_cublas, 1);
+    assert_gt(launch_epilogue(plan, &set));
+    epilogue_set_check(&set, "cublasLt");
+    assert_int_equal(*fake.lt_calls, 1);
+    assert_int_equal(*fake.lt_compute, 68);
+    /* With operands that are less aligned another algorithm is asked for. */
+    struct epilogue_set skewed = epilogue_set_make(SHAPE ":epilogue=bias+gelu", 1);
+    for (int i = 0; i < 2; i++) {
+        assert_gt(launch_epilogue(plan, &skewed));
+        epilogue_set_check(&skewed, "cublasLt, skewed");
+    }
+    assert_int_equal(*fake.lt_calls, 3);
+    epilogue_set_free(&skewed);
+    epilogue_set_free(&set);
+    gt_close(handle);
+}
+
+TEST(cublaslt_computes_in_the_arithmetic_of_the_type)
+{
+    struct gt_handle *handle = open_handle(NULL);
+    struct epilogue_set set = epilogue_set_make("tf32gemm:nt:20x36x28:epilogue=bias", 0);
+    setenv("GEMMTUNE_QUIET", "1", 1);
+    assert_gt(gemm_epilogue(handle, &set));
+    assert_int_equal(*fake.lt_calls, 1);
+    assert_int_equal(*fake.lt_compute, 77);
+    epilogue_set_free(&set);
+    gt_close(handle);
+    setenv("NVIDIA_TF32_OVERRIDE", "1", 1);
+    handle = open_handle(NULL);
+    set = epilogue_set_make(SHAPE ":epilogue=bias", 0);
+    assert_gt(gemm_epilogue(handle, &set));
+    unsetenv("NVIDIA_TF32_OVERRIDE");
+    assert_int_equal(*fake.lt_compute, 69);
+    epilogue_set_free(&set);
+    gt_close(handle);
+}
+
+/* Each trouble with cublasLt ends in a plain kernel. */
+TEST(without_cublaslt_a_plain_kernel_computes_it)
+{
+    static const struct {
+        const char *variable, *value;
+        int said;
+    } troubles[] = {{"GEMMTUNE_LIBCUBLASLT", "/nowhere/libcublasLt.so", 1},
+                    {"FAKE_LT_PROPOSES", "0", 0},
+                    {"FAKE_LT_FAIL", "15", 0},
+                    {"FAKE_LT_FAIL", "3", 0}};
+    for (size_t i = 1; i <= sizeof troubles / sizeof *troubles; i++) {
+        const size_t t = i % (sizeof troubles / sizeof *troubles); /* once it is loaded it stays */
+        if (t == 0) continue;
+        setenv(troubles[t].variable, troubles[t].value, 1);
+        stderr_catch();
+        struct gt_handle *handle = open_handle(NULL);
+        struct epilogue_set set = epilogue_set_make(SHAPE ":epilogue=bias+relu", 0);
+        for (int call = 0; call < 2; call++) {
+            assert_gt(gemm_epilogue(handle, &set));
+            epilogue_set_check(&set, troubles[t].variable);
+        }
+        assert_int_equal(*fake.lt_calls, 0);
+        assert_int_equal(counted(fake.launch_count), 2);
+        epilogue_set_free(&set);
+        gt_close(handle);
+        stderr_release();
+        unsetenv(troubles[t].variable);
+    }
+}
+
+TEST(cublaslt_is_asked_for_scalars_where_they_are)
+{
+    struct gt_handle *handle = open_handle(NULL);
+    struct epilogue_set set = epilogue_set_make(SHAPE ":beta=3:epilogue=bias+relu+out", 0);
+    struct gt_problem p = public_problem(&set.o.problem);
+    struct epilogue_call x;
+    p.flags |= GT_SCALARS_ON_DEVICE;
+    epilogue_call_make(&x, &set);
+    epilogue_set_expect(&set);
+    assert_gt(gt_gemm(handle, &p, &x.call));
+    epilogue_set_check(&set, "scalars on the device");
+    assert_int_equal(*fake.lt_calls, 1);
+    epilogue_set_free(&set);
+    gt_close(handle);
+}
+
+/* ---- the workspace ---- */
+
+#define BIASED SHAPE ":epilogue=bias+relu"
+
+/* Operands at multiples of 256 bytes, which is what a race has, and what they would be without. */
+struct aligned_set {
+    struct epilogue_set set;
+    float *memory[3];
+};
+
+static float *copy_aligned(float **place, int64_t count)
+{
+    const size_t bytes = (size_t)count * sizeof(float);
+    float *copy = aligned_alloc(256, (bytes + 255) / 256 * 256);
+    assert_non_null(copy);
+    memcpy(copy, *place, bytes);
+    *place = copy;
+    return copy;
+}
+
+static struct aligned_set aligned_set_make(void)
+{
+    struct aligned_set a = {.set = epilogue_set_make(BIASED, 0)};
+    struct operand_set *o = &a.set.o;
+    a.memory[0] = copy_aligned(&o->a, problem_span_a(&o->problem));
+    a.memory[1] = copy_aligned(&o->b, problem_span_b(&o->problem));
+    a.memory[2] = copy_aligned(&o->c, o->span);
+    a.set.source = o->c;
+    a.set.bias = aligned_alloc(256, 256);
+    assert_non_null(a.set.bias);
+    for (int i = 0; i < 36; i++) a.set.bias[i] = (float)(i % 5);
+    return a;
+}
+
+static void aligned_set_free(struct aligned_set *a)
+{
+    for (int i = 0; i < 3; i++) free(a->memory[i]);
+    free(a->set.bias);
+    epilogue_set_free(&a->set);
+}
+
+static struct gt_handle *open_with(size_t workspace_bytes, int workspaces)
+{
+    const struct gt_options options = {
+        .size = sizeof options, .workspaces = workspaces, .workspace_bytes = workspace_bytes};
+    put_winner(BIASED, NULL, 5, false);
+    setenv("FAKE_LT_WORKSPACE", "1048576", 1);
+    return open_handle(&options);
+}
+
+/* With the race's workspace and alignment the race's first proposal. */
+TEST(what_won_is_what_runs)
+{
+    struct gt_handle *handle = open_with(0, 0);
+    struct aligned_set a = aligned_set_make();
+    struct gt_plan *plan = epilogue_plan(handle, BIASED);
+    assert_int_equal(info_of(plan).workspace_bytes, 1 << 20);
+    for (int call = 0; call < 3; call++) {
+        a.set.bias += call == 1; /* less aligned than in the race */
+        assert_gt(launch_epilogue(plan, &a.set));
+        epilogue_set_check(&a.set, "cublasLt with a workspace");
+        a.set.bias -= call == 1;
+        assert_int_equal(*fake.lt_workspace, 1 << 20);
+        assert_int_equal(*fake.lt_asked, 64 << 20);
+        assert_int_equal(*fake.lt_alignment, call == 1 ? 16 : 256);
+    }
+    assert_int_equal(info_of(plan).without_workspace, 0);
+    aligned_set_free(&a);
+    gt_close(handle);
+}
+
+TEST(cublaslt_gets_no_more_than_the_limit_of_a_workspace)
+{
+    struct gt_handle *handle = open_with(1 << 19, 0);
+    struct epilogue_set set = epilogue_set_make(BIASED, 0);
+    struct gt_plan *plan = epilogue_plan(handle, BIASED);
+    assert_int_equal(info_of(plan).workspace_bytes, 0);
+    assert_gt(launch_epilogue(plan, &set));
+    epilogue_set_check(&set, "cublasLt within the limit");
+    assert_int_equal(*fake.lt_asked, 1 << 19);
+    assert_int_equal(*fake.lt_workspace, 0);
+    epilogue_set_free(&set);
+    gt_close(handle);
+}
+
+/* Another algorithm of cublasLt takes the place of one that cannot have its workspace, except where the
+ * caller has one. */
+TEST(cublaslt_computes_without_a_workspace_if_there_is_none)
+{
+    struct gt_handle *handle = open_with(0, GT_NO_WORKSPACES);
+    struct epilogue_set set = epilogue_set_make(BIASED, 0);
+    struct gt_plan *plan = epilogue_plan(handle, BIASED);
+    struct epilogue_call x;
+    for (int call = 0; call < 3; call++) {
+        assert_gt(launch_epilogue(plan, &set));
+        epilogue_set_check(&set, "cublasLt without a workspace");
+        assert_int_equal(*fake.lt_workspace, 0);
+    }
+    assert_int_equal(*fake.lt_calls, 3);
+    assert_int_equal(info_of(plan).without_workspace, 3);
+    assert_string_equal(info_of(plan).instead, "cublas");
+    epilogue_call_make(&x, &set);
+    epilogue_set_expect(&set);
+    void *theirs = aligned_alloc(256, 1 << 20);
+    x.call.workspace = theirs;
+    x.call.workspace_bytes = 1 << 20;
+    assert_gt(gt_launch(plan, &x.call));
+    epilogue_set_check(&set, "in the caller's workspace");
+    assert_int_equal(*fake.lt_workspace, 1 << 20);
+    assert_int_equal(((unsigned char *)theirs)[(1 << 20) - 1], 0xab); /* it was written */
+    free(theirs);
+    epilogue_set_free(&set);
+    gt_close(handle);
+}
+
+/* A capture's workspace is the graph's. */
+TEST(cublaslt_has_a_workspace_of_its_own_in_a_graph)
+{
+    CUgraph graph;
+    struct gt_handle *handle = open_with(0, 0);
+    struct epilogue_set set = epilogue_set_make(BIASED, 0);
+    assert_int_equal(cuda.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), 0);
+    assert_gt(gemm_epilogue(handle, &set));
+    assert_int_equal(cuda.StreamEndCapture(stream, &graph), 0);
+    assert_int_equal(*fake.lt_workspace, 1 << 20);
+    const int buffers = *fake.buffers;
+    assert_gt(gt_trim(handle));
+    assert_int_equal(*fake.buffers, buffers); /* held by the graph */
+    cuda.GraphDestroy(graph);
+    assert_gt(gt_trim(handle));
+    assert_int_equal(*fake.buffers, buffers - 1);
+    epilogue_set_free(&set);
+    gt_close(handle);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ON_FAKES(cublas_as_the_winner_is_cublaslt),
+        ON_FAKES(cublaslt_computes_in_the_arithmetic_of_the_type),
+        ON_FAKES(without_cublaslt_a_plain_kernel_computes_it),
+        ON_FAKES(cublaslt_is_asked_for_scalars_where_they_are),
+        ON_FAKES(what_won_is_what_runs),
+        ON_FAKES(cublaslt_gets_no_more_than_the_limit_of_a_workspace),
+        ON_FAKES(cublaslt_computes_without_a_workspace_if_there_is_none),
+        ON_FAKES(cublaslt_has_a_workspace_of_its_own_in_a_graph),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

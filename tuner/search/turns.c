@@ -1,0 +1,181 @@
+#include "turns.h"
+
+#include "template.h"
+#include <assert.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind {
+    KERNEL,  /* new */
+    FOLLOWS, /* a launch of a kernel that the strategy has not heard of */
+    LAUNCH,  /* of one that it has */
+    KINDS
+};
+
+struct waiting {
+    size_t index;
+    enum kind kind;
+    bool known;
+    double time_us;
+};
+
+struct turns {
+    const struct config *candidates;
+    struct turn_limits limits;
+    struct waiting *waiting; /* in the order proposed */
+    size_t count, room;
+    size_t of_kind[KINDS];
+    bool told;
+    uint32_t *kernel; /* hash table: the first candidate of each kernel, + 1; 0: free */
+    size_t slots;     /* a power of two, more than twice the candidates */
+};
+
+/* A compiler that is done goes on with the next kernel while an earlier one is being made or measured. */
+#define SPARE_SHARE    0.25 /* of the compilers */
+#define SPARE_LEAST    4
+#define FIRST_SHARE    3 /* a compiler: all that a search starts from */
+#define FIRST_LEAST    12
+#define LAUNCHES_AHEAD 3 /* the next is on its way to the GPU while one runs and one is told */
+
+struct turn_limits turn_limits_of(int compilers)
+{
+    const size_t count = compilers > 0 ? (size_t)compilers : 1;
+    const size_t spare = (size_t)(SPARE_SHARE * (double)count), first = FIRST_SHARE * count;
+    return (struct turn_limits){.kernels_first = first > FIRST_LEAST ? first : FIRST_LEAST,
+                                .kernels = count + (spare > SPARE_LEAST ? spare : SPARE_LEAST),
+                                .launches = LAUNCHES_AHEAD};
+}
+
+size_t turns_most(const struct turn_limits *limits)
+{
+    const size_t kernels = limits->kernels > limits->kernels_first ? limits->kernels : limits->kernels_first;
+    return kernels + limits->kernels + limits->launches;
+}
+
+struct turns *turns_build(const struct config *candidates, size_t room, const struct turn_limits *limits)
+{
+    struct turns *t = calloc(1, sizeof *t);
+    if (!t) return NULL;
+    t->candidates = candidates;
+    t->limits = *limits;
+    for (t->slots = 16; t->slots < 2 * room + 2;) t->slots *= 2;
+    const size_t kernels = limits->kernels > limits->kernels_first ? limits->kernels : limits->kernels_first;
+    t->room = kernels + limits->kernels + limits->launches;
+    t->waiting = calloc(t->room, sizeof *t->waiting);
+    t->kernel = calloc(t->slots, sizeof *t->kernel);
+    if (!t->waiting || !t->kernel) {
+        turns_free(t);
+        return NULL;
+    }
+    return t;
+}
+
+void turns_free(struct turns *turns)
+{
+    if (!turns) return;
+    free(turns->waiting);
+    free(turns->kernel);
+    free(turns);
+}
+
+/* FNV-1a of what is compiled. Each template's kernels may lie anywhere. */
+static uint64_t kernel_hash_of(const struct config *c)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (int p = 0; p < c->template->param_count; p++)
+        if (c->template->params[p].kind == PARAM_COMPILE)
+            hash = (hash ^ (uint32_t)c->value[p]) * 0x100000001b3u;
+    return hash ^ hash >> 32;
+}
+
+/* Enters a kernel. False: it was there. */
+static bool enter(struct turns *t, size_t index)
+{
+    const struct config *c = &t->candidates[index];
+    size_t at = (size_t)kernel_hash_of(c) & (t->slots - 1);
+    for (; t->kernel[at]; at = (at + 1) & (t->slots - 1))
+        if (config_same_kernel(&t->candidates[t->kernel[at] - 1], c)) return false;
+    t->kernel[at] = (uint32_t)index + 1;
+    return true;
+}
+
+void turns_know(struct turns *turns, size_t index)
+{
+    enter(turns, index);
+}
+
+static bool waits_for_kernel(const struct turns *t, size_t index)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (t->waiting[i].kind == KERNEL &&
+            config_same_kernel(&t->candidates[t->waiting[i].index], &t->candidates[index]))
+            return true;
+    return false;
+}
+
+void turns_propose(struct turns *turns, size_t index)
+{
+    assert(turns->count < turns->room);
+    const enum kind kind = enter(turns, index) ? KERNEL : waits_for_kernel(turns, index) ? FOLLOWS : LAUNCH;
+    turns->of_kind[kind]++;
+    turns->waiting[turns->count++] = (struct waiting){.index = index, .kind = kind};
+}
+
+size_t turns_waiting(const struct turns *turns)
+{
+    return turns->count;
+}
+
+bool turns_result(struct turns *turns, size_t index, double time_us)
+{
+    for (size_t i = 0; i < turns->count; i++) {
+        struct waiting *w = &turns->waiting[i];
+        if (w->index != index || w->known) continue;
+        w->known = true;
+        w->time_us = time_us;
+        return true;
+    }
+    return false;
+}
+
+/* The kind of which one is to be told; KINDS: none is. */
+static enum kind due(const struct turns *t, bool stuck)
+{
+    const struct turn_limits *most = &t->limits;
+    const size_t kernels = t->told ? most->kernels : most->kernels_first;
+    if (t->of_kind[LAUNCH] >= most->launches) return LAUNCH;
+    if (t->of_kind[KERNEL] >= kernels || t->of_kind[FOLLOWS] >= most->kernels) return KERNEL;
+    return !stuck || t->count == 0 ? KINDS : t->of_kind[LAUNCH] > 0 ? LAUNCH : KERNEL;
+}
+
+/* It is told of this kernel: the launches that followed are like others now. */
+static void release(struct turns *t, const struct config *kernel)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        struct waiting *w = &t->waiting[i];
+        if (w->kind != FOLLOWS || !config_same_kernel(&t->candidates[w->index], kernel)) continue;
+        w->kind = LAUNCH;
+        t->of_kind[FOLLOWS]--;
+        t->of_kind[LAUNCH]++;
+    }
+}
+
+enum turn_answer turns_next(struct turns *turns, bool stuck, size_t *index, double *time_us)
+{
+    const enum kind kind = due(turns, stuck);
+    if (kind == KINDS) return TURN_NONE;
+    size_t at = 0;
+    while (turns->waiting[at].kind != kind) at++;
+    const struct waiting w = turns->waiting[at];
+    if (!w.known) return TURN_WAIT;
+    turns->count--;
+    turns->of_kind[kind]--;
+    memmove(&turns->waiting[at], &turns->waiting[at + 1], (turns->count - at) * sizeof w);
+    if (kind == KERNEL) release(turns, &turns->candidates[w.index]);
+    turns->told = true;
+    *index = w.index;
+    *time_us = w.time_us;
+    return TURN_TELL;
+}

@@ -1,0 +1,56 @@
+/* turns.h — in which order a strategy hears of its proposals, and how many of them it makes before it does:
+ * an order that follows from the proposals alone, not from which result is there first.
+ *
+ * A proposal whose kernel is new has to be compiled; other launches of a kernel that is known have not. A
+ * strategy hears of new kernels in the order proposed, and of the launches of those it has heard of likewise;
+ * the launches do not wait for kernels that were proposed before them. It hears as late as the limits allow,
+ * so that what it knows at its n-th proposal is always the same.
+ */
+#ifndef GT_TURNS_H
+#define GT_TURNS_H
+
+#include "config.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Proposals that it has not heard of, at most; each at least 1. */
+struct turn_limits {
+    size_t kernels_first; /* new kernels, before it has heard of the first */
+    size_t kernels;       /* new kernels; as many launches of these */
+    size_t launches;      /* launches of kernels that it has heard of */
+};
+
+/* For so many compilers: enough that neither they nor the GPU wait. More would hold the search back, which
+ * learns only from what it has heard of (docs/results/search-replay.md). */
+struct turn_limits turn_limits_of(int compilers);
+
+/* Proposals that there can be at once. */
+size_t turns_most(const struct turn_limits *limits);
+
+struct turns;
+
+/* room: of the list of candidates, which must outlive the result. NULL: out of memory. */
+struct turns *turns_build(const struct config *candidates, size_t room, const struct turn_limits *limits);
+void turns_free(struct turns *turns); /* takes NULL */
+
+/* What is known of this candidate's kernel without a proposal: its other launches need no compilation. */
+void turns_know(struct turns *turns, size_t index);
+
+void turns_propose(struct turns *turns, size_t index);
+
+/* Proposals that it has not heard of. */
+size_t turns_waiting(const struct turns *turns);
+
+/* The result of a proposal, in any order. False: the strategy does not wait for one. */
+bool turns_result(struct turns *turns, size_t index, double time_us);
+
+enum turn_answer {
+    TURN_NONE, /* it may propose */
+    TURN_TELL, /* *index and *time_us are to be told before it proposes */
+    TURN_WAIT  /* what is to be told next has no result yet */
+};
+
+/* stuck: it can propose nothing until it has heard more. */
+enum turn_answer turns_next(struct turns *turns, bool stuck, size_t *index, double *time_us);
+
+#endif
