@@ -105,10 +105,10 @@ static inline int fakes_setup(void **state)
                   {"fake_torn", &fake.torn},
                   {"fake_lt_calls", &fake.lt_calls},
                   {"fake_lt_compute", &fake.lt_compute},
+                  {"fake_blas_pointer_calls", &fake.blas_pointer_calls},
                   {"fake_lt_asked", &fake.lt_asked},
                   {"fake_lt_workspace", &fake.lt_workspace},
-                  {"fake_lt_alignment", &fake.lt_alignment},
-                  {"fake_blas_pointer_calls", &fake.blas_pointer_calls}};
+                  {"fake_lt_alignment", &fake.lt_alignment}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         *counts[i].at = dlsym(gpu, counts[i].name);
         **counts[i].at = 0;

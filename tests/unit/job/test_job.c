@@ -256,6 +256,22 @@ TEST(a_search_begins_with_what_won_for_similar_problems)
     assert_int_equal(census(SHAPE2, NULL)->total, 60);
 }
 
+/* The tile hardly depends on where the items lie; widths of accesses do. */
+TEST(a_search_for_pointers_begins_with_the_like_of_a_strided_winner_and_has_its_own)
+{
+    assert_int_equal(tune("--shape " SHAPE), 0);
+    const struct db_winner strided = winner_of(SHAPE);
+    assert_int_equal(tune("--max-trials 4 --shape " SHAPE ":batch=3:pointers"), 0);
+    assert_said("like the winners of similar problems go first");
+    assert_int_equal(census(SHAPE ":batch=3:pointers", NULL)->total, 4);
+    const struct db_winner own = winner_of(SHAPE ":batch=3:pointers");
+    assert_true(own.config_text[0] == '\0' || strstr(own.config_text, " VC=1 "));
+    assert_true(own.base.problem.pointers);
+    assert_string_equal(winner_of(SHAPE).config_text, strided.config_text);
+    assert_true(winner_of(SHAPE).base.time_us == strided.base.time_us);
+    assert_clean_db();
+}
+
 /* The tile hardly depends on it; but what was measured is for each epilogue its own. */
 TEST(a_search_for_an_epilogue_begins_with_what_won_without_it_and_has_its_own_winner)
 {
@@ -480,6 +496,7 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(what_is_less_accurate_than_its_type_allows_does_not_win),
     JOB_TEST(a_class_of_accuracy_has_no_winner_without_a_right_rival),
     JOB_TEST(a_search_begins_with_what_won_for_similar_problems),
+    JOB_TEST(a_search_for_pointers_begins_with_the_like_of_a_strided_winner_and_has_its_own),
     JOB_TEST(a_search_for_an_epilogue_begins_with_what_won_without_it_and_has_its_own_winner),
     JOB_TEST(a_search_begins_with_winners_that_ship_unless_told_otherwise),
     JOB_TEST(every_strategy_finds_the_fastest_of_a_small_space),
