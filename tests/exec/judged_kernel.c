@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #define CALL_US 1900
+#define COLD    true /* several sets of operands */
 
 static struct device device;
 static struct trial_setup setup;
@@ -58,7 +59,7 @@ void judged_prepare(const char *config, const char *problem, const struct edit *
 {
     struct problem p;
     assert_ok(problem_parse(problem, &p));
-    assert_ok(trial_setup_prepare(&setup, &p, false, 3));
+    assert_ok(trial_setup_prepare(&setup, &p, COLD, 3));
     assert_ok(config_parse(config, &config_built));
     if (built.library) cpu_kernel_close(&built);
     assert_ok(cpu_kernel_build(&config_built, &p, edits, count, &built));
@@ -70,7 +71,7 @@ struct outcome judged_trial(const char *problem)
     struct outcome outcome;
     const struct candidate candidate = candidate_of();
     assert_ok(problem_parse(problem, &p));
-    assert_ok(trial_setup_prepare(&setup, &p, false, 3));
+    assert_ok(trial_setup_prepare(&setup, &p, COLD, 3));
     assert_ok(trial_run(&setup, &candidate, 0, &outcome));
     return outcome;
 }

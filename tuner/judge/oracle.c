@@ -125,7 +125,7 @@ static bool has_read_only(const struct oracle *o)
     return workload_read_only(o->work, 0).cols > 0;
 }
 
-static enum status hash_sources(const struct oracle *o, int set, uint64_t *hash)
+static enum status hash_read_only(const struct oracle *o, int set, uint64_t *hash)
 {
     struct finding findings[SLOT_COUNT];
     enum status st = clear_findings(o);
@@ -134,6 +134,14 @@ static enum status hash_sources(const struct oracle *o, int set, uint64_t *hash)
     if (!st) st = read_findings(o, findings, SLOT_COUNT);
     if (!st) *hash = findings[SLOT_SOURCE].hash;
     return st;
+}
+
+/* What a judged call must leave as it is. Arrays of addresses differ from set to set; all else that is only
+ * read does not. */
+static enum status expect_read_only(const struct oracle *o, int set, uint64_t *hash)
+{
+    *hash = set == WORKLOAD_EXACT ? o->exact_read_only_hash : o->read_only_hash;
+    return set > 0 && o->work->problem.pointers ? hash_read_only(o, set, hash) : OK;
 }
 
 enum status oracle_compute(struct oracle *oracle)
@@ -150,8 +158,8 @@ enum status oracle_compute(struct oracle *oracle)
     device_free(&partial);
     oracle->exact_holds = exact_mass < oracle->work->exact.limit;
     if (!st && has_read_only(oracle)) {
-        st = hash_sources(oracle, 0, &oracle->source_hash);
-        if (!st) st = hash_sources(oracle, WORKLOAD_EXACT, &oracle->exact_source_hash);
+        st = hash_read_only(oracle, 0, &oracle->read_only_hash);
+        if (!st) st = hash_read_only(oracle, WORKLOAD_EXACT, &oracle->exact_read_only_hash);
     }
     return st ? st : hash_answers(oracle, &oracle->answers_hash);
 }
@@ -262,8 +270,8 @@ static enum status describe_value(const struct oracle *o, int set, const struct 
 }
 
 /* Turns the findings of one call into a judgement; leaves `right` unchanged if nothing is wrong. */
-static enum status conclude(const struct oracle *o, int set, const struct finding *findings,
-                            struct judgement *j)
+static enum status conclude(const struct oracle *o, int set, uint64_t read_only,
+                            const struct finding *findings, struct judgement *j)
 {
     if (findings[SLOT_VALUES].wrong) {
         j->right = false;
@@ -274,8 +282,7 @@ static enum status conclude(const struct oracle *o, int set, const struct findin
         describe_guard(o, set, &findings[SLOT_GUARDS], j->detail);
         return OK;
     }
-    const uint64_t source_hash = set == WORKLOAD_EXACT ? o->exact_source_hash : o->source_hash;
-    if (findings[SLOT_SOURCE].hash != source_hash) {
+    if (findings[SLOT_SOURCE].hash != read_only) {
         const struct workload_layout *l = &o->work->layout;
         j->right = false;
         snprintf(j->detail, OUTCOME_DETAIL_MAX, "%s was written, which is only read",
@@ -290,12 +297,14 @@ static enum status conclude(const struct oracle *o, int set, const struct findin
 static enum status judge_values(struct oracle *o, const struct kernel *kernel, int set,
                                 struct finding *findings, struct judgement *j)
 {
-    enum status st = clear_findings(o);
+    uint64_t read_only;
+    enum status st = expect_read_only(o, set, &read_only);
+    if (!st) st = clear_findings(o);
     if (!st) st = call_over_poison(o, kernel, set, POISON_NAN);
     if (!st) st = compare_values(o, set);
     if (!st) st = oracle_fingerprint(o->kernels, workload_c(o->work, set), slot_address(o, SLOT_HASH));
     if (!st) st = read_findings(o, findings, SLOT_COUNT);
-    return st ? st : conclude(o, set, findings, j);
+    return st ? st : conclude(o, set, read_only, findings, j);
 }
 
 /* A call that must give the same bits as the judged one. */
@@ -303,13 +312,15 @@ static enum status judge_again(struct oracle *o, const struct kernel *kernel, in
                                bool *same)
 {
     struct finding findings[SLOT_COUNT];
-    enum status st = clear_findings(o);
+    uint64_t read_only;
+    enum status st = expect_read_only(o, set, &read_only);
+    if (!st) st = clear_findings(o);
     if (!st) st = call_over_poison(o, kernel, set, POISON_NUMBER);
     if (!st) st = oracle_fingerprint(o->kernels, workload_c(o->work, set), slot_address(o, SLOT_HASH));
     if (!st) st = read_findings(o, findings, SLOT_COUNT);
     if (st) return st;
     *same = findings[SLOT_HASH].hash == j->hash;
-    return conclude(o, set, findings, j);
+    return conclude(o, set, read_only, findings, j);
 }
 
 static struct accuracy errors_of(const struct oracle *o, const struct finding *f)

@@ -21,8 +21,8 @@ struct oracle {
     bool exact_holds;     /* magnitudes of the exact test stay below its limit: exact in any order */
     double largest_value; /* |reference| of the random data */
     uint64_t answers_hash;
-    /* Of what an epilogue reads, in each timed set and in the exact one. */
-    uint64_t source_hash, exact_source_hash;
+    uint64_t read_only_hash,
+        exact_read_only_hash; /* of what is only read beside A and B, in set 0 and in the exact one */
 };
 
 struct judgement {
