@@ -122,7 +122,7 @@ void timed_stop(struct timed *timed)
 static enum status reset_c(struct timed *t)
 {
     enum status st = OK;
-    for (int set = 0; set < t->work->layout.sets && t->work->problem.beta != 0 && !st; set++)
+    for (int set = 0; set < t->work->layout.sets && workload_feeds_back(t->work) && !st; set++)
         st = oracle_fill(t->work->kernels, workload_c(t->work, set), t->work->random.c);
     return st;
 }
