@@ -4,6 +4,7 @@
 #include "host_device.h"
 #include "unit.h"
 #include <stdlib.h>
+#include <string.h>
 
 #define CALL_US 1900
 #define COLD    true /* several sets of operands */
@@ -106,4 +107,41 @@ int judged_close(void **state)
     trial_setup_clear(&setup);
     stopwatch_close(&setup.watch);
     return host_bytes_in_use != 0;
+}
+
+void judged_assert_right(const struct judged_case *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        judged_prepare(cases[i].config, cases[i].problem, NULL, 0);
+        const struct outcome o = judged_trial(cases[i].problem);
+        judged_assert_measured(&o);
+        assert_true(o.exact && o.worst_error <= 1);
+        const struct verification v = judged_verify();
+        if (v.verdict != VERDICT_MEASURED) fail_msg("%s", v.detail);
+        print_message("%s: %s\n", cases[i].problem, v.detail);
+        assert_true(v.shapes > 10);
+    }
+}
+
+void judged_assert_faults(const char *config, const struct judged_fault *faults, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        judged_prepare(config, faults[i].problem, faults[i].edit, 1);
+        const struct outcome o = judged_trial(faults[i].problem);
+        if (o.verdict != VERDICT_WRONG)
+            fail_msg("%s: '%s' passed", faults[i].problem, faults[i].edit->replace);
+        if (!strstr(o.detail, faults[i].said)) fail_msg("'%s' lacks '%s'", o.detail, faults[i].said);
+    }
+}
+
+void judged_assert_late_faults(const char *config, const struct judged_fault *faults, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        judged_prepare(config, faults[i].problem, faults[i].edit, 1);
+        const struct outcome o = judged_trial(faults[i].problem);
+        judged_assert_measured(&o);
+        const struct verification v = judged_verify();
+        assert_int_equal(v.verdict, VERDICT_WRONG);
+        if (!strstr(v.detail, faults[i].said)) fail_msg("'%s' lacks '%s'", v.detail, faults[i].said);
+    }
 }

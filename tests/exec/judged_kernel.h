@@ -23,4 +23,23 @@ struct verification judged_verify(void);
 
 void judged_assert_measured(const struct outcome *outcome);
 
+struct judged_case {
+    const char *config, *problem;
+};
+
+/* The kernel is measured as exact, and verified in more than 10 shapes. */
+void judged_assert_right(const struct judged_case *cases, size_t count);
+
+/* A change to the source of a kernel, and part of what is said of it. */
+struct judged_fault {
+    const struct edit *edit;
+    const char *problem, *said;
+};
+
+/* The trial refuses each, and says so. */
+void judged_assert_faults(const char *config, const struct judged_fault *faults, size_t count);
+
+/* The trial passes each, and the final verification refuses it. */
+void judged_assert_late_faults(const char *config, const struct judged_fault *faults, size_t count);
+
 #endif

@@ -3,8 +3,6 @@
 #include "judged_kernel.h"
 #include "unit.h"
 
-#include <string.h>
-
 #define SIMT                                                                                                 \
     "simt BM=8 BN=4 BK=2 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=2 STORE_AT=1 "   \
     "MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K="
@@ -16,23 +14,13 @@
 
 TEST(right_kernels_with_an_epilogue_are_measured_and_verified)
 {
-    static const struct {
-        const char *config, *problem;
-    } cases[] = {{SIMT "1", "sgemm:nn:16x12x10:epilogue=bias+gelu"},
-                 {SIMT "2", "sgemm:nn:16x12x40:beta=1:epilogue=rowbias+relu+out"},
-                 {MMA, "tf32gemm:nn:48x40x64:beta=1:epilogue=bias+gelu+out"},
-                 {SKINNY, "sgemm:nn:3x70x20:beta=2:epilogue=rowbias+gelu"},
-                 {TALL, "sgemm:nt:40x16x27:epilogue=bias+relu"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        judged_prepare(cases[i].config, cases[i].problem, NULL, 0);
-        const struct outcome o = judged_trial(cases[i].problem);
-        judged_assert_measured(&o);
-        assert_true(o.exact && o.worst_error <= 1);
-        const struct verification v = judged_verify();
-        if (v.verdict != VERDICT_MEASURED) fail_msg("%s", v.detail);
-        print_message("%s: %s\n", cases[i].problem, v.detail);
-        assert_true(v.shapes > 10);
-    }
+    static const struct judged_case cases[] = {
+        {SIMT "1", "sgemm:nn:16x12x10:epilogue=bias+gelu"},
+        {SIMT "2", "sgemm:nn:16x12x40:beta=1:epilogue=rowbias+relu+out"},
+        {MMA, "tf32gemm:nn:48x40x64:beta=1:epilogue=bias+gelu+out"},
+        {SKINNY, "sgemm:nn:3x70x20:beta=2:epilogue=rowbias+gelu"},
+        {TALL, "sgemm:nt:40x16x27:epilogue=bias+relu"}};
+    judged_assert_right(cases, sizeof cases / sizeof *cases);
 }
 
 static const struct edit bias_missing = {"gt_epilogue.cuh", "BIAS ? value[e] + bias.of[e] : value[e]",
@@ -66,46 +54,29 @@ static const struct edit in_place = {"gt_epilogue.cuh", "source - reinterpret_ca
 
 TEST(faults_are_found_by_the_trial)
 {
-    static const struct {
-        const struct edit *edit;
-        const char *problem, *said;
-    } cases[] = {{&bias_missing, "16x12x10:epilogue=bias", "whole-number data"},
-                 {&activation_first, "16x12x10:epilogue=bias+relu", "data"},
-                 {&activation_first, "16x12x10:epilogue=rowbias+gelu", "data"},
-                 {&next_bias, "16x12x10:epilogue=bias", "whole-number data"},
-                 {&beyond, "16x12x10:epilogue=bias+relu", "= nan"},
-                 {&rows_as_columns, "12x12x10:epilogue=bias", "whole-number data"},
-                 {&rows_as_columns, "12x12x10:epilogue=rowbias", "whole-number data"},
-                 {&steeper, "16x12x10:epilogue=gelu", "random data"},
-                 {&relu_for_gelu, "40x12x2000:epilogue=bias+gelu", "whole-number data"},
-                 {&relu_for_gelu, "16x60x2000:epilogue=bias+gelu", "whole-number data"},
-                 {&over_source, "16x12x10:epilogue=relu+out", "was written, which is only read"},
-                 {&always_blended, "16x12x10:epilogue=bias+out", "= nan"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        judged_prepare(SIMT "1", cases[i].problem, cases[i].edit, 1);
-        const struct outcome o = judged_trial(cases[i].problem);
-        if (o.verdict != VERDICT_WRONG) fail_msg("%s: '%s' passed", cases[i].problem, cases[i].edit->replace);
-        if (!strstr(o.detail, cases[i].said)) fail_msg("'%s' lacks '%s'", o.detail, cases[i].said);
-    }
+    static const struct judged_fault cases[] = {
+        {&bias_missing, "16x12x10:epilogue=bias", "whole-number data"},
+        {&activation_first, "16x12x10:epilogue=bias+relu", "data"},
+        {&activation_first, "16x12x10:epilogue=rowbias+gelu", "data"},
+        {&next_bias, "16x12x10:epilogue=bias", "whole-number data"},
+        {&beyond, "16x12x10:epilogue=bias+relu", "= nan"},
+        {&rows_as_columns, "12x12x10:epilogue=bias", "whole-number data"},
+        {&rows_as_columns, "12x12x10:epilogue=rowbias", "whole-number data"},
+        {&steeper, "16x12x10:epilogue=gelu", "random data"},
+        {&relu_for_gelu, "40x12x2000:epilogue=bias+gelu", "whole-number data"},
+        {&relu_for_gelu, "16x60x2000:epilogue=bias+gelu", "whole-number data"},
+        {&over_source, "16x12x10:epilogue=relu+out", "was written, which is only read"},
+        {&always_blended, "16x12x10:epilogue=bias+out", "= nan"}};
+    judged_assert_faults(SIMT "1", cases, sizeof cases / sizeof *cases);
 }
 
 /* Bugs that do not show with the problem's own data, but with those of the final verification. */
 TEST(faults_that_the_problem_does_not_show_are_found_by_the_last_check)
 {
-    static const struct {
-        const struct edit *edit;
-        const char *problem, *said;
-    } cases[] = {{&clamped, "16x12x10:epilogue=relu", "random data"},
-                 {&first_bias, "16x12x10:epilogue=bias+gelu", ":batch=3"},
-                 {&in_place, "16x12x10:epilogue=bias+out", ":beta="}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        judged_prepare(SIMT "1", cases[i].problem, cases[i].edit, 1);
-        const struct outcome o = judged_trial(cases[i].problem);
-        judged_assert_measured(&o);
-        const struct verification v = judged_verify();
-        assert_int_equal(v.verdict, VERDICT_WRONG);
-        if (!strstr(v.detail, cases[i].said)) fail_msg("'%s' lacks '%s'", v.detail, cases[i].said);
-    }
+    static const struct judged_fault cases[] = {{&clamped, "16x12x10:epilogue=relu", "random data"},
+                                                {&first_bias, "16x12x10:epilogue=bias+gelu", ":batch=3"},
+                                                {&in_place, "16x12x10:epilogue=bias+out", ":beta="}};
+    judged_assert_late_faults(SIMT "1", cases, sizeof cases / sizeof *cases);
 }
 
 int main(void)

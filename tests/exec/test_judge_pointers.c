@@ -3,8 +3,6 @@
 #include "judged_kernel.h"
 #include "unit.h"
 
-#include <string.h>
-
 #define SIMT                                                                                                 \
     "simt BM=8 BN=4 BK=2 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=2 STORE_AT=1 "   \
     "MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K="
@@ -19,24 +17,13 @@
 
 TEST(right_kernels_that_take_pointers_are_measured_and_verified)
 {
-    static const struct {
-        const char *config, *problem;
-    } cases[] = {{SIMT "1", "sgemm:nn:16x12x10:batch=5:pointers"},
-                 {SIMT "2", "sgemm:nt:9x13x40:batch=2:pointers:beta=1"},
-                 {PACKED, "sgemm:tn:17x11x21:batch=7:ldc=13:pointers:beta=2"},
-                 {SIMT "1", "sgemm:tt:5x3x4:pointers"},
-                 {SKINNY, "sgemm:nn:3x70x20:batch=3:pointers:beta=2"},
-                 {MMA, "tf32gemm:nt:48x40x64:batch=2:pointers"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        judged_prepare(cases[i].config, cases[i].problem, NULL, 0);
-        const struct outcome o = judged_trial(cases[i].problem);
-        judged_assert_measured(&o);
-        assert_true(o.exact && o.worst_error <= 1);
-        const struct verification v = judged_verify();
-        if (v.verdict != VERDICT_MEASURED) fail_msg("%s", v.detail);
-        print_message("%s: %s\n", cases[i].problem, v.detail);
-        assert_true(v.shapes > 10);
-    }
+    static const struct judged_case cases[] = {{SIMT "1", "sgemm:nn:16x12x10:batch=5:pointers"},
+                                               {SIMT "2", "sgemm:nt:9x13x40:batch=2:pointers:beta=1"},
+                                               {PACKED, "sgemm:tn:17x11x21:batch=7:ldc=13:pointers:beta=2"},
+                                               {SIMT "1", "sgemm:tt:5x3x4:pointers"},
+                                               {SKINNY, "sgemm:nn:3x70x20:batch=3:pointers:beta=2"},
+                                               {MMA, "tf32gemm:nt:48x40x64:batch=2:pointers"}};
+    judged_assert_right(cases, sizeof cases / sizeof *cases);
 }
 
 #define ADDRESS "((args).operand)[blockIdx.z]"
@@ -71,33 +58,22 @@ static const struct edit array_written = {
 
 TEST(faults_are_found_by_the_trial)
 {
-    static const struct {
-        const struct edit *edit;
-        const char *problem, *said;
-    } cases[] = {{&item_before, "16x12x10:batch=3:pointers", "data"},
-                 {&a_of_item_0, "16x12x10:batch=2:pointers", "whole-number data"},
-                 {&last_as_before, "16x12x10:batch=5:pointers", "of item 4"},
-                 {&evenly_spaced, "16x12x10:batch=5:pointers", "data"},
-                 {&last_not_stored, "16x12x10:batch=3:pointers", "of item 2 = nan"},
-                 {&behind_the_item, "16x11x10:batch=3:pointers", "in C's padding were written"},
-                 {&array_written, "8x4x10:batch=3:pointers", "an array of addresses was written"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        judged_prepare(SIMT "1", cases[i].problem, cases[i].edit, 1);
-        const struct outcome o = judged_trial(cases[i].problem);
-        if (o.verdict != VERDICT_WRONG) fail_msg("%s: '%s' passed", cases[i].problem, cases[i].edit->replace);
-        if (!strstr(o.detail, cases[i].said)) fail_msg("'%s' lacks '%s'", o.detail, cases[i].said);
-    }
+    static const struct judged_fault cases[] = {
+        {&item_before, "16x12x10:batch=3:pointers", "data"},
+        {&a_of_item_0, "16x12x10:batch=2:pointers", "whole-number data"},
+        {&last_as_before, "16x12x10:batch=5:pointers", "of item 4"},
+        {&evenly_spaced, "16x12x10:batch=5:pointers", "data"},
+        {&last_not_stored, "16x12x10:batch=3:pointers", "of item 2 = nan"},
+        {&behind_the_item, "16x11x10:batch=3:pointers", "in C's padding were written"},
+        {&array_written, "8x4x10:batch=3:pointers", "an array of addresses was written"}};
+    judged_assert_faults(SIMT "1", cases, sizeof cases / sizeof *cases);
 }
 
 /* Bugs that a batch of one does not show, but the batches of the final verification. */
 TEST(a_wrong_item_is_found_by_the_last_check)
 {
-    judged_prepare(SIMT "1", "16x12x10:pointers", &a_of_item_0, 1);
-    const struct outcome o = judged_trial("16x12x10:pointers");
-    judged_assert_measured(&o);
-    const struct verification v = judged_verify();
-    assert_int_equal(v.verdict, VERDICT_WRONG);
-    if (!strstr(v.detail, ":batch=3:pointers")) fail_msg("'%s'", v.detail);
+    const struct judged_fault fault = {&a_of_item_0, "16x12x10:pointers", ":batch=3:pointers"};
+    judged_assert_late_faults(SIMT "1", &fault, 1);
 }
 
 int main(void)
