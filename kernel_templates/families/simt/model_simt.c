@@ -2,7 +2,7 @@
 #include "simt_host.h"
 
 #include "gemm_block.h"
-#include "model_tiled.h"
+#include "tile_family.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,37 +24,18 @@ static double pack_bytes(const struct config *config, const struct problem *prob
 struct prediction simt_predict(const struct config *config, const struct problem *problem,
                                const struct gpu *gpu, const struct kernel_facts *facts)
 {
-    const bool TRANS_A = problem->trans_a, TRANS_B = problem->trans_b;
     struct launch_plan plan;
     config->template->plan(config, problem, &plan);
     const struct gemm_args args = gemm_args_in(&plan);
     const bool whole = args.splits <= 1;
-    const struct tiled_kernel t = {
-        .threads = THREADS,
-        .smem_bytes = SMEM_BYTES,
-        .accumulators = TM * TN,
-        .min_blocks = MIN_BLOCKS,
-        .bm = BM,
-        .bn = BN,
-        .bk = BK,
-        .tm = TM,
-        .tn = TN,
-        .stages = STAGES,
-        .unroll = UNROLL,
-        .teams = WARPS_K,
-        .vc = VC,
-        .a = {.vector = VA, .async = ASYNC_A, .across = !(ALONG_M)},
-        .b = {.vector = VB, .async = ASYNC_B, .across = !(ALONG_N)},
-        .two_steps = TWO_STEPS,
-        .group = args.group,
-        .tiles = (double)main_launch(&plan)->grid[0] * (double)problem->batch,
-        .splits = whole ? 1 : args.splits,
-        .k_block = whole ? (double)problem->k : args.k_per_split,
-        .reduce = CLUSTER      ? TILED_CLUSTER
-                  : LAST_BLOCK ? TILED_LAST_BLOCK
-                               : TILED_SECOND_KERNEL,
-        .pack_bytes = pack_bytes(config, problem),
-        .slabs = plan.k_slab > 0 ? ceil((double)problem->k / (double)plan.k_slab) : 1,
-    };
+    struct tiled_kernel t = tiled_kernel_of(config, problem);
+    t.teams = WARPS_K;
+    t.group = args.group;
+    t.tiles = (double)main_launch(&plan)->grid[0] * (double)problem->batch;
+    t.splits = whole ? 1 : args.splits;
+    t.k_block = whole ? (double)problem->k : args.k_per_split;
+    t.reduce = CLUSTER ? TILED_CLUSTER : LAST_BLOCK ? TILED_LAST_BLOCK : TILED_SECOND_KERNEL;
+    t.pack_bytes = pack_bytes(config, problem);
+    t.slabs = plan.k_slab > 0 ? ceil((double)problem->k / (double)plan.k_slab) : 1;
     return tiled_predict(&t, problem, gpu, facts);
 }

@@ -6,6 +6,7 @@
 #include "launch_limits.h"
 #include "simt_workspace.h"
 #include "split_k.h"
+#include "tile_family.h"
 
 #include <math.h>
 
@@ -20,25 +21,14 @@
 
 static struct resources simt_resources(const struct config *config)
 {
-    return (struct resources){.threads = THREADS, .smem_bytes = SMEM_BYTES, .accumulators = TM * TN};
-}
-
-/* Registers that hold values during the whole main loop: C, and two fragments each of A and B. */
-static int registers_needed(const struct config *config)
-{
-    return TM * TN + 2 * (TM + TN);
+    return tile_resources(config);
 }
 
 static const char *check_gpu(const struct config *all, int known, const struct gpu *gpu)
 {
     if (!KNOWN(STAGES)) return NULL;
     const struct config least = known_config(all, known), *const config = &least;
-    const struct resources need = simt_resources(config);
-    if (need.smem_bytes > gpu->smem_per_block_bytes)
-        return "the stages do not fit in a block's shared memory";
-    const char *why = check_features(gpu, LOADER, REDUCE);
-    return why ? why
-               : check_residence(gpu, need.threads, need.smem_bytes, MIN_BLOCKS, registers_needed(config));
+    return check_tile(config, gpu, REDUCE);
 }
 
 static struct k_cut cut(const struct config *config, int64_t k)

@@ -7,7 +7,7 @@
 #include "streamk_host.h"
 
 #include "gemm_block.h"
-#include "model_tiled.h"
+#include "tile_family.h"
 
 #include <math.h>
 
@@ -38,7 +38,6 @@ static double parts_us(const struct config *config, const struct line *line, con
 struct prediction streamk_predict(const struct config *config, const struct problem *problem,
                                   const struct gpu *gpu, const struct kernel_facts *facts)
 {
-    const bool TRANS_A = problem->trans_a, TRANS_B = problem->trans_b;
     struct launch_plan plan;
     config->template->plan(config, problem, &plan);
     const struct gemm_args args = gemm_args_in(&plan);
@@ -47,29 +46,10 @@ struct prediction streamk_predict(const struct config *config, const struct prob
     const int depth = problem->k > 0 ? (int)((problem->k - 1) / BK + 1) : 1;
     const struct line line = line_of((int)tiles, depth, args.splits);
     const double units = ceil((double)line.units / line.blocks) + (double)line.waves * depth;
-    const struct tiled_kernel t = {
-        .threads = THREADS,
-        .smem_bytes = SMEM_BYTES,
-        .accumulators = TM * TN,
-        .min_blocks = MIN_BLOCKS,
-        .bm = BM,
-        .bn = BN,
-        .bk = BK,
-        .tm = TM,
-        .tn = TN,
-        .stages = STAGES,
-        .unroll = UNROLL,
-        .teams = 1,
-        .vc = VC,
-        .a = {.vector = VA, .async = ASYNC_A, .across = !(ALONG_M)},
-        .b = {.vector = VB, .async = ASYNC_B, .across = !(ALONG_N)},
-        .two_steps = TWO_STEPS,
-        .group = args.group,
-        .tiles = fmin((double)line.units + (double)line.waves * line.blocks, line.blocks),
-        .splits = 1,
-        .k_block = problem->k > 0 ? units * BK : 0,
-        .slabs = 1,
-    };
+    struct tiled_kernel t = tiled_kernel_of(config, problem);
+    t.group = args.group;
+    t.tiles = fmin((double)line.units + (double)line.waves * line.blocks, line.blocks);
+    t.k_block = problem->k > 0 ? units * BK : 0;
     struct prediction p = tiled_predict(&t, problem, gpu, facts);
     const double empty = (double)plan.kernel[0].grid[0] * (double)items - args.splits;
     const double more =

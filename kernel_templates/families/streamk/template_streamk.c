@@ -4,6 +4,7 @@
 
 #include "gemm_block.h"
 #include "launch_limits.h"
+#include "tile_family.h"
 
 #define PARTS_BYTES_MAX (INT64_C(256) << 20) /* of workspace; what a caller allows is less as a rule */
 #define COUNTERS_UNIT   64                   /* the parts after the counters begin at a line of memory */
@@ -14,26 +15,15 @@
 
 static struct resources streamk_resources(const struct config *config)
 {
-    return (struct resources){.threads = THREADS, .smem_bytes = SMEM_BYTES, .accumulators = TM * TN};
-}
-
-/* Registers that hold values during the whole main loop: C, and two fragments each of A and B. */
-static int registers_needed(const struct config *config)
-{
-    return TM * TN + 2 * (TM + TN);
+    return tile_resources(config);
 }
 
 static const char *check_gpu(const struct config *all, int known, const struct gpu *gpu)
 {
     if (!KNOWN(STAGES)) return NULL;
     const struct config least = known_config(all, known), *const config = &least;
-    const struct resources need = streamk_resources(config);
-    if (need.smem_bytes > gpu->smem_per_block_bytes)
-        return "the stages do not fit in a block's shared memory";
-    const char *why = check_features(gpu, LOADER, 0);
-    if (!why) why = check_residence(gpu, need.threads, need.smem_bytes, MIN_BLOCKS, registers_needed(config));
-    if (!why && SMS > gpu->sm_count) why = "SMS is more than the GPU has";
-    return why;
+    const char *why = check_tile(config, gpu, 0);
+    return !why && SMS > gpu->sm_count ? "SMS is more than the GPU has" : why;
 }
 
 /* Blocks that share the work. */
