@@ -147,8 +147,8 @@ enum status arguments_problem(const struct gt_problem *asked, struct problem *p)
     if (p->ldb == 0) p->ldb = row(problem_cols_b(p));
     if (p->ldc == 0) p->ldc = row(p->n);
     if (from->flags & GT_POINTER_ARRAYS) {
-        problem_use_pointers(p);
-        return problem_check(p);
+        st = problem_use_pointers(p);
+        return st ? st : problem_check(p);
     }
     if (p->batch == 1) p->stride_a = p->stride_b = p->stride_c = 0;
     st = problem_check(p);

@@ -152,7 +152,8 @@ struct gt_call {
                                    CU_STREAM_PER_THREAD for that one */
     void *workspace;        /* device memory of the caller's, a multiple of 16 bytes, which may hold anything
                                and is the launch's until it has run: no two launches that may overlap share
-                               it. NULL: the library's own */
+                               it. NULL: the library's own, as where cublasLt computes and it is not a
+                               multiple of 256 bytes */
     size_t workspace_bytes; /* how much is wanted is in gt_plan_info; less, and it is as with none */
     const void *bias;       /* device memory, a multiple of 4 bytes; NULL without a bias */
     const void *source; /* C of a problem with GT_OUT_OF_PLACE, a multiple of 4 bytes: c itself, or apart from

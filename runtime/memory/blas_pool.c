@@ -108,7 +108,10 @@ enum status blas_pool_run(struct blas_pool *pool, const struct problem *problem,
     /* A handle's first calls load kernels, which is not allowed during a capture. */
     CUstreamCaptureMode mode = relaxed_begin();
     int result = blas.SetStream(handle, call->stream);
-    const int math = problem->type == GEMM_TF32 ? BLAS_TF32_MATH : pool->slots[i].strict;
+    /* With fast math cuBLAS expects items at multiples of 16 bytes, of which nothing is known with pointers.
+     */
+    const bool fast = problem->type == GEMM_TF32 && !problem->pointers;
+    const int math = fast ? BLAS_TF32_MATH : pool->slots[i].strict;
     if (!result && math != pool->slots[i].math && !(result = blas.SetMathMode(handle, math)))
         pool->slots[i].math = math;
     if (!result)

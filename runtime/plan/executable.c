@@ -255,13 +255,17 @@ static enum launch_result launch_in_theirs(const struct executable *executable, 
     return launch_at(executable, call->workspace, call);
 }
 
+/* Bytes of which a workspace of cublasLtMatmul is a multiple (its documentation). */
+#define LT_WORKSPACE_ALIGNMENT 256
+
 static enum launch_result launch_in_workspace(const struct executable *executable,
                                               const struct gemm_call *call)
 {
     struct workspaces *workspaces = executable->context->workspaces;
     struct workspace_turn turn;
-    if (call->workspace && call->workspace_bytes >= executable->need.bytes)
-        return launch_in_theirs(executable, call);
+    const bool fits = call->workspace && call->workspace_bytes >= executable->need.bytes &&
+                      !(executable->cublas && call->workspace % LT_WORKSPACE_ALIGNMENT);
+    if (fits) return launch_in_theirs(executable, call);
     if (!workspaces || !workspaces_enter(workspaces, &executable->need, call->stream, &turn))
         return no_context() ? LAUNCH_NO_CONTEXT : LAUNCH_NO_WORKSPACE;
     enum launch_result result = launch_at(executable, turn.at, call);

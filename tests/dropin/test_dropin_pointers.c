@@ -133,6 +133,9 @@ static void what_no_kernel_computes_is_passed_on_as_it_is(void **state)
     assert_int_not_equal(
         cublasSgemmBatched(blas_context, -1, 0, 23, 15, 31, &one, set.b, 23, set.a, 31, &zero, set.c, 23, 5),
         0);
+    assert_int_not_equal(
+        cublasSgemmBatched(blas_context, 0, 0, 23, 15, 31, &one, set.b, 0, set.a, 31, &zero, set.c, 23, 5),
+        0);
     assert_went(sgemm_batched(&set, &one, &zero), 1, 0);
     operands_check(&set.o, 1, "afterwards");
     pointer_set_free(&set);

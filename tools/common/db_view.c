@@ -68,7 +68,7 @@ static void say_left_out(struct db_view *r)
     if (db_count_later(r->db, &later) || later.problems == 0) return;
     print_line(stderr,
                "tune: left out: %" PRId64 " trial%s and %" PRId64 " winner%s of %" PRId64
-               " problem%s in %s, which only a later version can read",
+               " problem%s in %s, which this version cannot read",
                later.trials, later.trials == 1 ? "" : "s", later.winners, later.winners == 1 ? "" : "s",
                later.problems, later.problems == 1 ? "" : "s", r->path);
 }

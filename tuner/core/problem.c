@@ -143,13 +143,6 @@ struct problem problem_make(int64_t m, int64_t n, int64_t k)
     return p;
 }
 
-void problem_use_pointers(struct problem *p)
-{
-    p->pointers = true;
-    p->stride_a = p->stride_b = p->stride_c = 0;
-    set_defaults(p);
-}
-
 bool problem_has_text(const struct problem *p)
 {
     return p->batch == 1 || p->pointers || (p->stride_a > 0 && p->stride_b > 0);
@@ -180,6 +173,17 @@ static enum status check_operand(const char *name, int64_t rows, int64_t cols, i
         return fail(E_INPUT,
                     "stride_c = %" PRId64 " makes the batch items of C overlap (at least %" PRId64 ")",
                     stride, rows * ld);
+    return OK;
+}
+
+static enum status check_sizes(const struct problem *p)
+{
+    const int64_t dims[3] = {p->m, p->n, p->k};
+    for (int i = 0; i < 3; i++)
+        if (dims[i] < 0 || dims[i] > PROBLEM_DIM_MAX)
+            return fail(E_INPUT, "%c = %" PRId64 " is outside 0..%d", "MNK"[i], dims[i], PROBLEM_DIM_MAX);
+    if (p->batch < 1 || p->batch > PROBLEM_DIM_MAX)
+        return fail(E_INPUT, "batch = %" PRId64 " is outside 1..%d", p->batch, PROBLEM_DIM_MAX);
     return OK;
 }
 
@@ -214,18 +218,24 @@ static enum status check_pointers(const struct problem *p)
     return OK;
 }
 
+enum status problem_use_pointers(struct problem *p)
+{
+    p->pointers = true;
+    p->stride_a = p->stride_b = p->stride_c = 0;
+    enum status st = check_sizes(p);
+    if (!st) st = check_ld(p);
+    /* A negative one is left to problem_check. */
+    if (!st && p->lda >= 0 && p->ldb >= 0 && p->ldc >= 0) set_defaults(p);
+    return st;
+}
+
 enum status problem_check(const struct problem *p)
 {
-    const int64_t dims[3] = {p->m, p->n, p->k};
-    for (int i = 0; i < 3; i++)
-        if (dims[i] < 0 || dims[i] > PROBLEM_DIM_MAX)
-            return fail(E_INPUT, "%c = %" PRId64 " is outside 0..%d", "MNK"[i], dims[i], PROBLEM_DIM_MAX);
-    if (p->batch < 1 || p->batch > PROBLEM_DIM_MAX)
-        return fail(E_INPUT, "batch = %" PRId64 " is outside 1..%d", p->batch, PROBLEM_DIM_MAX);
+    enum status st = check_sizes(p);
+    if (st) return st;
     if (!isfinite((float)p->alpha) || !isfinite((float)p->beta))
         return fail(E_INPUT, "alpha and beta must be finite single-precision numbers");
-    enum status st = check_ld(p);
-    if (st) return st;
+    if ((st = check_ld(p))) return st;
     if ((st = check_operand("a", problem_rows_a(p), problem_cols_a(p), p->lda, p->batch, p->stride_a, false)))
         return st;
     if ((st = check_operand("b", problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch, p->stride_b, false)))

@@ -53,8 +53,9 @@ enum status problem_parse_as(const char *text, enum gemm_type type, struct probl
  * E_INPUT. */
 enum status problem_check(const struct problem *problem);
 
-/* Makes the problem one of pointers: its strides get their defaults. */
-void problem_use_pointers(struct problem *problem);
+/* Makes the problem one of pointers: leading dimensions of 0 and its strides get their defaults. Errors:
+ * E_INPUT, for sizes that their products could overflow. */
+enum status problem_use_pointers(struct problem *problem);
 
 /* For a problem that passes: false if the text form would mean another one. This is so for a batch with a
  * stride of 0, because 0 stands for the default. */

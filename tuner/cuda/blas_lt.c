@@ -178,7 +178,9 @@ enum status blas_lt_open(struct blas_lt_product *product, blas_lt_handle handle,
     if (!*status) *status = choose(product, wish, wish->alignment, sizeof(float), &product->promised);
     product->aligned = product->promised;
     if (!*status && wish->alignment >= 16) /* others are in a plan's case for less aligned operands */
-        choose(product, wish, BLAS_LT_ALIGNMENT, BLAS_LT_ALIGNMENT, &product->aligned);
+        if (choose(product, wish, BLAS_LT_ALIGNMENT, BLAS_LT_ALIGNMENT, &product->aligned) ==
+            BLAS_LT_ALLOC_FAILED)
+            *status = BLAS_LT_ALLOC_FAILED; /* passing: ask again later */
     return *status ? fail(E_ABSENT, "cublasLt has nothing for the problem (status %d)", *status) : OK;
 }
 

@@ -84,8 +84,8 @@ static bool describe(const struct route_key *k, struct problem *p)
                           .epilogue = k->flags / FLAG_EPILOGUE,
                           .stride_bias = k->stride_bias};
     if (k->flags & FLAG_POINTERS) {
-        problem_use_pointers(p);
-        return problem_check(p) == OK;
+        const bool all = p->lda > 0 && p->ldb > 0 && p->ldc > 0; /* 0 is cuBLAS's to refuse */
+        return all && problem_use_pointers(p) == OK && problem_check(p) == OK;
     }
     if (many) p->stride_a = k->stride_b, p->stride_b = k->stride_a, p->stride_c = k->stride_c;
     if (problem_check(p) || !problem_has_text(p)) return false;

@@ -206,7 +206,7 @@ int cublasLtMatmul(struct lt *handle, struct lt *desc, const void *alpha, const 
     const bool has_bias = desc->value[EPILOGUE] & 4;
     if (!handle || !stream || of_c->ld != of_d->ld || !algorithm || bits % algorithm[OF_ALIGNMENT] ||
         algorithm[OF_MODE] != (uint64_t)desc->value[POINTER_MODE] || has_bias != (bias != 0) ||
-        bias % algorithm[OF_BIAS_ALIGNMENT] || (uintptr_t)workspace % 16 ||
+        bias % algorithm[OF_BIAS_ALIGNMENT] || (uintptr_t)workspace % 256 ||
         workspace_bytes < algorithm[OF_WORKSPACE] || (workspace_bytes > 0) != (workspace != NULL))
         return INVALID_VALUE;
     if (status) return atoi(status);

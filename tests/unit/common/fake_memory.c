@@ -43,7 +43,7 @@ static CUresult allocate(CUdeviceptr *address, size_t bytes)
 {
     if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
     struct block *block = fits(bytes) ? malloc(sizeof *block) : NULL;
-    char *at = block ? malloc(bytes) : NULL;
+    char *at = block ? aligned_alloc(256, (bytes + 255) / 256 * 256) : NULL;
     if (!at) {
         free(block);
         return CUDA_ERROR_OUT_OF_MEMORY;

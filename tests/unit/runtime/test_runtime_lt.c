@@ -196,9 +196,15 @@ TEST(cublaslt_computes_without_a_workspace_if_there_is_none)
     assert_string_equal(info_of(plan).instead, "cublas");
     epilogue_call_make(&x, &set);
     epilogue_set_expect(&set);
-    void *theirs = aligned_alloc(256, 1 << 20);
-    x.call.workspace = theirs;
+    char *theirs = aligned_alloc(256, (1 << 20) + 256);
+    assert_non_null(theirs);
+    x.call.workspace = theirs + 16; /* cublasLt takes multiples of 256 */
     x.call.workspace_bytes = 1 << 20;
+    assert_gt(gt_launch(plan, &x.call));
+    epilogue_set_check(&set, "beside an unaligned workspace of the caller's");
+    assert_int_equal(*fake.lt_workspace, 0);
+    epilogue_set_expect(&set);
+    x.call.workspace = theirs;
     assert_gt(gt_launch(plan, &x.call));
     epilogue_set_check(&set, "in the caller's workspace");
     assert_int_equal(*fake.lt_workspace, 1 << 20);

@@ -156,6 +156,8 @@ TEST(what_arrays_must_be)
     assert_gt_fails(gt_plan_open(handle, &p, &plan), GT_INVALID, "no activation");
     p = good, p.flags |= GT_OUT_OF_PLACE;
     assert_gt_fails(gt_plan_open(handle, &p, &plan), GT_INVALID, "no GT_OUT_OF_PLACE");
+    p = good, p.m = p.k = p.lda = INT64_C(1) << 40; /* their product passes 2^63 */
+    assert_gt_fails(gt_plan_open(handle, &p, &plan), GT_INVALID, "M = 1099511627776 is outside");
     assert_gt(gt_plan_open(handle, &good, &plan));
     assert_gt_fails(launch(plan, &alpha, NULL, set.b, &beta, set.c, stream), GT_INVALID, "NULL");
     assert_gt_fails(launch(plan, &alpha, set.a, set.b, &beta, NULL, stream), GT_INVALID, "NULL");
