@@ -27,6 +27,13 @@ static enum status take_hints(struct job *job)
     return st;
 }
 
+/* As many jobs as there are GPUs share the compilers. */
+static int compilers_of_a_job(const struct children *children)
+{
+    const int jobs = children_workers(children);
+    return jobs > 1 ? (children_compilers(children) + jobs - 1) / jobs : children_compilers(children);
+}
+
 enum status job_open(struct job_env *env, const struct db_context *context, int64_t run_id,
                      const struct problem *problem, struct job **out)
 {
@@ -42,7 +49,7 @@ enum status job_open(struct job_env *env, const struct db_context *context, int6
     problem_format(problem, job->text);
 
     const struct tune_options *options = env->options;
-    const struct turn_limits turns = turn_limits_of(children_compilers(env->children));
+    const struct turn_limits turns = turn_limits_of(compilers_of_a_job(env->children));
     job->ahead_limit = turns_most(&turns);
     enum status st = field_open(env->space, problem, &context->gpu, options->workspace_bytes, &job->field);
     if (!st)
