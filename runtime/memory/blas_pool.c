@@ -71,7 +71,7 @@ void blas_pool_forget(struct blas_pool *pool)
 static int take(struct blas_pool *pool)
 {
     for (;;) {
-        int count = atomic_load(&pool->count), index;
+        int count = atomic_load(&pool->count), index = 0;
         for (int i = 0; i < count; i++)
             if (!atomic_flag_test_and_set_explicit(&pool->slots[i].busy, memory_order_acquire)) return i;
         enum status st = E_ABSENT;
