@@ -57,6 +57,19 @@ static inline void assert_vector_is_checked(const char *name)
     assert_refused(check(&config, NULL, NULL), part);
 }
 
+/* However few of its values are known, a legal configuration is not refused; the others are not looked at. */
+static inline void assert_prefixes_pass(const struct config *config, const struct problem *p,
+                                        const struct gpu *gpu)
+{
+    const int count = config->template->param_count;
+    for (int known = 0; known < count; known++) {
+        struct config prefix = *config;
+        for (int j = known; j < count; j++) prefix.value[j] = INT32_MIN + j;
+        const char *why = config->template->check_prefix(&prefix, known, p, gpu);
+        if (why) fail_msg("%d values of a legal configuration are refused: %s", known, why);
+    }
+}
+
 /* Tiles of warps, of threads in them. */
 static inline void assert_warp_tiles_are_checked(void)
 {
