@@ -138,6 +138,10 @@ static __device__ __forceinline__ void clear(const struct gemm_args &args, float
         for (int j = 0; j < TN; j++) sum[i][j] = zero;
 }
 
+/* The main loop is text that is included, so that families may start to load before they have done with the
+ * sums of the tile before: put into functions, the compiler makes other machine code of the same statements.
+ */
+
 /* sum = A * B over the block's range of k. */
 static __device__ __forceinline__ void multiply(const struct gemm_args &args, struct tile_origin origin,
                                                 struct k_range range, float (&sum)[TM][TN])
@@ -145,65 +149,9 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
     const int thread = thread_index();
     float *const stages = gt_shared_memory();
     struct operands in;
-    const struct source a = source_of_a(args), b = source_of_b(args);
-    in.a.start(a.matrix, a.ld, origin.m, a.x_end, range.begin, thread);
-    in.b.start(b.matrix, b.ld, origin.n, b.x_end, range.begin, thread);
+#include "gt_start_product.cuh"
 
-    in.leads = thread % 32 == 0;
-    start_barriers(stages, thread);
-
-    in.fetch<true>(true, range.first);
-    in.copy<true>(stages, true, true, range.first);
-#pragma unroll
-    for (int i = 1; i < TILES_AHEAD; i++)
-        in.copy<false>(stages + i * STAGE_FLOATS, i < range.tiles, i <= range.tiles, 0);
-    in.put(stages);
-    in.fetch<false>(range.tiles > 1, 0);
-    clear(args, sum); /* after the first loads have been issued */
-    next_stage_ready(stages, 0);
-
-    const struct thread_place place = place_of(thread);
-    shared_place at_a = place_in_shared(stages + place.team * (TEAM_K * STRIDE_A) + place.row);
-    shared_place at_b =
-        place_in_shared(stages + BK * STRIDE_A + place.team * (TEAM_K * STRIDE_B) + place.column);
-    struct fragments f;
-    f.load(0, at_a, at_b, 0);
-    int next = STAGE_BYTES, free = TILES_AHEAD * STAGE_BYTES, now = 0;
-    unsigned parity = 0;
-#pragma unroll 1
-    for (int left = range.tiles; left > 0; left--) {
-        in.copy<false>(stage_at(stages, TILES_AHEAD == 1 ? next : free), left > TILES_AHEAD,
-                       left >= TILES_AHEAD, 0);
-#pragma unroll 1
-        for (int k = 0; k < TEAM_K - UNROLL; k += UNROLL)
-#pragma unroll
-            for (int u = 0; u < UNROLL; u++) {
-                f.load((u + 1) % 2, at_a, at_b, k + u + 1);
-                add_outer_product<ORDER>(sum, f.a[u % 2], f.b[u % 2]);
-            }
-#pragma unroll
-        for (int u = 0; u < UNROLL; u++) {
-            if (u == STORE_AT) {
-                in.put(stage_at(stages, next));
-                in.fetch<false>(left > 2, 0);
-            }
-            if (u < UNROLL - 1) {
-                f.load((u + 1) % 2, at_a, at_b, TEAM_K - UNROLL + u + 1);
-            } else {
-                next_stage_ready(stage_at(stages, next), parity);
-                at_a = moved(at_a, next - now);
-                at_b = moved(at_b, next - now);
-                f.load((u + 1) % 2, at_a, at_b, 0);
-            }
-            add_outer_product<ORDER>(sum, f.a[u % 2], f.b[u % 2]);
-        }
-        free = TWO_STEPS ? following(free) : now;
-        parity ^= following(next) == 0;
-        now = next;
-        next = following(next);
-    }
-    if constexpr (TWO_STEPS)
-        __syncwarp(); /* lanes may have diverged while they waited; block barriers need whole warps */
+#include "gt_finish_product.cuh"
 }
 
 #endif

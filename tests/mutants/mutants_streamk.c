@@ -4,15 +4,22 @@
 /* More blocks than most products have tiles: many parts a tile, barriers in two steps. */
 #define MANY                                                                                                 \
     "streamk BM=16 BN=32 BK=4 WM=16 WN=32 TM=4 TN=4 STAGES=3 LOADER=2 VA=1 VB=1 VC=1 UNROLL=4 STORE_AT=2 "   \
-    "ORDER=0 MIN_BLOCKS=7 GROUP=2 SMS=3"
+    "ORDER=0 PRELOAD=0 MIN_BLOCKS=7 GROUP=2 DIVIDE=1 SMS=3"
 /* Few blocks: two parts a tile, and whole tiles. */
 #define FEW                                                                                                  \
     "streamk BM=32 BN=32 BK=8 WM=16 WN=16 TM=4 TN=2 STAGES=2 LOADER=1 VA=1 VB=1 VC=1 UNROLL=8 STORE_AT=4 "   \
-    "ORDER=0 MIN_BLOCKS=2 GROUP=1 SMS=2"
+    "ORDER=0 PRELOAD=0 MIN_BLOCKS=2 GROUP=1 DIVIDE=1 SMS=2"
 /* Threads with so many sums that parts are added in groups of them. */
 #define LARGE                                                                                                \
     "streamk BM=64 BN=64 BK=4 WM=64 WN=32 TM=8 TN=8 STAGES=2 LOADER=0 VA=1 VB=1 VC=1 UNROLL=4 STORE_AT=1 "   \
-    "ORDER=0 MIN_BLOCKS=8 GROUP=1 SMS=1"
+    "ORDER=0 PRELOAD=0 MIN_BLOCKS=8 GROUP=1 DIVIDE=1 SMS=1"
+/* Two parts a tile and whole tiles, each loaded while the one before is stored. */
+#define EARLY                                                                                                \
+    "streamk BM=32 BN=32 BK=8 WM=16 WN=16 TM=4 TN=2 STAGES=3 LOADER=1 VA=1 VB=1 VC=1 UNROLL=8 STORE_AT=4 "   \
+    "ORDER=0 PRELOAD=1 MIN_BLOCKS=2 GROUP=1 DIVIDE=1 SMS=2"
+#define WHOLE                                                                                                \
+    "streamk BM=16 BN=32 BK=4 WM=16 WN=32 TM=4 TN=4 STAGES=3 LOADER=2 VA=1 VB=1 VC=1 UNROLL=4 STORE_AT=2 "   \
+    "ORDER=0 PRELOAD=1 MIN_BLOCKS=2 GROUP=2 DIVIDE=0 SMS=3"
 
 const struct mutant mutants_streamk[] = {
     {"the last blocks begin too late",
@@ -156,8 +163,49 @@ const struct mutant mutants_streamk[] = {
     {"no barrier before the next piece",
      FEW,
      "nn",
-     {"streamk.cu", "        at = noted(NOTE_NEXT);\n        __syncthreads();",
-      "        at = noted(NOTE_NEXT);"}},
+     {"streamk.cu", "{\n    __syncthreads();\n    if (!nothing_to_multiply(args)) end_barriers",
+      "{\n    if (!nothing_to_multiply(args)) end_barriers"}},
+    {"no barrier before the next piece is loaded",
+     EARLY,
+     "nn",
+     {"streamk.cu", "{\n    __syncthreads();\n    if (!nothing_to_multiply(args)) end_barriers",
+      "{\n    if (!nothing_to_multiply(args)) end_barriers"}},
+    {"the next piece's notes for the one before",
+     EARLY,
+     "nn",
+     {"streamk.cu", "store(args, last, sum);", "store(args, piece_noted(), sum);"}},
+    {"nothing stored before the first piece",
+     EARLY,
+     "nn",
+     {"streamk.cu", "if (at != begin) store", "if (at == begin) store"}},
+    {"loads after the last piece",
+     EARLY,
+     "nn",
+     {"streamk.cu", "if (at != end && !nothing_to_multiply(args))", "if (!nothing_to_multiply(args))"}},
+    {"stages that are loaded as a flag",
+     EARLY,
+     "nn",
+     {"streamk_parts.cuh", "place_of_note(NOTE_FLAG);", "gt_shared_memory();"}},
+    {"copies that are on their way into free stages",
+     EARLY,
+     "nn",
+     {"streamk.cu", "        wait_for_copies();\n        last", "        last"}},
+    {"no barrier after the notes of a piece without products",
+     FEW,
+     "nn",
+     {"streamk.cu", "        if (nothing_to_multiply(args)) __syncthreads(); /*", "        /*"}},
+    {"the first blocks have no more whole tiles",
+     WHOLE,
+     "nn",
+     {"streamk_line.h", "tiles / blocks + (block < tiles % blocks ? 1 : 0)", "tiles / blocks"}},
+    {"all blocks have one more whole tile",
+     WHOLE,
+     "nn",
+     {"streamk_line.h", "(block < tiles % blocks ? 1 : 0)", "1"}},
+    {"tiles divided without counters",
+     WHOLE,
+     "nn",
+     {"streamk.cu", "if (args.counters == 0) return", "if (args.counters < 0) return"}},
     {"no barrier before notes are read",
      FEW,
      "nn",
@@ -166,15 +214,11 @@ const struct mutant mutants_streamk[] = {
      MANY,
      "nn",
      {"streamk.cu", "if (!nothing_to_multiply(args)) end_barriers(gt_shared_memory(), thread_index());", ""}},
-    {"every tile is whole",
-     FEW,
-     "nn",
-     {"streamk.cu", "noted(NOTE_COUNT) == noted(NOTE_DEPTH) ||", "true ||"}},
+    {"every tile is whole", FEW, "nn", {"streamk.cu", "piece.count != noted(NOTE_DEPTH) &&", "false &&"}},
     {"notes in the last stage",
      FEW,
      "nn",
-     {"streamk_notes.cuh",
-      "if (thread_index() == 0) store_shared<1>(gt_shared_memory() + STAGES * STAGE_FLOATS",
-      "if (thread_index() == 0) store_shared<1>(gt_shared_memory() + (STAGES - 1) * STAGE_FLOATS"}},
+     {"streamk_notes.cuh", "return gt_shared_memory() + STAGES * STAGE_FLOATS",
+      "return gt_shared_memory() + (STAGES - 1) * STAGE_FLOATS"}},
 };
 const int mutants_streamk_count = sizeof mutants_streamk / sizeof *mutants_streamk;

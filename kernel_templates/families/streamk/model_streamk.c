@@ -12,16 +12,18 @@
 #include <math.h>
 
 #define PIECE_US         3.0
+#define PRELOADED_US     2.0 /* with PRELOAD: without the latency of its first loads, some 1 us; not fitted */
 #define ARRIVE_US        2.0
 #define L2_BYTES_A_CLOCK 28.0 /* an SM (model_tiled.c) */
 #define EMPTY_BLOCK_US   0.01 /* that returns at once */
 
 /* Of the blocks of an SM, which compute while others store. */
-static double pieces_us(const struct line *line, int blocks_per_sm)
+static double pieces_us(const struct config *config, const struct line *line, int blocks_per_sm)
 {
+    const double each = PRELOAD ? PRELOADED_US : PIECE_US;
     const double tiles = (double)line->shared / line->blocks + line->waves;
     const double pieces = line->shared % line->blocks > 0 && line->depth > 1 ? tiles + 1 : tiles;
-    return fmax(pieces - 1, 0) * PIECE_US / (1 + blocks_per_sm);
+    return fmax(pieces - 1, 0) * each / (1 + blocks_per_sm);
 }
 
 /* Each block stores a part and reads one, if tiles are shared at all; more, if there are less tiles. */
@@ -44,7 +46,8 @@ struct prediction streamk_predict(const struct config *config, const struct prob
     const int64_t items = plan.batch_per_launch, launches = (problem->batch - 1) / items + 1;
     const int64_t tiles = items * ((problem->m - 1) / BM + 1) * ((problem->n - 1) / BN + 1);
     const int depth = problem->k > 0 ? (int)((problem->k - 1) / BK + 1) : 1;
-    const struct line line = line_of((int)tiles, depth, args.splits);
+    const struct line line = args.counters > 0 ? line_of((int)tiles, depth, args.splits)
+                                               : line_of_whole_tiles((int)tiles, depth, args.splits, 0);
     const double units = ceil((double)line.units / line.blocks) + (double)line.waves * depth;
     struct tiled_kernel t = tiled_kernel_of(config, problem);
     t.group = args.group;
@@ -52,8 +55,8 @@ struct prediction streamk_predict(const struct config *config, const struct prob
     t.k_block = problem->k > 0 ? units * BK : 0;
     struct prediction p = tiled_predict(&t, problem, gpu, facts);
     const double empty = (double)plan.kernel[0].grid[0] * (double)items - args.splits;
-    const double more =
-        pieces_us(&line, p.blocks_per_sm) + parts_us(config, &line, gpu) + fmax(empty, 0) * EMPTY_BLOCK_US;
+    const double more = pieces_us(config, &line, p.blocks_per_sm) + parts_us(config, &line, gpu) +
+                        fmax(empty, 0) * EMPTY_BLOCK_US;
     p.overhead_us += more;
     p.time_us = (p.time_us + more) * (double)launches;
     return p;

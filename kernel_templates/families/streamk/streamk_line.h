@@ -44,6 +44,19 @@ static GT_DEVICE struct line line_of(int tiles, int depth, int blocks)
     return line;
 }
 
+/* The same where no tile is divided: one after the other for each block. The first blocks have a tile more
+ * than the others, so that the line is one block's. */
+static GT_DEVICE struct line line_of_whole_tiles(int tiles, int depth, int blocks, int block)
+{
+    struct line line;
+    line.blocks = blocks;
+    line.depth = depth;
+    line.waves = tiles / blocks + (block < tiles % blocks ? 1 : 0);
+    line.shared = 0;
+    line.units = 0;
+    return line;
+}
+
 /* The first unit of a block's share. The first blocks have one more than the others, which may have none. */
 static GT_DEVICE int first_unit(struct line line, int block)
 {

@@ -50,23 +50,23 @@ static __device__ __forceinline__ void forget(const struct gemm_args &args, floa
         for (int j = 0; j < TN; j++) sum[i][j] = nothing;
 }
 
-/* Takes the block's sums of the noted piece, which is part of a tile. Returns true for the block that then
- * has those of all of k. */
-static __device__ __forceinline__ bool join_parts(const struct gemm_args &args, int block,
+/* Takes the block's sums of a part of a tile. Returns true for the block that then has those of all of k. */
+static __device__ __forceinline__ bool join_parts(const struct gemm_args &args, int block, int tile,
                                                   float (&sum)[TM][TN])
 {
     const struct line line = noted_line(args.splits);
-    const int tile = noted(NOTE_TILE), begins = block_of_unit(line, tile * line.depth);
+    const int begins = block_of_unit(line, tile * line.depth);
     const int others = block_of_unit(line, tile * line.depth + line.depth - 1) - begins;
     unsigned *const counter = reinterpret_cast<unsigned *>(args.workspace) + tile;
     float *const parts = args.workspace + args.counters;
     const float *const rest = parts + (long long)slot_of(line, begins + 1, false) * part::FLOATS;
+    float *const flag = place_of_note(NOTE_FLAG); /* the stages may be in use */
     const float *next = rest;
     int left = others; /* to add */
-    if (block != begins || !last_to_arrive(counter, others + 1, gt_shared_memory())) {
+    if (block != begins || !last_to_arrive(counter, others + 1, flag)) {
         const float one = args.k < 0 ? 0.0f : 1.0f; /* hidden; tile_part::store says what it is for */
         part::store(parts + (long long)slot_of(line, block, block == begins) * part::FLOATS, sum, one);
-        if (!last_to_arrive(counter, others + 2, gt_shared_memory())) return false;
+        if (!last_to_arrive(counter, others + 2, flag)) return false;
         forget(args, sum);
         next = parts + (long long)slot_of(line, begins, true) * part::FLOATS;
         left = others + 1;

@@ -50,19 +50,31 @@ static int64_t depth_of(const struct config *config, const struct problem *p)
     return p->k > 0 ? ceil_div(p->k, BK) : 1;
 }
 
-/* The line of a launch of so many items. */
-static struct line line_of_items(const struct config *config, const struct problem *p, int64_t items)
+/* Tiles that blocks share, of a launch of so many items. */
+static int64_t shared_tiles(const struct config *config, const struct problem *p, int64_t items)
 {
-    return line_of((int)(items * tiles_of_item(config, p)), (int)depth_of(config, p), blocks_of(config));
+    const int64_t depth = depth_of(config, p);
+    return line_of((int)(items * tiles_of_item(config, p)), (int)depth, blocks_of(config)).shared;
+}
+
+/* Tiles that may be divided, of any launch. 0: each block has whole ones. */
+static int64_t divided_tiles(const struct config *config, const struct problem *p)
+{
+    const int64_t slice = slice_of(config, p), whole = p->batch / slice * slice;
+    if (!DIVIDE || depth_of(config, p) == 1) return 0;
+    const int64_t most = shared_tiles(config, p, slice);
+    const int64_t rest = whole < p->batch ? shared_tiles(config, p, p->batch - whole) : 0;
+    return most > rest ? most : rest;
 }
 
 static const char *check_line(const struct config *config, const struct problem *p)
 {
-    const int64_t tiles = slice_of(config, p) * tiles_of_item(config, p), blocks = blocks_of(config);
-    const int64_t shared = smaller(tiles, 2 * blocks - 1);
-    if (shared > (INT32_MAX - tiles / blocks) / depth_of(config, p))
+    if (!DIVIDE) return NULL;
+    const int64_t slice = slice_of(config, p), depth = depth_of(config, p), blocks = blocks_of(config);
+    const int64_t tiles = slice * tiles_of_item(config, p), shared = smaller(tiles, 2 * blocks - 1);
+    if (shared > (INT32_MAX - tiles / blocks) / depth)
         return "the tiles of k that blocks share are 2^31 or more";
-    if (depth_of(config, p) > 1 && 4 * slots_of(SMS * MIN_BLOCKS) * (int64_t)BM * BN > PARTS_BYTES_MAX)
+    if (depth > 1 && 4 * slots_of(SMS * MIN_BLOCKS) * (int64_t)BM * BN > PARTS_BYTES_MAX)
         return "the parts of SMS * MIN_BLOCKS blocks need more than 256 MiB of workspace";
     return NULL;
 }
@@ -87,14 +99,13 @@ static void streamk_plan(const struct config *config, const struct problem *p, s
     const struct resources need = streamk_resources(config);
     const int64_t slice = slice_of(config, p), launches = ceil_div(p->batch, slice);
     const int64_t last = p->batch - (launches - 1) * slice;
-    const struct line most = line_of_items(config, p, slice), rest = line_of_items(config, p, last);
     struct gemm_args args = gemm_args_of(p);
     args.splits = blocks_of(config);
     args.group = (int)smaller(GROUP, ceil_div(p->m, BM));
     plan->batch_per_launch = slice;
-    if (most.depth > 1 && (most.shared > 0 || rest.shared > 0)) {
-        const int64_t counters = most.shared > rest.shared ? most.shared : rest.shared;
-        args.counters = (int)(ceil_div(counters, COUNTERS_UNIT) * COUNTERS_UNIT);
+    const int64_t divided = divided_tiles(config, p);
+    if (divided > 0) {
+        args.counters = (int)(ceil_div(divided, COUNTERS_UNIT) * COUNTERS_UNIT);
         plan->workspace_bytes = 4 * (args.counters + slots_of(args.splits) * (int64_t)BM * BN);
     }
     gemm_args_put(plan, p, &args);

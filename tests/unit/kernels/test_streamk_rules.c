@@ -7,7 +7,8 @@ static const char *const base_text = STREAMK_BASE;
 TEST(each_rule_refuses_its_violation_and_says_why)
 {
     static const struct outside outside[] = {{"STAGES", 1},     {"STAGES", 9}, {"LOADER", 4}, {"ORDER", 4},
-                                             {"MIN_BLOCKS", 0}, {"SMS", 0},    {"GROUP", 0},  {"BK", 1}};
+                                             {"MIN_BLOCKS", 0}, {"SMS", 0},    {"GROUP", 0},  {"BK", 1},
+                                             {"PRELOAD", 2},    {"DIVIDE", 2}};
     static const struct violation cases[] = {{"BK", 7, "BK must be even"},
                                              {"UNROLL", 3, "UNROLL must be even"},
                                              {"UNROLL", 6, "BK must be a multiple of UNROLL"},
@@ -155,6 +156,47 @@ TEST(every_unit_of_every_tile_belongs_to_one_block_and_all_have_equally_many)
     assert_covered(7, 64, 1);
 }
 
+/* Each tile is one block's, and no block has more than one tile more than another. */
+TEST(whole_tiles_belong_to_one_block_each)
+{
+    uint64_t seed = 5;
+    for (int i = 0; i < 3000; i++) {
+        static unsigned char owners[4096];
+        const int tiles = 1 + (int)stats_random_below(&seed, i % 2 ? 40 : 4096),
+                  blocks = 1 + (int)stats_random_below(&seed, 300);
+        memset(owners, 0, sizeof owners);
+        for (int block = 0; block < blocks; block++) {
+            const struct line line = line_of_whole_tiles(tiles, 7, blocks, block);
+            int at = first_unit(line, block), count = 0;
+            for (; at != end_of(line); count++) {
+                assert_true(count <= tiles / blocks);
+                const struct piece piece = piece_at(line, first_unit(line, block + 1), block, at);
+                assert_in_range(piece.tile, 0, tiles - 1);
+                assert_int_equal(piece.begin, 0);
+                assert_int_equal(piece.count, 7);
+                owners[piece.tile]++;
+                at = piece.next;
+            }
+            assert_true(count >= tiles / blocks);
+        }
+        for (int tile = 0; tile < tiles; tile++) assert_int_equal(owners[tile], 1);
+    }
+}
+
+TEST(whole_tiles_take_no_workspace)
+{
+    struct config config = base();
+    config_set(&config, "DIVIDE", 0);
+    const struct problem p = problem_of("nn:2112x2048x2048:batch=2"),
+                         deep = problem_of("nn:2048x2048x100000000");
+    const struct launch_plan plan = plan_of(&config, &p);
+    assert_int_equal(plan.kernels, 1);
+    assert_int_equal(plan.kernel[0].grid[0], 132);
+    assert_int_equal(plan.counters, 0);
+    assert_int_equal(plan.workspace_bytes, 0);
+    assert_taken(check(&config, &deep, &h200));
+}
+
 TEST(a_launch_has_as_many_blocks_as_share_the_work)
 {
     const struct config config = base();
@@ -223,6 +265,8 @@ int main(void)
         cmocka_unit_test(the_blocks_that_share_the_work_must_fit_the_gpu),
         cmocka_unit_test(a_line_that_no_number_counts_is_refused),
         cmocka_unit_test(every_unit_of_every_tile_belongs_to_one_block_and_all_have_equally_many),
+        cmocka_unit_test(whole_tiles_belong_to_one_block_each),
+        cmocka_unit_test(whole_tiles_take_no_workspace),
         cmocka_unit_test(a_launch_has_as_many_blocks_as_share_the_work),
         cmocka_unit_test(a_prefix_of_what_is_taken_is_never_refused),
     };
