@@ -70,6 +70,18 @@ static inline void assert_prefixes_pass(const struct config *config, const struc
     }
 }
 
+/* The last parameter, SMS, gets any value, and fewer than `changes` of the others get some of these. */
+static inline void change_at_random(struct config *config, const int32_t *values, size_t count,
+                                    uint64_t changes, uint64_t *seed)
+{
+    const int last = config->template->param_count - 1;
+    config->value[last] = 1 + (int32_t)stats_random_below(seed, 132);
+    for (uint64_t i = stats_random_below(seed, changes); i > 0; i--) {
+        const uint64_t param = stats_random_below(seed, (uint64_t)last);
+        config->value[param] = values[stats_random_below(seed, count)];
+    }
+}
+
 /* Tiles of warps, of threads in them. */
 static inline void assert_warp_tiles_are_checked(void)
 {

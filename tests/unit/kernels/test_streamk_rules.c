@@ -197,17 +197,13 @@ TEST(a_prefix_of_what_is_taken_is_never_refused)
     int taken = 0;
     for (int i = 0; i < 400000; i++) {
         struct config config = base();
-        const int count = config.template->param_count;
         const struct problem p = problem_of(shapes[i % 4]);
         if (i % 2) {
             config_set(&config, "VA", 1);
             config_set(&config, "VB", 1);
             config_set(&config, "VC", 1);
         }
-        config.value[count - 1] = 1 + (int32_t)stats_random_below(&seed, 132);
-        for (uint64_t changes = stats_random_below(&seed, 4); changes > 0; changes--)
-            config.value[stats_random_below(&seed, (uint64_t)count - 1)] =
-                values[stats_random_below(&seed, sizeof values / sizeof *values)];
+        change_at_random(&config, values, sizeof values / sizeof *values, 4, &seed);
         if (check(&config, &p, &h200)) continue;
         taken++;
         assert_prefixes_pass(&config, &p, &h200);
