@@ -18,5 +18,5 @@ done
 "$here/../export/winners.sh" "$build/tests/make_winners" 60 >"$folder/winners.jsonl"
 cp -r "$top/configs" "$folder/"
 cp "$top/tools/suite.sh" "$top/tools/suite_classes.awk" "$folder/tools/"
-cp "$here/all.sh" "$here/tf32.sh" "$here/sanitize.sh" "$here/torch_dropin.py" "$here/torch_models.py" "$here/../export/gpu.sh" "$here"/../export/run_*.[ch] "$folder/"
+cp "$here/all.sh" "$here/tf32.sh" "$here/sanitize.sh" "$here/torch_child.py" "$here/torch_dropin.py" "$here/torch_models.py" "$here/../export/gpu.sh" "$here"/../export/run_*.[ch] "$folder/"
 du -sh "$folder"
