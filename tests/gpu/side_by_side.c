@@ -6,7 +6,7 @@
  * group follow one another. Each becomes a captured graph of calls that take about MS (5), whose operands
  * rotate beyond L2. The graphs of a group run in turns, ROUNDS times (21), so that a drifting clock affects
  * all alike. Prints a CSV row for each line: median and quartiles of the time of a call, and of its ratio to
- * the group's first line in the same round. Results are not judged.
+ * the first line of the group that ran, in the same round. Results are not judged.
  *
  * What cannot run has times of 0 and says why. Exits with 77 if there is no GPU, with 1 if something did not
  * run.
@@ -301,7 +301,7 @@ static void print_row(const struct member *m, const struct member *first)
     }
     printf("%.4f,%.4f,%.4f,", stats_median(m->us, n), stats_quantile(m->us, n, 0.25),
            stats_quantile(m->us, n, 0.75));
-    for (size_t i = 0; i < n; i++) ratio[i] = *first->why ? 0 : m->us[i] / first->us[i];
+    for (size_t i = 0; i < n; i++) ratio[i] = m->us[i] / first->us[i];
     printf("%.6f,%.6f,%.6f,\n", stats_median(ratio, n), stats_quantile(ratio, n, 0.25),
            stats_quantile(ratio, n, 0.75));
 }
@@ -320,8 +320,10 @@ static bool run_group(const struct line *first, int count, const char *folder)
     do turn(members, count, 0, 0);
     while (now_s() < until);
     for (int round = 0; round < turns; round++) turn(members, count, round, round);
+    int first_run = 0;
+    while (first_run < count - 1 && *members[first_run].why) first_run++;
     for (int i = 0; i < count; i++) {
-        print_row(&members[i], &members[0]);
+        print_row(&members[i], &members[first_run]);
         all &= !*members[i].why;
     }
     fflush(stdout);
