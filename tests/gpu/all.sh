@@ -1,8 +1,9 @@
 #!/bin/sh
 # all.sh [NAME...]: the checks that need a GPU, run in the folder that pack.sh made. NAME is one of the steps
 # below; without one all are run. Needs the driver, NVRTC and cuBLAS, a C compiler with cuda.h for `export`,
-# and PyTorch for `torch` (options: PYTHON, BUDGET=90s, MODEL_BUDGET=150s) and `torch-models` (MODELS_BUDGET=300s). Prints a table at the end; exits
-# with 1 if anything failed.
+# and PyTorch for `torch` (options: PYTHON, BUDGET=90s, MODEL_BUDGET=150s) and `torch-models` (MODELS_BUDGET=300s).
+# The steps of figures.py run if they are named; options for them: FIGURES, and FIGURES_ROWS, the file of what was
+# measured (figures.jsonl). Prints a table at the end; exits with 1 if anything failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 export LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" GEMMTUNE_CONFIGS="$here/configs"
@@ -23,10 +24,11 @@ step() {
     "$@" || code=$?
     case $code in
     0) said=passed ;;
+    75) said="goes on" ;;
     77) said=skipped ;;
     *) said="FAILED ($code)" failed=1 ;;
     esac
-    printf '%-10s %-12s %5d s\n' "$name" "$said" $(($(date +%s) - begin)) >>"$scratch/table"
+    printf '%-14s %-12s %5d s\n' "$name" "$said" $(($(date +%s) - begin)) >>"$scratch/table"
 }
 
 step device "$here/test_device_gpu"
@@ -42,6 +44,10 @@ step torch "${PYTHON:-python3}" "$here/torch_dropin.py" --dropin "$here/libgemmt
     --budget "${BUDGET:-90s}" --model-budget "${MODEL_BUDGET:-150s}" --json "$here/torch.json"
 step torch-models "${PYTHON:-python3}" "$here/torch_models.py" --dropin "$here/libgemmtune_cublas.so" --tune "$here/tune" \
     --budget "${MODELS_BUDGET:-300s}" --json "$here/torch_models.json"
+for figure in search-seeds search-time wide-curated models models-bias suite epilogue-cost pointers; do
+    # shellcheck disable=SC2086 # FIGURES is a list of options
+    step $figure "${PYTHON:-python3}" "$here/figures.py" $figure --rows "${FIGURES_ROWS:-figures.jsonl}" ${FIGURES:-}
+done
 echo
 cat "$scratch/table"
 exit $failed

@@ -33,6 +33,19 @@ os.execv({str(BUILD / "tune")!r}, ["tune", *args])
 """
 
 
+def write_tune(path):
+    path.unlink(missing_ok=True)
+    path.write_text(TUNE)
+    path.chmod(0o755)
+    return path
+
+
+def on_fakes(*command, **variables):
+    env = {**os.environ, **{name: str(TESTS / file) for name, file in FAKES.items()}, "FAKE_GPU_EVENTS": "1", "FAKE_CUBLAS_POOL": "1",
+           "FAKE_TRIAL_MS": "5", "PYTHONDONTWRITEBYTECODE": "1", **variables}
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True, env=env)
+
+
 def search_row(problem, seed, budget, config, bests, **more):
     return {"kind": "search", "problem": problem, "seed": seed, "budget": budget, "space": "curated", "pin": None, "config": config,
             "race_us": bests[-1][1], "ratio": 1.1, "trials": 9, "first_s": bests[0][0], "bests": bests, "seconds": budget} | more
@@ -57,13 +70,9 @@ class Case(unittest.TestCase):
 
     def figure(self, step, *words, status=0):
         """What the step says."""
-        tune = self.folder / "tune"
-        tune.write_text(TUNE)
-        tune.chmod(0o755)
-        env = {**os.environ, **{name: str(TESTS / file) for name, file in FAKES.items()}, "FAKE_GPU_EVENTS": "1", "FAKE_CUBLAS_POOL": "1",
-               "FAKE_TRIAL_MS": "5", "PYTHONDONTWRITEBYTECODE": "1"}
-        done = subprocess.run([sys.executable, HERE / "figures.py", step, "--rows", self.rows, "--tune", tune, "--side-by-side",
-                               TESTS / "side_by_side", "--rounds", "3", *words], capture_output=True, text=True, env=env)
+        tune = write_tune(self.folder / "tune")
+        done = on_fakes(sys.executable, HERE / "figures.py", step, "--rows", self.rows, "--tune", tune, "--side-by-side",
+                        TESTS / "side_by_side", "--rounds", "3", *words)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stdout
 
@@ -189,6 +198,14 @@ class Steps(Case):
     def test_pointers_are_compared_with_cublas_and_with_strides(self):
         said = self.figure("pointers", "--problems", "sgemm:nt:32x32x32:batch=2:pointers", "--budgets", "1")
         self.assertIn("PASS  none slower than cublasSgemmBatched", said)
+
+    def test_the_packed_folder_has_all_that_is_needed(self):
+        subprocess.run([HERE / "pack.sh", BUILD, self.folder / "packed"], check=True, capture_output=True)
+        write_tune(self.folder / "packed" / "tune")
+        done = on_fakes(self.folder / "packed" / "all.sh", "suite", FIGURES=f"--problems {SQUARE} --budgets 1 --rounds 3",
+                        FIGURES_ROWS=str(self.rows))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"PASS  geometric mean within 0\.5 %(.|\n)*\nsuite +passed +\d+ s\n$")
 
     def test_what_cannot_run_is_a_failure(self):
         said = self.figure("pointers", "--problems", "sgemm:nt:32x32x32:batch=nonsense", "--budgets", "1", status=1)
