@@ -55,6 +55,16 @@ class Report:
         print(f"{'PASS' if passed else 'FAIL'}  {text}")
 
 
+def spread(values, digits=3):
+    return (f"median {median(values):.{digits}f}, quartiles {quantile(values, 0.25):.{digits}f} and "
+            f"{quantile(values, 0.75):.{digits}f}")
+
+
+def ratio_of(row, digits=3):
+    """Of a row of side_by_side."""
+    return f"{row['ratio']:.{digits}f} ({row['ratio_q1']:.{digits}f} to {row['ratio_q3']:.{digits}f})"
+
+
 # ---- searches ----
 
 
@@ -102,7 +112,7 @@ def search_seeds(runs, o, report):
         if not values: continue
         print(f"{budget:g} s: {len(values)} searches, regret median {percent(median(values))}, third quartile "
               f"{percent(quantile(values, 0.75))}, worst {percent(max(values))}"
-              + (f" (the fastest trial after {UNRACED * budget:g} s, not raced)" if o.derive and budget != budgets[-1] else ""))
+              + (f" (fastest trial after {UNRACED * budget:g} s, not raced)" if o.derive and budget != budgets[-1] else ""))
         if budget in REGRETS:
             report.aim(len(values) == len(problems) * len(seeds) and max(values) <= REGRETS[budget],
                        f"worst regret at {budget:g} s at most {percent(REGRETS[budget])}: {percent(max(values))}")
@@ -125,8 +135,8 @@ def search_time(runs, o, report):
     if runs.missing: return
     for (problem, seed, _), row in rows.items():
         seconds[problem, seed] = next((at for at, us, _ in row["bests"] if us <= NEAR * best[problem]), math.inf)
-    print(f"{'problem':44}{'best (us)':>10}{'first':>7}" + "".join(f"{f'seed {seed}':>8}" for seed in seeds) + "   s; inf: not within "
-          f"{budget:g} s")
+    print(f"{'problem':44}{'best (us)':>10}{'first':>7}" + "".join(f"{f'seed {seed}':>8}" for seed in seeds)
+          + f"   s; inf: not within {budget:g} s")
     for problem in problems:
         first = [row["first_s"] for (of, _, _), row in rows.items() if of == problem]
         if not first: continue
@@ -155,8 +165,7 @@ def wide_curated(runs, o, report):
         ratios[problem] = times[pairs[1]]["ratio"]
         best = times.get((problem, known))
         print(f"{problem:44} wide {times[pairs[1]]['time_us']:9.2f} us, curated {times[pairs[0]]['time_us']:9.2f}"
-              + (f", best known {best['time_us']:9.2f}" if best else "") + f", wide / curated {ratios[problem]:.4f} "
-              f"({times[pairs[1]]['ratio_q1']:.4f} to {times[pairs[1]]['ratio_q3']:.4f})")
+              + (f", best known {best['time_us']:9.2f}" if best else "") + f", wide / curated {ratio_of(times[pairs[1]], 4)}")
     if not ratios: return
     worst = max(ratios.values())
     print(f"{len(ratios)} problems, wide / curated: geometric mean {geometric_mean(ratios.values()):.4f}, worst {worst:.4f}")
@@ -181,8 +190,7 @@ def models(runs, o, report, name="models", bias="", aim=1.28):
     raced = [ratio for ratio in suite["ratios"].values() if ratio]
     if raced: print(f"in the races of the search: geometric mean {geometric_mean(raced):.3f}, least {min(raced):.3f}")
     print(f"cuBLAS's own choice: geometric mean {geometric_mean(anchors):.3f}, least {min(anchors):.3f}")
-    print(f"the best of cublasSgemm and cublasLt: geometric mean {geometric_mean(ratios):.3f}, median {median(ratios):.3f}, quartiles "
-          f"{quantile(ratios, 0.25):.3f} and {quantile(ratios, 0.75):.3f}, least {min(ratios):.3f}")
+    print(f"the best of cublasSgemm and cublasLt: geometric mean {geometric_mean(ratios):.3f}, {spread(ratios)}, least {min(ratios):.3f}")
     report.aim(geometric_mean(ratios) >= aim, f"geometric mean of {len(ratios)} at least {aim}: {geometric_mean(ratios):.3f}")
     report.aim(len(ratios) == len(rows) and min(ratios) >= 1, f"none slower: least {min(ratios):.3f}")
 
@@ -201,12 +209,11 @@ def public_suite(runs, o, report):
         times = runs.side_by_side(f"{problem} suite", [shipped, found])
         if not times or not {shipped, found} <= times.keys(): continue
         ratios[problem] = times[found]["ratio"]
-        print(f"{problem:28}{times[shipped]['time_us']:10.2f} us shipped,{times[found]['time_us']:10.2f} found, ratio {ratios[problem]:.4f} "
-              f"({times[found]['ratio_q1']:.4f} to {times[found]['ratio_q3']:.4f})")
+        print(f"{problem:28}{times[shipped]['time_us']:10.2f} us shipped,{times[found]['time_us']:10.2f} found, ratio "
+              f"{ratio_of(times[found], 4)}")
     if runs.missing or not ratios: return
     values, mean = list(ratios.values()), geometric_mean(ratios.values())
-    print(f"{len(values)} problems, {suite['seconds']:.0f} s: found / shipped: median {median(values):.4f}, quartiles "
-          f"{quantile(values, 0.25):.4f} and {quantile(values, 0.75):.4f}, worst {max(values):.4f}")
+    print(f"{len(values)} problems, {suite['seconds']:.0f} s: found / shipped: {spread(values, 4)}, worst {max(values):.4f}")
     report.aim(len(values) == len(problems) and suite["seconds"] <= 360 and mean <= 1.005,
                f"geometric mean within 0.5 %, in 6 minutes: {percent(mean - 1)} in {suite['seconds']:.0f} s")
 
@@ -229,12 +236,12 @@ def epilogue_cost(runs, o, report):
                 row = times.get((other, config))
                 if not row: continue
                 ratios.setdefault(other.split("epilogue=")[1], {})[problem] = row["ratio"]
-                print(f"{other:52}{row['time_us']:10.2f} us  x {row['ratio']:.4f} ({row['ratio_q1']:.4f} to {row['ratio_q3']:.4f})")
+                print(f"{other:52}{row['time_us']:10.2f} us  x {ratio_of(row, 4)}")
     if runs.missing: return
     for epilogue, by_problem in ratios.items():
         values, most = list(by_problem.values()), max(by_problem, key=by_problem.get)
-        print(f"{epilogue}: geometric mean {geometric_mean(values):.4f}, median {median(values):.4f}, quartiles "
-              f"{quantile(values, 0.25):.4f} and {quantile(values, 0.75):.4f}, at most 1 %: {sum(v <= 1.01 for v in values)} of {len(values)}")
+        print(f"{epilogue}: geometric mean {geometric_mean(values):.4f}, {spread(values, 4)}, at most 1 %: "
+              f"{sum(v <= 1.01 for v in values)} of {len(values)}")
         report.aim(len(values) == len(problems) and max(values) <= 1.01,
                    f"{epilogue} adds at most 1 %: {percent(max(values) - 1)} ({most})")
 
@@ -252,9 +259,8 @@ def pointers(runs, o, report):
         times = runs.side_by_side(problem, pairs)
         if not times or not all(pair in times for pair in pairs): continue
         against[problem] = [times[pair]["ratio"] for pair in pairs[1:]]
-        print(f"{problem:44}{times[own]['time_us']:9.2f} us; times as fast as cublasSgemmBatched {against[problem][1]:.3f} "
-              f"({times[pairs[2]]['ratio_q1']:.3f} to {times[pairs[2]]['ratio_q3']:.3f}), as the strided kernel {against[problem][0]:.3f}, "
-              f"as cuBLAS's strided {against[problem][2]:.3f}")
+        print(f"{problem:44}{times[own]['time_us']:9.2f} us; times as fast as cublasSgemmBatched {ratio_of(times[pairs[2]])}, as the "
+              f"strided kernel {ratio_of(times[other])}, as cuBLAS's strided {ratio_of(times[pairs[3]])}")
     if runs.missing or not against: return
     batched = [ratios[1] for ratios in against.values()]
     print(f"{len(batched)} problems: cublasSgemmBatched {geometric_mean(batched):.3f}, strided kernel "
@@ -280,7 +286,8 @@ def arguments():
     parser.add_argument("--problems", type=some(str), help="these, separated by commas, in full (sgemm:nn:...)")
     parser.add_argument("--seeds", type=some(int))
     parser.add_argument("--budgets", type=some(float), help="seconds")
-    parser.add_argument("--derive", action="store_true", help="search-seeds: only the longest searches; of shorter ones their state then")
+    parser.add_argument("--derive", action="store_true",
+                        help="search-seeds: the longest searches alone, and their state after the shorter times")
     parser.add_argument("--rounds", type=int, default=21, help="of comparisons")
     parser.add_argument("--tune", default=str(here / "tune"))
     parser.add_argument("--side-by-side", dest="timer", default=str(here / "side_by_side"))
