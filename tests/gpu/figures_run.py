@@ -167,6 +167,9 @@ class Runs:
             said = self.command(self.timer, path, self.rounds, self.block_ms, env={"GEMMTUNE_CACHE": f"{folder}/cache"})
         if said is None: return None
         rows = list(csv.DictReader(said.splitlines()))
+        if [r["group"] for r in rows] != [group] * len(wanted):
+            self.failures.append(f"{group}: {said.strip().splitlines()[-1]}")
+            return None
         for r, (problem, config) in zip(rows, wanted):
             r |= {"asked_problem": problem, "asked_config": config}
             r |= {name: float(r[name]) for name in r if name.startswith(("time_", "ratio"))}

@@ -8,8 +8,8 @@
  * all alike. Prints a CSV row for each line: median and quartiles of the time of a call, and of its ratio to
  * the first line of the group that ran, in the same round. Results are not judged.
  *
- * What cannot run has times of 0 and says why. Exits with 77 if there is no GPU, with 1 if something did not
- * run.
+ * The arrays of pointers of a group must be alike. What cannot run has times of 0 and says why. Exits with 77
+ * if there is no GPU, with 1 if something did not run.
  */
 #include "clock.h"
 #include "compile.h"
@@ -23,7 +23,7 @@
 
 enum { MEMBERS_MAX = 128, CALLS_MAX = 1024, TURNS_MAX = 301, GROUP_MAX = 160, WHY_MAX = 256 };
 #define LINE_MAX_BYTES (GROUP_MAX + PROBLEM_TEXT_MAX + CONFIG_TEXT_MAX + 4)
-#define WARM_S         0.3
+#define WARM_S         0.5
 
 static struct device device;
 static CUevent began, ended;
@@ -44,10 +44,7 @@ struct member {
     const struct line *line;
     struct gt_handle *handle;
     struct gt_plan *plan;
-    struct workload_layout layout;
-    struct device_buffer slab;
     CUgraphExec graph;
-    int calls;
     double us[TURNS_MAX];
     char why[WHY_MAX]; /* it does not run; empty: it does */
 };
@@ -121,53 +118,96 @@ static void compile_all(const char *cache)
 
 /* ---- operands ---- */
 
-static CUdeviceptr word(const struct member *m, int set, int64_t at)
+/* Of all members of a group, so that where they lie makes no difference: each is as long as the longest. D of
+ * a problem out of place is C, and the C that it reads is SOURCE. */
+enum { A, B, SOURCE, BIAS, C, ARRAYS, OPERANDS };
+static struct {
+    struct device_buffer slab;
+    int64_t at[OPERANDS], set_words; /* words from the start of a set */
+    int sets, calls;                 /* calls of a graph */
+} group;
+
+static void spans_of(const struct problem *problem, int64_t spans[OPERANDS])
 {
-    return m->slab.address + (CUdeviceptr)(4 * (set * m->layout.set_words + at));
+    const struct problem p = workload_placed(problem, 0);
+    spans[A] = problem_span_a(&p);
+    spans[B] = problem_span_b(&p);
+    spans[SOURCE] = epilogue_out_of_place(p.epilogue) ? problem_span_c(&p) : 0;
+    spans[BIAS] = problem_span_bias(&p);
+    spans[C] = problem_span_c(&p);
+    spans[ARRAYS] = problem->pointers ? 6 * p.batch : 0;
+}
+
+/* As many sets as the tuner's, for the member with the least operands. */
+static void lay_out(const struct line *first, int count, int64_t room_words)
+{
+    enum { LINE = 64, SETS_MAX = 1024 };
+    int64_t longest[OPERANDS] = {0}, least = INT64_MAX;
+    for (int i = 0; i < count; i++) {
+        int64_t spans[OPERANDS], words = 0;
+        spans_of(&first[i].problem, spans);
+        for (int j = 0; j < OPERANDS; j++) {
+            words += spans[j];
+            if (spans[j] > longest[j]) longest[j] = spans[j];
+        }
+        if (words < least) least = words;
+    }
+    group.set_words = 0;
+    for (int j = 0; j < OPERANDS; j++) {
+        group.at[j] = group.set_words;
+        group.set_words += (longest[j] + LINE - 1) / LINE * LINE;
+    }
+    const int64_t beyond_l2 = 2 * device.gpu.l2_bytes / 4 / (least + 1) + 1,
+                  fit = room_words / group.set_words;
+    group.sets = beyond_l2 < 2 ? 2 : beyond_l2 < SETS_MAX ? (int)beyond_l2 : SETS_MAX;
+    if (fit < group.sets) group.sets = (int)fit;
+}
+
+static CUdeviceptr word(int set, int64_t at)
+{
+    return group.slab.address + (CUdeviceptr)(4 * (set * group.set_words + at));
 }
 
 /* Uniform in [-1, 1), the same pattern again and again. */
-static enum status fill(const struct member *m)
+static enum status fill(void)
 {
     enum { WORDS = 1 << 20 };
     static float pattern[WORDS];
     uint64_t random = 1;
     for (int i = 0; i < WORDS; i++) pattern[i] = (float)(int32_t)(stats_random(&random) >> 32) * 0x1p-31f;
     enum status st = OK;
-    for (size_t at = 0; at < m->slab.bytes && !st; at += sizeof pattern) {
-        const size_t left = m->slab.bytes - at, bytes = left < sizeof pattern ? left : sizeof pattern;
-        st = device_check(cuda.MemcpyHtoD(m->slab.address + at, pattern, bytes), "fill");
+    for (size_t at = 0; at < group.slab.bytes && !st; at += sizeof pattern) {
+        const size_t left = group.slab.bytes - at, bytes = left < sizeof pattern ? left : sizeof pattern;
+        st = device_check(cuda.MemcpyHtoD(group.slab.address + at, pattern, bytes), "fill");
     }
     return st;
 }
 
-/* The addresses of A, B and C of each item, one array after the other. */
-static enum status point(const struct member *m, int set)
-{
-    const struct problem p = workload_placed(&m->line->problem, set);
-    const int64_t starts[] = {m->layout.a, m->layout.b, m->layout.c},
-                  strides[] = {p.stride_a, p.stride_b, p.stride_c};
-    CUdeviceptr *addresses = calloc((size_t)(3 * p.batch), sizeof *addresses);
-    if (!addresses) return fail(E_MEMORY, "out of memory for the addresses");
-    for (int i = 0; i < 3; i++)
-        for (int64_t item = 0; item < p.batch; item++)
-            addresses[i * p.batch + item] = word(m, set, starts[i] + item * strides[i]);
-    enum status st = device_check(
-        cuda.MemcpyHtoD(word(m, set, m->layout.arrays), addresses, (size_t)(3 * p.batch) * sizeof *addresses),
-        "copy the addresses");
-    free(addresses);
-    return st;
-}
-
-static enum status allocate(struct member *m)
+static enum status allocate(const struct line *first, int count)
 {
     size_t left = 0, whole = 0;
     enum status st = device_check(cuda.MemGetInfo(&left, &whole), "ask for the memory left");
-    m->layout = workload_layout(&m->line->problem, true, device.gpu.l2_bytes, (int64_t)(left / 2));
-    if (!st && m->layout.sets < 1) st = fail(E_GPU, "the operands do not fit into the memory left");
-    if (!st) st = device_allocate(&m->slab, (size_t)(4 * m->layout.set_words * m->layout.sets));
-    if (!st) st = fill(m);
-    for (int set = 0; set < m->layout.sets && m->line->problem.pointers && !st; set++) st = point(m, set);
+    if (!st) lay_out(first, count, (int64_t)(left / 2 / 4));
+    if (!st && group.sets < 1) st = fail(E_GPU, "the operands do not fit into the memory left");
+    if (!st) st = device_allocate(&group.slab, (size_t)(4 * group.set_words * group.sets));
+    return st ? st : fill();
+}
+
+/* The addresses of A, B and C of each item, one array after the other. */
+static enum status point(const struct problem *problem, int set)
+{
+    const struct problem p = workload_placed(problem, 0);
+    const int64_t starts[] = {group.at[A], group.at[B], group.at[C]},
+                  strides[] = {p.stride_a, p.stride_b, p.stride_c};
+    const size_t bytes = (size_t)(3 * p.batch) * sizeof(CUdeviceptr);
+    CUdeviceptr *addresses = malloc(bytes);
+    if (!addresses) return fail(E_MEMORY, "out of memory for the addresses");
+    for (int i = 0; i < 3; i++)
+        for (int64_t item = 0; item < p.batch; item++)
+            addresses[i * p.batch + item] = word(set, starts[i] + item * strides[i]);
+    enum status st =
+        device_check(cuda.MemcpyHtoD(word(set, group.at[ARRAYS]), addresses, bytes), "copy the addresses");
+    free(addresses);
     return st;
 }
 
@@ -178,34 +218,31 @@ static void *address(CUdeviceptr at)
     return (void *)(uintptr_t)at; /* NOLINT: a device address */
 }
 
-static struct gt_call call_of(const struct member *m, int set)
+static struct gt_call call_of(const struct problem *p, int set)
 {
     static float alpha, beta;
-    const struct problem *p = &m->line->problem;
-    const struct workload_layout *l = &m->layout;
-    const CUdeviceptr arrays = word(m, set, l->arrays), bytes = sizeof arrays * (CUdeviceptr)p->batch;
+    const CUdeviceptr arrays = word(set, group.at[ARRAYS]), bytes = sizeof arrays * (CUdeviceptr)p->batch;
+    void *a = address(word(set, group.at[A])), *b = address(word(set, group.at[B])),
+         *c = address(word(set, group.at[C]));
+    if (p->pointers) a = address(arrays), b = address(arrays + bytes), c = address(arrays + 2 * bytes);
     alpha = (float)p->alpha, beta = (float)p->beta;
-    struct gt_call call = p->pointers
-                              ? gt_call_make(&alpha, address(arrays), address(arrays + bytes), &beta,
-                                             address(arrays + 2 * bytes), device.stream)
-                              : gt_call_make(&alpha, address(word(m, set, l->a)), address(word(m, set, l->b)),
-                                             &beta, address(word(m, set, l->c)), device.stream);
+    struct gt_call call = gt_call_make(&alpha, a, b, &beta, c, device.stream);
     call.flags = GT_AS_PLANNED;
-    if (l->bias) call.bias = address(word(m, set, l->bias));
-    if (l->source) call.source = address(word(m, set, l->source));
+    if (epilogue_bias(p->epilogue)) call.bias = address(word(set, group.at[BIAS]));
+    if (epilogue_out_of_place(p->epilogue)) call.source = address(word(set, group.at[SOURCE]));
     return call;
 }
 
 static enum status calls(const struct member *m, int count)
 {
     for (int i = 0; i < count; i++) {
-        const struct gt_call call = call_of(m, i % m->layout.sets);
+        const struct gt_call call = call_of(&m->line->problem, i % group.sets);
         if (gt_launch(m->plan, &call)) return fail(E_GPU, "%.200s", gt_error_text());
     }
     return OK;
 }
 
-/* Of what is enqueued between: all calls of a member, or its graph. */
+/* So many calls, or the graph, which has so many. */
 static enum status timed(const struct member *m, int count, double *us)
 {
     float ms = 0;
@@ -218,20 +255,27 @@ static enum status timed(const struct member *m, int count, double *us)
     return st;
 }
 
-/* All sets equally often. */
+/* The first call loads and allocates. The group's first that runs decides how many calls the graphs have: of
+ * all sets equally many. */
+static enum status try_calls(const struct member *m)
+{
+    double us = 0;
+    enum status st = timed(m, group.sets, &us);
+    if (!st) st = timed(m, group.sets, &us);
+    if (st || group.calls > 0) return st;
+    const double wanted = us > 0 ? graph_us / us : 1;
+    const int most = wanted < CALLS_MAX ? (int)wanted : CALLS_MAX;
+    group.calls = most > group.sets ? most / group.sets * group.sets : group.sets;
+    return OK;
+}
+
 static enum status capture(struct member *m)
 {
     CUgraph graph = NULL;
-    double us = 0;
-    enum status st = timed(m, m->layout.sets, &us); /* the first call loads and allocates */
-    if (!st) st = timed(m, m->layout.sets, &us);
-    const double wanted = us > 0 ? graph_us / us : 1;
-    const int most = wanted < CALLS_MAX ? (int)wanted : CALLS_MAX, sets = m->layout.sets;
-    m->calls = most > sets ? most / sets * sets : sets;
-    if (!st)
-        st = device_check(cuda.StreamBeginCapture(device.stream, CU_STREAM_CAPTURE_MODE_RELAXED), "capture");
+    enum status st =
+        device_check(cuda.StreamBeginCapture(device.stream, CU_STREAM_CAPTURE_MODE_RELAXED), "capture");
     if (st) return st;
-    st = calls(m, m->calls);
+    st = calls(m, group.calls);
     const enum status end = device_check(cuda.StreamEndCapture(device.stream, &graph), "capture");
     if (!st) st = end;
     if (!st) st = device_check(cuda.GraphInstantiate(&m->graph, graph, 0), "make a graph");
@@ -268,7 +312,9 @@ static enum status open_plan(struct member *m, const char *folder)
 static void start(struct member *m, const char *folder)
 {
     enum status st = open_plan(m, folder);
-    if (!st) st = allocate(m);
+    for (int set = 0; set < group.sets && m->line->problem.pointers && !st; set++)
+        st = point(&m->line->problem, set);
+    if (!st) st = try_calls(m);
     if (!st) st = capture(m);
     if (st) snprintf(m->why, sizeof m->why, "%s", status_text());
 }
@@ -277,14 +323,14 @@ static void stop(struct member *m)
 {
     if (m->graph) cuda.GraphExecDestroy(m->graph);
     gt_close(m->handle);
-    device_free(&m->slab);
 }
 
 static void turn(struct member *members, int count, int round, int at)
 {
     for (int j = 0; j < count; j++) {
         struct member *m = &members[(j + round) % count];
-        if (!*m->why && timed(m, m->calls, &m->us[at])) snprintf(m->why, sizeof m->why, "%s", status_text());
+        if (!*m->why && timed(m, group.calls, &m->us[at]))
+            snprintf(m->why, sizeof m->why, "%s", status_text());
     }
 }
 
@@ -312,6 +358,8 @@ static bool run_group(const struct line *first, int count, const char *folder)
     struct member *members = calloc((size_t)count, sizeof *members);
     bool all = true;
     if (!members) abort();
+    group.calls = 0;
+    must(allocate(first, count) != OK, "operands");
     for (int i = 0; i < count; i++) {
         members[i].line = &first[i];
         start(&members[i], folder);
@@ -328,6 +376,7 @@ static bool run_group(const struct line *first, int count, const char *folder)
     }
     fflush(stdout);
     for (int i = 0; i < count; i++) stop(&members[i]);
+    device_free(&group.slab);
     free(members);
     return all;
 }
