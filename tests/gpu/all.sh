@@ -2,8 +2,9 @@
 # all.sh [NAME...]: the checks that need a GPU, run in the folder that pack.sh made. NAME is one of the steps
 # below; without one all are run. Needs the driver, NVRTC and cuBLAS, a C compiler with cuda.h for `export`,
 # and PyTorch for `torch` (options: PYTHON, BUDGET=90s, MODEL_BUDGET=150s) and `torch-models` (MODELS_BUDGET=300s).
-# The steps of figures.py run if they are named; options for them: FIGURES, and FIGURES_ROWS, the file of what was
-# measured (figures.jsonl). Prints a table at the end; exits with 1 if anything failed.
+# The steps of figures.py run if they are named: FIGURES are options for them, FIGURES_ROWS is the file of what was
+# measured (figures.jsonl), FIGURES_LIMIT the seconds after which all of them end (530; the same command goes on).
+# Prints a table at the end; exits with 1 if anything failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 export LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" GEMMTUNE_CONFIGS="$here/configs"
@@ -13,6 +14,7 @@ trap 'rm -rf "$scratch"' EXIT
 export XDG_DATA_HOME="$scratch" XDG_CACHE_HOME="$scratch"
 wanted=" ${*:-device launcher judge tf32 runtime export host dropin torch torch-models} "
 failed=0
+started=$(date +%s)
 
 # step NAME COMMAND...: runs a step and adds a line to the table.
 step() {
@@ -46,7 +48,8 @@ step torch-models "${PYTHON:-python3}" "$here/torch_models.py" --dropin "$here/l
     --budget "${MODELS_BUDGET:-300s}" --json "$here/torch_models.json"
 for figure in search-seeds search-time wide-curated models models-bias suite epilogue-cost pointers; do
     # shellcheck disable=SC2086 # FIGURES is a list of options
-    step $figure "${PYTHON:-python3}" "$here/figures.py" $figure --rows "${FIGURES_ROWS:-figures.jsonl}" ${FIGURES:-}
+    step $figure "${PYTHON:-python3}" "$here/figures.py" $figure --rows "${FIGURES_ROWS:-figures.jsonl}" \
+        --limit=$((${FIGURES_LIMIT:-530} + started - $(date +%s))) ${FIGURES:-}
 done
 echo
 cat "$scratch/table"

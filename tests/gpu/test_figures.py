@@ -203,10 +203,15 @@ class Steps(Case):
     def test_the_packed_folder_has_all_that_is_needed(self):
         subprocess.run([HERE / "pack.sh", BUILD, self.folder / "packed"], check=True, capture_output=True)
         write_tune(self.folder / "packed" / "tune")
-        done = on_fakes(self.folder / "packed" / "all.sh", "suite", FIGURES=f"--problems {SQUARE} --budgets 1 --rounds 3",
-                        FIGURES_ROWS=str(self.rows))
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertRegex(done.stdout, r"PASS  geometric mean within 0\.5 %(.|\n)*\nsuite +passed +\d+ s\n$")
+
+        def suite(limit):
+            done = on_fakes(self.folder / "packed" / "all.sh", "suite", FIGURES=f"--problems {SQUARE} --budgets 1 --rounds 3",
+                            FIGURES_ROWS=str(self.rows), FIGURES_LIMIT=limit)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            return done.stdout
+
+        self.assertRegex(suite("1"), r"the same command goes on\n\nsuite +goes on +\d s\n$")
+        self.assertRegex(suite("60"), r"PASS  geometric mean within 0\.5 %(.|\n)*\nsuite +passed +\d+ s\n$")
 
     def test_what_cannot_run_is_a_failure(self):
         said = self.figure("pointers", "--problems", "sgemm:nt:32x32x32:batch=nonsense", "--budgets", "1", status=1)
