@@ -5,6 +5,9 @@
 #define MANY                                                                                                 \
     "streamk BM=16 BN=32 BK=4 WM=16 WN=32 TM=4 TN=4 STAGES=3 LOADER=2 VA=1 VB=1 VC=1 UNROLL=4 STORE_AT=2 "   \
     "ORDER=0 PRELOAD=0 MIN_BLOCKS=7 GROUP=2 DIVIDE=1 SMS=3"
+#define MANY_EARLY                                                                                           \
+    "streamk BM=16 BN=32 BK=4 WM=16 WN=32 TM=4 TN=4 STAGES=3 LOADER=2 VA=1 VB=1 VC=1 UNROLL=4 STORE_AT=2 "   \
+    "ORDER=0 PRELOAD=1 MIN_BLOCKS=7 GROUP=2 DIVIDE=1 SMS=3"
 /* Few blocks: two parts a tile, and whole tiles. */
 #define FEW                                                                                                  \
     "streamk BM=32 BN=32 BK=8 WM=16 WN=16 TM=4 TN=2 STAGES=2 LOADER=1 VA=1 VB=1 VC=1 UNROLL=8 STORE_AT=4 "   \
@@ -83,7 +86,7 @@ const struct mutant mutants_streamk[] = {
      "nn",
      {"streamk_parts.cuh", "slot_of(line, begins + 1, false)", "slot_of(line, begins, false)"}},
     {"parts added in another order by the block that begins",
-     MANY,
+     MANY_EARLY,
      "nn",
      {"streamk_parts.cuh", "    for (; left > 0; left--) {",
       "    for (; left == others && left > 1; left -= 2) {\n"
@@ -95,7 +98,7 @@ const struct mutant mutants_streamk[] = {
      "nn",
      {"streamk_parts.cuh", "left > others ? rest : next + part::FLOATS", "next + part::FLOATS"}},
     {"one counter for all tiles",
-     FEW,
+     EARLY,
      "nn",
      {"streamk_parts.cuh", "(args.workspace) + tile;", "(args.workspace);"}},
     {"parts where the counters are",
@@ -184,7 +187,7 @@ const struct mutant mutants_streamk[] = {
      {"streamk.cu", "if (at != end && !nothing_to_multiply(args))", "if (!nothing_to_multiply(args))"}},
     {"stages that are loaded as a flag",
      EARLY,
-     "nn",
+     "tn",
      {"streamk_parts.cuh", "place_of_note(NOTE_FLAG);", "gt_shared_memory();"}},
     {"copies that are on their way into free stages",
      EARLY,
