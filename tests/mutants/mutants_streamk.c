@@ -86,8 +86,8 @@ const struct mutant mutants_streamk[] = {
      "nn",
      {"streamk_parts.cuh", "slot_of(line, begins + 1, false)", "slot_of(line, begins, false)"}},
     {"parts added in another order by the block that begins",
-     MANY_EARLY,
-     "nn",
+     MANY,
+     "nt",
      {"streamk_parts.cuh", "    for (; left > 0; left--) {",
       "    for (; left == others && left > 1; left -= 2) {\n"
       "        add_part(rest + part::FLOATS, sum);\n        add_part(rest, sum);\n"
@@ -182,7 +182,7 @@ const struct mutant mutants_streamk[] = {
      "nn",
      {"streamk.cu", "if (at != begin) store", "if (at == begin) store"}},
     {"loads after the last piece",
-     EARLY,
+     MANY_EARLY,
      "nn",
      {"streamk.cu", "if (at != end && !nothing_to_multiply(args))", "if (!nothing_to_multiply(args))"}},
     {"stages that are loaded as a flag",

@@ -207,7 +207,6 @@ static __device__ __forceinline__ void multiply_while_storing(const struct gemm_
         at = last.next;
         leave_piece(args);
     }
-    wait_for_copies();
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
