@@ -19,7 +19,7 @@ enum {
 #define BUFFERS    (config->value[P_BUFFERS])
 #define DEPTH      (config->value[P_DEPTH])
 #define GROUP      (config->value[P_GROUP])
-#define DIVIDE     (config->value[P_DIVIDE])
+#define WHOLE      (config->value[P_WHOLE])
 #define LANES_X    (config->value[P_LANES_X])
 #define LOADER     (config->value[P_LOADER])
 #define MIN_BLOCKS (config->value[P_MIN_BLOCKS])

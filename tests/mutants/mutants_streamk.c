@@ -4,25 +4,25 @@
 /* More blocks than most products have tiles: many parts a tile, barriers in two steps. */
 #define MANY                                                                                                 \
     "streamk BM=16 BN=32 BK=4 WM=16 WN=32 TM=4 TN=4 STAGES=3 LOADER=2 VA=1 VB=1 VC=1 UNROLL=4 STORE_AT=2 "   \
-    "ORDER=0 PRELOAD=0 MIN_BLOCKS=7 GROUP=2 DIVIDE=1 SMS=3"
+    "ORDER=0 MIN_BLOCKS=7 GROUP=2 SMS=3"
 #define MANY_EARLY                                                                                           \
     "streamk BM=16 BN=32 BK=4 WM=16 WN=32 TM=4 TN=4 STAGES=3 LOADER=2 VA=1 VB=1 VC=1 UNROLL=4 STORE_AT=2 "   \
-    "ORDER=0 PRELOAD=1 MIN_BLOCKS=7 GROUP=2 DIVIDE=1 SMS=3"
+    "ORDER=0 PRELOAD=1 MIN_BLOCKS=7 GROUP=2 SMS=3"
 /* Few blocks: two parts a tile, and whole tiles. */
 #define FEW                                                                                                  \
     "streamk BM=32 BN=32 BK=8 WM=16 WN=16 TM=4 TN=2 STAGES=2 LOADER=1 VA=1 VB=1 VC=1 UNROLL=8 STORE_AT=4 "   \
-    "ORDER=0 PRELOAD=0 MIN_BLOCKS=2 GROUP=1 DIVIDE=1 SMS=2"
+    "ORDER=0 MIN_BLOCKS=2 GROUP=1 SMS=2"
 /* Threads with so many sums that parts are added in groups of them. */
 #define LARGE                                                                                                \
     "streamk BM=64 BN=64 BK=4 WM=64 WN=32 TM=8 TN=8 STAGES=2 LOADER=0 VA=1 VB=1 VC=1 UNROLL=4 STORE_AT=1 "   \
-    "ORDER=0 PRELOAD=0 MIN_BLOCKS=8 GROUP=1 DIVIDE=1 SMS=1"
+    "ORDER=0 MIN_BLOCKS=8 GROUP=1 SMS=1"
 /* Two parts a tile and whole tiles, each loaded while the one before is stored. */
 #define EARLY                                                                                                \
     "streamk BM=32 BN=32 BK=8 WM=16 WN=16 TM=4 TN=2 STAGES=3 LOADER=1 VA=1 VB=1 VC=1 UNROLL=8 STORE_AT=4 "   \
-    "ORDER=0 PRELOAD=1 MIN_BLOCKS=2 GROUP=1 DIVIDE=1 SMS=2"
+    "ORDER=0 PRELOAD=1 MIN_BLOCKS=2 GROUP=1 SMS=2"
 #define WHOLE                                                                                                \
     "streamk BM=16 BN=32 BK=4 WM=16 WN=32 TM=4 TN=4 STAGES=3 LOADER=2 VA=1 VB=1 VC=1 UNROLL=4 STORE_AT=2 "   \
-    "ORDER=0 PRELOAD=1 MIN_BLOCKS=2 GROUP=2 DIVIDE=0 SMS=3"
+    "ORDER=0 PRELOAD=1 MIN_BLOCKS=2 GROUP=2 WHOLE=1 SMS=3"
 
 const struct mutant mutants_streamk[] = {
     {"the last blocks begin too late",

@@ -16,7 +16,7 @@
  * that are divided, then whole ones. The main loop is simt's (gt_pipeline.cuh), and so are the tiles of
  * block, warp and thread (simt.cu has a picture). Sums of a part of k go to the workspace; the last block of
  * a tile to arrive adds them and stores the tile (streamk_parts.cuh). No block waits for another one. The
- * order of additions is fixed, and with it the result, bit for bit. DIVIDE=0: no tile is divided, each block
+ * order of additions is fixed, and with it the result, bit for bit. WHOLE=1: no tile is divided, each block
  * multiplies one whole tile after the other; args.counters is then 0.
  *
  * With PRELOAD a block loads the first k of its next piece while it stores the tile before:

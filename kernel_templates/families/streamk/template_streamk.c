@@ -61,7 +61,7 @@ static int64_t shared_tiles(const struct config *config, const struct problem *p
 static int64_t divided_tiles(const struct config *config, const struct problem *p)
 {
     const int64_t slice = slice_of(config, p), whole = p->batch / slice * slice;
-    if (!DIVIDE || depth_of(config, p) == 1) return 0;
+    if (WHOLE || depth_of(config, p) == 1) return 0;
     const int64_t most = shared_tiles(config, p, slice);
     const int64_t rest = whole < p->batch ? shared_tiles(config, p, p->batch - whole) : 0;
     return most > rest ? most : rest;
@@ -69,7 +69,7 @@ static int64_t divided_tiles(const struct config *config, const struct problem *
 
 static const char *check_line(const struct config *config, const struct problem *p)
 {
-    if (!DIVIDE) return NULL;
+    if (WHOLE) return NULL;
     const int64_t slice = slice_of(config, p), depth = depth_of(config, p), blocks = blocks_of(config);
     const int64_t tiles = slice * tiles_of_item(config, p), shared = smaller(tiles, 2 * blocks - 1);
     if (shared > (INT32_MAX - tiles / blocks) / depth)

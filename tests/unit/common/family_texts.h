@@ -23,7 +23,7 @@
 
 #define STREAMK_BASE                                                                                         \
     "streamk BM=128 BN=128 BK=8 WM=64 WN=64 TM=16 TN=8 STAGES=3 LOADER=2 VA=4 VB=4 VC=4 UNROLL=8 "           \
-    "STORE_AT=4 ORDER=0 PRELOAD=0 MIN_BLOCKS=2 GROUP=8 DIVIDE=1 SMS=132"
+    "STORE_AT=4 ORDER=0 MIN_BLOCKS=2 GROUP=8 SMS=132"
 
 #define MMA_BASE "mma BM=128 BN=256 BK=16 WM=64 WN=64 STAGES=4 VA=4 VB=4 VC=4 MIN_BLOCKS=1 GROUP=8 SPLIT_K=1"
 

@@ -260,7 +260,7 @@ TEST(epilogues_build_for_every_architecture)
         {"tall SIDE=0 BM=64 BN=128 BK=21 TM=8 TN=8 STAGES=2 VC=1 UNROLL=10 MIN_BLOCKS=1 SMS=1", 80},
         {"streamk BM=64 BN=128 BK=16 WM=32 WN=64 TM=8 TN=8 STAGES=3 LOADER=0 VA=4 VB=4 VC=4 UNROLL=16 "
          "STORE_AT=8 "
-         "ORDER=0 PRELOAD=0 MIN_BLOCKS=2 GROUP=1 DIVIDE=1 SMS=1",
+         "ORDER=0 MIN_BLOCKS=2 GROUP=1 SMS=1",
          75},
         {"mma BM=64 BN=64 BK=32 WM=32 WN=32 STAGES=3 VA=4 VB=4 VC=4 MIN_BLOCKS=1 GROUP=1 SPLIT_K=2", 80},
     };

@@ -8,7 +8,7 @@ TEST(each_rule_refuses_its_violation_and_says_why)
 {
     static const struct outside outside[] = {{"STAGES", 1},     {"STAGES", 9}, {"LOADER", 4}, {"ORDER", 4},
                                              {"MIN_BLOCKS", 0}, {"SMS", 0},    {"GROUP", 0},  {"BK", 1},
-                                             {"PRELOAD", 2},    {"DIVIDE", 2}};
+                                             {"PRELOAD", 2},    {"WHOLE", 2}};
     static const struct violation cases[] = {{"BK", 7, "BK must be even"},
                                              {"UNROLL", 3, "UNROLL must be even"},
                                              {"UNROLL", 6, "BK must be a multiple of UNROLL"},
@@ -186,7 +186,7 @@ TEST(whole_tiles_belong_to_one_block_each)
 TEST(whole_tiles_take_no_workspace)
 {
     struct config config = base();
-    config_set(&config, "DIVIDE", 0);
+    config_set(&config, "WHOLE", 1);
     const struct problem p = problem_of("nn:2112x2048x2048:batch=2"),
                          deep = problem_of("nn:2048x2048x100000000");
     const struct launch_plan plan = plan_of(&config, &p);

@@ -4,13 +4,13 @@
 
 #define SQUARE                                                                                               \
     "streamk BM=128 BN=128 BK=8 WM=64 WN=64 TM=16 TN=8 STAGES=3 LOADER=2 VA=4 VB=4 VC=4 UNROLL=8 "           \
-    "STORE_AT=4 ORDER=0 PRELOAD=0 MIN_BLOCKS=2 GROUP=1 DIVIDE=1 SMS=132"
+    "STORE_AT=4 ORDER=0 MIN_BLOCKS=2 GROUP=1 SMS=132"
 #define WIDE                                                                                                 \
     "streamk BM=128 BN=192 BK=16 WM=32 WN=96 TM=8 TN=12 STAGES=3 LOADER=2 VA=4 VB=4 VC=4 UNROLL=16 "         \
-    "STORE_AT=4 ORDER=1 PRELOAD=0 MIN_BLOCKS=1 GROUP=1 DIVIDE=1 SMS=132"
+    "STORE_AT=4 ORDER=1 MIN_BLOCKS=1 GROUP=1 SMS=132"
 #define SMALL                                                                                                \
     "streamk BM=64 BN=128 BK=16 WM=32 WN=64 TM=8 TN=8 STAGES=2 LOADER=1 VA=4 VB=4 VC=4 UNROLL=16 "           \
-    "STORE_AT=8 ORDER=0 PRELOAD=0 MIN_BLOCKS=3 GROUP=1 DIVIDE=1 SMS=132"
+    "STORE_AT=8 ORDER=0 MIN_BLOCKS=3 GROUP=1 SMS=132"
 
 TEST(no_candidate_is_faster_than_arithmetic_and_memory_allow)
 {
