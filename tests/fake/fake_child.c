@@ -6,6 +6,7 @@
  *   FAKE_LOG=FILE       appends "VERB PID CONFIG" for each request
  *   FAKE_TRIAL_MS, FAKE_BLOCK_MS, FAKE_COMPILE_MS, FAKE_PREPARE_MS    how long it takes (0)
  *   FAKE_COMPILE_UPTO_MS  the most of a compilation that takes another time each time (0)
+ *   FAKE_SLOW=PART, FAKE_SLOW_MS    how much longer the compilation of these takes
  *   FAKE_STEADY=1       no noise in the times
  *   FAKE_DEVICES=N      GPUs there are (1; 0: no driver)
  *   FAKE_OTHER_GPU=N    GPU N is of another model: it has one SM fewer
@@ -110,7 +111,8 @@ static double time_of(const char *text)
 
 static json_t *compile(const char *text)
 {
-    const double took_ms = take_time("FAKE_COMPILE_MS") + take_any_time("FAKE_COMPILE_UPTO_MS");
+    double took_ms = take_time("FAKE_COMPILE_MS") + take_any_time("FAKE_COMPILE_UPTO_MS");
+    if (told("FAKE_SLOW", text)) took_ms += take_time("FAKE_SLOW_MS");
     if (told("FAKE_COMPILER_CRASH", text)) abort();
     struct kernel_facts facts = {.registers = 128, .cubin_bytes = 1000, .compile_ms = fmax(1, took_ms)};
     if (told("FAKE_UNBUILDABLE", text))

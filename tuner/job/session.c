@@ -51,7 +51,7 @@ static enum status feed_compilers(struct state *x)
             while (!st && job && children_idle_compilers(x->s->children) > 0 && (built = job_wants(job))) {
                 st = children_compile(x->s->children, &built->kernel, built);
                 if (st == E_BUSY) return OK;
-                built->state = BUILD_ASKED;
+                builds_ask(built);
             }
             if (st) return st;
         }
@@ -136,7 +136,7 @@ static enum status handle(struct state *x, struct children_event *event)
     if (event->kind == CHILDREN_INTERRUPT) return interrupt(x);
     if (event->kind == CHILDREN_BUILT) {
         x->s->kernels += event->build.built && !event->build.cached;
-        return builds_tell(event->tag, &event->build);
+        return builds_tell(x->env.builds, event->tag, &event->build);
     }
     if (event->worker < 0) return OK;
     struct gpu_slot *slot = NULL;
