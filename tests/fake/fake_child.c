@@ -8,6 +8,7 @@
  *   FAKE_COMPILE_UPTO_MS  the most of a compilation that takes another time each time (0)
  *   FAKE_SLOW=PART, FAKE_SLOW_MS    how much longer the compilation of these takes
  *   FAKE_STEADY=1       no noise in the times
+ *   FAKE_SMOOTH=1       times that grow with each value, so that a search learns them
  *   FAKE_DEVICES=N      GPUs there are (1; 0: no driver)
  *   FAKE_OTHER_GPU=N    GPU N is of another model: it has one SM fewer
  *   FAKE_POWER_LIMIT=W  of the GPU (0: unknown)
@@ -30,6 +31,7 @@
 #include "frame.h"
 #include "messages.h"
 #include "problem.h"
+#include "template.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -95,12 +97,21 @@ static bool first_time(const char *variable)
     return fd >= 0;
 }
 
+static double smooth_time_of(const struct config *config)
+{
+    double us = 1000;
+    for (int p = 0; p < config->template->param_count; p++) us *= 1 + 0.05 * log2(1 + config->value[p]);
+    return us;
+}
+
 /* Between 1 and 2 ms by the configuration, or 0.9 ms; within 0.05 % of it at each call. */
 static double time_of(const char *text)
 {
     struct config config;
     double us = 1000;
-    if (config_parse(text, &config) == OK) us = 1000 + (double)(config_hash(&config) % 100003) / 100.003;
+    if (config_parse(text, &config) == OK)
+        us = getenv("FAKE_SMOOTH") ? smooth_time_of(&config)
+                                   : 1000 + (double)(config_hash(&config) % 100003) / 100.003;
     if (told("FAKE_FAST", text)) us = 900;
     if (getenv("FAKE_STEADY")) return us;
     noise_state = noise_state * 6364136223846793005u + 1442695040888963407u;
