@@ -26,6 +26,7 @@
  *   FAKE_DEAD_FROM=FILE the workers die at the end of every preparation while there is such a file
  *   FAKE_NO_ROOM=PART   no preparation for a problem with this in its text
  *   FAKE_LOST_CUBIN=FILE          the first trial of all finds no cubin; FILE remembers
+ *   FAKE_LOSE_CUBIN=FILE          a trial finds no cubin, once there is FILE, which it removes
  */
 #include "config.h"
 #include "frame.h"
@@ -44,6 +45,7 @@
 #include <unistd.h>
 
 #define SUPERVISOR 3
+#define CUBIN      "/nowhere/fake.cubin" /* of every kernel */
 
 static uint64_t noise_state = 1;
 static int device;
@@ -130,8 +132,8 @@ static json_t *compile(const char *text)
         return json_pack("{s:b, s:b, s:s, s:s, s:o}", "ok", 1, "built", 0, "verdict", "unbuildable", "detail",
                          "told to", "facts", facts_to_json(&facts));
     if (told("FAKE_SPILLS", text)) facts.spill_bytes = 64;
-    return json_pack("{s:b, s:b, s:s, s:s, s:b, s:o}", "ok", 1, "built", 1, "cubin", "/nowhere/fake.cubin",
-                     "checksum", "00112233", "cached", 0, "facts", facts_to_json(&facts));
+    return json_pack("{s:b, s:b, s:s, s:s, s:b, s:o}", "ok", 1, "built", 1, "cubin", CUBIN, "checksum",
+                     "00112233", "cached", 0, "facts", facts_to_json(&facts));
 }
 
 /* ---- worker ---- */
@@ -184,7 +186,9 @@ static json_t *trial(const char *text)
     if (told("FAKE_HANG", text))
         for (;;) pause();
     if (told("FAKE_GARBAGE", text)) (void)!write(SUPERVISOR, "Segmentation fault", 18);
-    if (first_time("FAKE_LOST_CUBIN")) return message_failure(fail(E_IO, "no such cubin"));
+    const char *lose = getenv("FAKE_LOSE_CUBIN");
+    if (first_time("FAKE_LOST_CUBIN") || (lose && unlink(lose) == 0))
+        return message_failure(fail(E_IO, "no such cubin"));
     struct outcome o = {.verdict = VERDICT_MEASURED, .exact = true, .cold = true, .worst_error = 0.1};
     if (told("FAKE_WRONG", text)) o = outcome_failed(VERDICT_WRONG, "told to");
     else {
@@ -217,10 +221,11 @@ static json_t *verify(const char *text)
 
 static json_t *answer(const json_t *request, bool compiler)
 {
-    const char *verb = "", *text = "", *who = "", *problem = "";
-    json_unpack((json_t *)(uintptr_t)request, "{s:s, s?s, s?{s:s}, s?s, s?s}", "do", &verb, "config", &text,
-                "key", "config", &text, "who", &who, "problem", &problem);
+    const char *verb = "", *text = "", *who = "", *problem = "", *cubin = CUBIN;
+    json_unpack((json_t *)(uintptr_t)request, "{s:s, s?s, s?{s:s}, s?s, s?s, s?s}", "do", &verb, "config",
+                &text, "key", "config", &text, "who", &who, "problem", &problem, "cubin", &cubin);
     note(verb, text);
+    if (strcmp(cubin, CUBIN) != 0) return message_failure(fail(E_IO, "no such cubin: %s", cubin));
     if (compiler && strcmp(verb, "hello") == 0)
         return getenv("FAKE_NO_NVRTC") ? message_failure(fail(E_COMPILER, "NVRTC is not installed"))
                                        : json_pack("{s:b, s:s}", "ok", 1, "nvrtc", "13.0");

@@ -181,7 +181,8 @@ enum status job_fill(struct job *job)
 
 struct built *job_wants(const struct job *job)
 {
-    for (int i = 0; job->phase == PHASE_CALL && i < job->final_race.count; i++)
+    /* Of the race, too: another GPU's job may have found that a cubin is gone. */
+    for (int i = 0; job->phase != PHASE_SEARCH && i < job->final_race.count; i++)
         if (job->final_race.finalist[i].built->state == BUILD_WANTED)
             return job->final_race.finalist[i].built;
     for (size_t i = 0; job->phase == PHASE_SEARCH && i < job->ahead_count; i++)

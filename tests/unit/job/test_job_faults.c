@@ -4,6 +4,7 @@
 #include "job_runs.h"
 
 #include "clock.h"
+#include "files.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -177,6 +178,34 @@ TEST(a_cubin_that_left_the_cache_is_compiled_again_and_nobody_is_blamed)
     assert_int_equal(count_log("compile"), LEGAL / 2 + 1);
 }
 
+/* One kernel for all. The second problem is known and races, while the first is searched on the other GPU. */
+TEST(a_cubin_that_another_gpu_misses_is_waited_for_in_the_race)
+{
+    char lose[160], words[512];
+    snprintf(lose, sizeof lose, "%s", in_folder("lose"));
+    snprintf(words, sizeof words, "%s", in_folder("space.conf"));
+    file_write(words, "[simt]\nBM = 128\nBN = 64\nBK = 8\nWM = 32\nWN = 64\nTM = 8\nTN = 8\nSTAGES = 2\n"
+                      "LOADER = 0\nPACK = 0\nVA = 4\nVB = 4\nVC = 4\nUNROLL = 8\nSTORE_AT = 4\n"
+                      "MIN_BLOCKS = 1\nREDUCE = 0\nGROUP = 1 2 3 4 5 6 7 8\nSPLIT_K = 1\n");
+    snprintf(words, sizeof words, "--space %s --shape " SHAPE2, in_folder("space.conf"));
+    assert_int_equal(tune(words), 0);
+    unlink(in_folder("log"));
+    setenv("FAKE_DEVICES", "2", 1);
+    setenv("FAKE_TRIAL_MS", "300", 1);
+    setenv("FAKE_BLOCK_MS", "100", 1);
+    setenv("FAKE_COMPILE_MS", "800", 1);
+    setenv("FAKE_LOSE_CUBIN", lose, 1);
+    snprintf(words, sizeof words, "--space %s --again --gpus all --shape " SHAPE " --shape " SHAPE2,
+             in_folder("space.conf"));
+    const pid_t pid = start_until(words, "block", 3);
+    file_write(lose, "");
+    assert_int_equal(wait_exit(pid), 0);
+    assert_true(access(lose, F_OK) != 0);
+    assert_int_equal(count_log("hello"), 2 + 2); /* no worker started anew, nor did a compiler */
+    assert_int_equal(count_log("compile"), 2);
+    assert_clean_db();
+}
+
 TEST(a_winner_that_fails_the_last_check_yields_to_the_next)
 {
     assert_int_equal(tune("--shape " SHAPE), 0);
@@ -303,6 +332,7 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(a_worker_that_talks_nonsense_is_replaced),
     JOB_TEST(a_compiler_that_crashes_makes_the_candidate_unbuildable),
     JOB_TEST(a_cubin_that_left_the_cache_is_compiled_again_and_nobody_is_blamed),
+    JOB_TEST(a_cubin_that_another_gpu_misses_is_waited_for_in_the_race),
     JOB_TEST(a_winner_that_fails_the_last_check_yields_to_the_next),
     JOB_TEST(a_problem_without_a_usable_candidate_has_no_winner_and_an_exit_code),
     JOB_TEST(without_cublas_plain_times_decide),
