@@ -289,6 +289,16 @@ static enum status end_search(struct job *job)
     return OK;
 }
 
+bool job_can_step(const struct job *job)
+{
+    if (job->phase != PHASE_SEARCH || job->worker < 0) return false;
+    const bool free =
+        job->prepared && job->asked == ASKED_NOTHING && children_worker_idle(job->env->children, job->worker);
+    for (size_t i = 0; i < job->ahead_count; i++)
+        if (job->ahead[i].built->state == BUILD_DONE && (free || !job->ahead[i].built->ok)) return true;
+    return false;
+}
+
 enum status job_step(struct job *job)
 {
     if (job->phase == PHASE_ENDED || job->worker < 0) return OK;

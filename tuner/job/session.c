@@ -154,6 +154,13 @@ static enum status handle(struct state *x, struct children_event *event)
     return OK;
 }
 
+static bool can_step(const struct state *x)
+{
+    for (int i = 0; i < x->slots; i++)
+        if (x->slot[i].now && job_can_step(x->slot[i].now)) return true;
+    return false;
+}
+
 static enum status loop(struct state *x)
 {
     for (;;) {
@@ -167,7 +174,7 @@ static enum status loop(struct state *x)
         show_progress(x);
         struct children_event event;
         /* A kernel that was refused is settled in the next turn, so every event gets one. */
-        st = children_wait(x->s->children, TICK_S, &event);
+        st = children_wait(x->s->children, can_step(x) ? 0 : TICK_S, &event);
         if (!st) st = handle(x, &event);
         if (st) return st;
     }
