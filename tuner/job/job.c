@@ -257,12 +257,12 @@ static enum status keep_notes(const struct job *job)
 {
     const char *note = search_note(job->search);
     enum status st = note ? keep_note(job, note) : OK;
-    if (st || job->put_off == 0) return st;
+    if (st || job->late == 0) return st;
     char late[256];
     snprintf(late, sizeof late,
-             "the search went on without %zu overdue result%s: another run with the same seed may try other "
+             "the search did not wait for %zu overdue result%s: another run with the same seed may try other "
              "candidates",
-             job->put_off, job->put_off == 1 ? "" : "s");
+             job->late, job->late == 1 ? "" : "s");
     return keep_note(job, late);
 }
 
@@ -281,6 +281,7 @@ static enum status end_search(struct job *job)
     search_finish(job->search);
     say_end(job);
     job->result.exhausted = search_is_exhausted(job);
+    for (size_t i = 0; job->result.exhausted && i < job->ahead_count; i++) job->late += !job->ahead[i].late;
     job->result.gain = search_gain(job->search);
     enum status st = keep_notes(job);
     if (st) return st;

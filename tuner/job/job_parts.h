@@ -25,6 +25,7 @@ struct ahead {
     struct built *built;
     double begun_s;  /* its first trial; 0: not yet */
     bool recompiled; /* its cubin had left the cache once */
+    bool late;       /* the search does not wait for its result */
 };
 
 struct job {
@@ -43,7 +44,7 @@ struct job {
     size_t ahead_count, ahead_limit;
     bool search_over;
     bool satisfied; /* nothing more was expected when a proposal was made */
-    size_t put_off; /* results that the search did not wait for */
+    size_t late;    /* results that the search did not wait for */
     enum job_phase phase;
 
     int worker;

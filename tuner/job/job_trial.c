@@ -164,15 +164,22 @@ enum status trial_send(struct job *job)
     return job_ask(job, ASKED_TRIAL, request_trial(config, &build, job->best_us), deadline_s);
 }
 
+/* The candidate that is to be compiled or tried, or is. */
+static struct ahead *under_way(struct job *job, size_t index)
+{
+    if (job->asked == ASKED_TRIAL && job->flying.index == index) return &job->flying;
+    for (size_t i = 0; i < job->ahead_count; i++)
+        if (job->ahead[i].index == index) return &job->ahead[i];
+    return NULL;
+}
+
 bool trial_put_off(struct job *job)
 {
     size_t index;
-    if (!search_awaits(job->search, &index)) return false;
-    bool overdue = job->asked == ASKED_TRIAL && job->flying.index == index && is_overdue(job, &job->flying);
-    for (size_t i = 0; i < job->ahead_count && !overdue; i++)
-        overdue = job->ahead[i].index == index && is_overdue(job, &job->ahead[i]);
-    if (!overdue || !search_put_off(job->search)) return false;
-    job->put_off++;
+    struct ahead *a = search_awaits(job->search, &index) ? under_way(job, index) : NULL;
+    if (!a || !is_overdue(job, a) || !search_put_off(job->search)) return false;
+    a->late = true;
+    job->late++;
     return true;
 }
 

@@ -93,7 +93,7 @@ static int lines_before(const char *verb, const char *part, int nth, const char 
 static bool counts_late(void *self, const struct db_search_note *note)
 {
     int *late = self;
-    return sscanf(note->text, "the search went on without %d overdue result", late) != 1;
+    return sscanf(note->text, "the search did not wait for %d overdue result", late) != 1;
 }
 
 /* Results that the search did not wait for, as tune explain shows them; 0: nothing is said. */
