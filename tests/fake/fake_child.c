@@ -24,6 +24,7 @@
  *   FAKE_INACCURATE=PART    the last check finds ten times the rival's errors
  *   FAKE_DEAD_GPU=N     the worker of GPU N dies at every preparation
  *   FAKE_DEAD_FROM=FILE the workers die at the end of every preparation while there is such a file
+ *   FAKE_NO_COMPILER_FROM=FILE    a compiler dies that starts while there is such a file
  *   FAKE_NO_ROOM=PART   no preparation for a problem with this in its text
  *   FAKE_LOST_CUBIN=FILE          the first trial of all finds no cubin; FILE remembers
  *   FAKE_LOSE_CUBIN=FILE          a trial finds no cubin, once there is FILE, which it removes
@@ -252,6 +253,8 @@ int main(int argc, char **argv)
                        : i      ? "FAKE_WORKER_DEATH_2"
                                 : "FAKE_WORKER_DEATH"))
             abort();
+    const char *no_compiler = getenv("FAKE_NO_COMPILER_FROM");
+    if (compiler && no_compiler && access(no_compiler, F_OK) == 0) abort();
     json_t *request;
     while (frame_receive(SUPERVISOR, &request) == OK) {
         json_t *reply = answer(request, compiler);

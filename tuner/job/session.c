@@ -74,7 +74,7 @@ static enum status look_ahead(struct state *x)
         struct gpu_slot *slot = &x->slot[i];
         if (slot->gone || !slot->now || slot->next || !job_half_done(slot->now)) continue;
         if (x->slices && !another_is_next(x, slot->now_at)) continue;
-        if (children_idle_compilers(x->s->children) < children_compilers(x->s->children)) return OK;
+        if (!children_compilers_rest(x->s->children)) return OK;
         enum status st = session_deal(x, slot, &slot->next, &slot->next_at);
         if (st) return st;
     }

@@ -46,15 +46,18 @@ int clean_up(void **state)
     (void)state;
     remove_folder();
     static const char *const variables[] = {
-        "FAKE_TRIAL_MS",         "FAKE_BLOCK_MS",     "FAKE_COMPILE_MS",     "FAKE_PREPARE_MS",
-        "FAKE_DEVICES",          "FAKE_POWER_LIMIT",  "FAKE_CRASH",          "FAKE_HANG",
-        "FAKE_GARBAGE",          "FAKE_WRONG",        "FAKE_CRASH_ONCE",     "FAKE_REFUSE",
-        "FAKE_DEAD_GPU",         "FAKE_NO_NVRTC",     "FAKE_UNBUILDABLE",    "FAKE_SPILLS",
-        "FAKE_NO_CUBLAS",        "FAKE_LOST_CUBIN",   "FAKE_COMPILER_CRASH", "FAKE_COMPILER_DEATH",
-        "FAKE_COMPILER_DEATH_2", "FAKE_WORKER_DEATH", "FAKE_WORKER_DEATH_2", "FAKE_DEAD_FROM",
-        "FAKE_NO_ROOM",          "FAKE_OTHER_GPU",    "FAKE_FAST",           "FAKE_COMPILE_UPTO_MS",
-        "FAKE_STEADY",           "FAKE_SLOW",         "FAKE_SLOW_MS",        "FAKE_SMOOTH",
-        "FAKE_LOSE_CUBIN"};
+        "FAKE_TRIAL_MS",        "FAKE_BLOCK_MS",       "FAKE_COMPILE_MS",
+        "FAKE_PREPARE_MS",      "FAKE_DEVICES",        "FAKE_POWER_LIMIT",
+        "FAKE_CRASH",           "FAKE_HANG",           "FAKE_GARBAGE",
+        "FAKE_WRONG",           "FAKE_CRASH_ONCE",     "FAKE_REFUSE",
+        "FAKE_DEAD_GPU",        "FAKE_NO_NVRTC",       "FAKE_UNBUILDABLE",
+        "FAKE_SPILLS",          "FAKE_NO_CUBLAS",      "FAKE_LOST_CUBIN",
+        "FAKE_COMPILER_CRASH",  "FAKE_COMPILER_DEATH", "FAKE_COMPILER_DEATH_2",
+        "FAKE_WORKER_DEATH",    "FAKE_WORKER_DEATH_2", "FAKE_DEAD_FROM",
+        "FAKE_NO_ROOM",         "FAKE_OTHER_GPU",      "FAKE_FAST",
+        "FAKE_COMPILE_UPTO_MS", "FAKE_STEADY",         "FAKE_SLOW",
+        "FAKE_SLOW_MS",         "FAKE_SMOOTH",         "FAKE_LOSE_CUBIN",
+        "FAKE_NO_COMPILER_FROM"};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) unsetenv(variables[i]);
     return 0;
 }

@@ -178,6 +178,22 @@ TEST(a_cubin_that_left_the_cache_is_compiled_again_and_nobody_is_blamed)
     assert_int_equal(count_log("compile"), LEGAL / 2 + 1);
 }
 
+/* The other compiles for the second problem while the first one races. Each has 128 kernels of its own. */
+TEST(a_compiler_that_is_gone_for_good_keeps_no_other_from_compiling_ahead)
+{
+    char none[160];
+    snprintf(none, sizeof none, "%s", in_folder("none"));
+    setenv("FAKE_NO_COMPILER_FROM", none, 1);
+    setenv("FAKE_BLOCK_MS", "20", 1);
+    const pid_t pid = start_until("--budget 6s --shape " SHAPE " --shape sgemm:nt:" SHAPE, "compile", 1);
+    file_write(none, "");
+    kill(last_process("compile"), SIGKILL);
+    assert_int_equal(wait_exit(pid), 0);
+    assert_int_equal(census(SHAPE, NULL)->total, LEGAL);
+    assert_true(lines_before("verify", "", 1, "compile") > LEGAL / 2 + 5);
+    assert_clean_db();
+}
+
 /* One kernel for all. The second problem is known and races, while the first is searched on the other GPU. */
 TEST(a_cubin_that_another_gpu_misses_is_waited_for_in_the_race)
 {
@@ -332,6 +348,7 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(a_worker_that_talks_nonsense_is_replaced),
     JOB_TEST(a_compiler_that_crashes_makes_the_candidate_unbuildable),
     JOB_TEST(a_cubin_that_left_the_cache_is_compiled_again_and_nobody_is_blamed),
+    JOB_TEST(a_compiler_that_is_gone_for_good_keeps_no_other_from_compiling_ahead),
     JOB_TEST(a_cubin_that_another_gpu_misses_is_waited_for_in_the_race),
     JOB_TEST(a_winner_that_fails_the_last_check_yields_to_the_next),
     JOB_TEST(a_problem_without_a_usable_candidate_has_no_winner_and_an_exit_code),
