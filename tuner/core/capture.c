@@ -130,7 +130,7 @@ static enum status read_line(char *line, struct capture *capture)
 
 static enum status read_lines(FILE *file, const char *path, struct capture *capture)
 {
-    char *line = NULL, why[512];
+    char *line = NULL, why[900];
     size_t room = 0;
     ssize_t got;
     int number = 0;
