@@ -106,8 +106,9 @@ static enum status parse_fields(char *text, uint64_t *count, double *time_us)
             *count = strtoull(value, &end, 10);
         else if (value && strcmp(word, "time_us") == 0 && *value >= '0' && *value <= '9')
             *time_us = number_double(value, &end);
-        if (!end || *end || errno || !(*time_us <= TIME_US_MAX))
-            return fail(E_INPUT, "'%.40s' is neither count=NUMBER nor time_us=NUMBER", word);
+        const bool good = end && !*end && !errno && *time_us <= TIME_US_MAX;
+        if (value) value[-1] = '=';
+        if (!good) return fail(E_INPUT, "'%.40s' is neither count=NUMBER nor time_us=NUMBER", word);
     }
     return OK;
 }

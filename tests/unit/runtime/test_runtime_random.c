@@ -1,6 +1,7 @@
 /* The runtime library without a GPU: random problems and calls, most of which are right, and the rest wrong
  * in one or more members. What is answered with GT_OK is what the definition says, in every element and in
- * none beside it; what is refused has launched nothing and says why. */
+ * none beside it; what is refused has launched nothing and says why. ROUNDS and SEED in the environment look
+ * longer. */
 #include "fake_epilogue.h"
 #include "runtime_fakes.h"
 
@@ -349,13 +350,13 @@ static int rounds_of(int usual)
 TEST(a_right_call_is_answered_rightly_and_a_wrong_one_with_a_reason)
 {
     const int rounds = rounds_of(3000);
+    memset(answers, 0, sizeof answers);
     put_winners();
     stderr_catch();
     play(0, 0, NULL, rounds);
     play(GT_NO_CUBLAS, 0, NULL, rounds);
     play(0, GT_NO_WORKSPACES, NULL, rounds);
     stderr_release();
-    for (int i = 0; i < 6; i++) print_message("%d: %d\n", i, answers[i]);
     assert_true(answers[GT_OK] > answers[GT_INVALID] && answers[GT_INVALID] > rounds / 10);
 }
 
@@ -366,13 +367,14 @@ TEST(what_a_failing_driver_answers_with_ok_is_right)
                                         "cuFuncSetAttribute=1", "cuLaunchKernel=2",
                                         "cuMemsetD8Async=2",    "cuStreamGetCaptureInfo=901"};
     const int rounds = rounds_of(500);
+    memset(answers, 0, sizeof answers);
     put_winners();
     stderr_catch();
     for (size_t i = 0; i < sizeof fails / sizeof *fails; i++)
         for (unsigned flags = 0; flags <= GT_NO_CUBLAS; flags += GT_NO_CUBLAS)
             play(flags, 0, fails[i], rounds);
     stderr_release();
-    for (int i = 0; i < 6; i++) print_message("%d: %d\n", i, answers[i]);
+    assert_true(answers[GT_OK] > answers[GT_MEMORY] && answers[GT_MEMORY] > 0 && answers[GT_DEVICE] > 0);
 }
 
 int main(void)
