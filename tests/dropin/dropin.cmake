@@ -1,5 +1,5 @@
 # The drop-in, before a cuBLAS made of host memory (program_blas.c), on the fake driver and compiler.
-add_library(program_blas SHARED dropin/program_blas.c)
+add_library(program_blas SHARED dropin/program_blas.c dropin/program_lt.c)
 target_include_directories(program_blas PUBLIC ${PROJECT_SOURCE_DIR}/runtime/dropin ${PROJECT_SOURCE_DIR}/tuner/cuda
   ${PROJECT_SOURCE_DIR}/tuner/core ${PROJECT_SOURCE_DIR}/tuner/base ${CMAKE_CURRENT_SOURCE_DIR}/unit/common)
 target_link_libraries(program_blas PUBLIC gt::cuda PRIVATE gt_flags m)
@@ -26,7 +26,7 @@ endforeach()
 set(majors ${CMAKE_CURRENT_BINARY_DIR}/majors)
 function(gt_program_major name major file)
   configure_file(dropin/program_blas.map.in ${name}.map @ONLY)
-  add_library(program_blas_${name} SHARED dropin/program_blas.c)
+  add_library(program_blas_${name} SHARED dropin/program_blas.c dropin/program_lt.c)
   set_target_properties(program_blas_${name} PROPERTIES OUTPUT_NAME ${file} SUFFIX .so.${major} LIBRARY_OUTPUT_DIRECTORY ${majors})
   target_include_directories(program_blas_${name} PUBLIC $<TARGET_PROPERTY:program_blas,INTERFACE_INCLUDE_DIRECTORIES>)
   target_link_options(program_blas_${name} PRIVATE -Wl,--version-script=${CMAKE_CURRENT_BINARY_DIR}/${name}.map)

@@ -1,4 +1,5 @@
 #include "dropin_runs.h"
+#include "files.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -35,6 +36,32 @@ int scenario_start_recorded(const char *name, const char *said, const char *path
     unsetenv("GEMMTUNE_CAPTURE_S");
     unsetenv("FAKE_GPU_EVENTS");
     return status;
+}
+
+const char *scenario_log(const char *name)
+{
+    char path[] = "/tmp/gemmtune-log-XXXXXX";
+    close(mkstemp(path));
+    setenv("GEMMTUNE_LOG", "1", 1);
+    const int status = scenario_start(name, path);
+    unsetenv("GEMMTUNE_LOG");
+    const char *text = file_text(path);
+    unlink(path);
+    if (status) fail_msg("%s: %d, %s", name, status, text);
+    return text;
+}
+
+const char *scenario_capture(const char *name)
+{
+    char path[] = "/tmp/gemmtune-capture-XXXXXX";
+    close(mkstemp(path));
+    setenv("GEMMTUNE_CAPTURE", path, 1);
+    const int status = scenario_start(name, NULL);
+    unsetenv("GEMMTUNE_CAPTURE");
+    const char *text = file_text(path);
+    unlink(path);
+    assert_int_equal(status, 0);
+    return text;
 }
 
 static void scenario_passes(void **state)

@@ -34,7 +34,13 @@ int scenarios_run(int argc, char **argv, const struct scenario_group *group);
  * NULL: to standard error. */
 int scenario_start(const char *name, const char *said);
 
-/* The same where the program's problems are recorded in the file at path, timed, and saved all the time. */
+/* What a scenario that passes says under GEMMTUNE_LOG=1, and the problems that it captures. Until the next
+ * call. */
+const char *scenario_log(const char *name);
+const char *scenario_capture(const char *name);
+
+/* The same as scenario_start where the program's problems are recorded in the file at path, timed, and saved
+ * all the time. */
 int scenario_start_recorded(const char *name, const char *said, const char *path);
 
 #endif

@@ -3,7 +3,6 @@
 #include "dropin_calls.h"
 #include "dropin_runs.h"
 #include "epilogue_sets.h"
-#include "files.h"
 
 #define SHAPE "sgemm:nn:16x24x32"
 
@@ -34,6 +33,17 @@ static void set_epilogue(const struct lt_call *x, int32_t value, const float *bi
 {
     set_desc(x, LT_DESC_EPILOGUE, value, 4);
     set_desc(x, LT_DESC_BIAS_POINTER, (int64_t)(uintptr_t)bias, 8);
+}
+
+/* The program starts where a winner is known; a call with the bias of the operands for `text`. */
+static struct epilogue_set arrive_biased(const char *winner, const char *text, struct lt_call *x)
+{
+    put_winner(winner, SIMT, 5, false);
+    arrive();
+    *x = lt_make();
+    const struct epilogue_set set = epilogue_set_make(text, 0);
+    set_epilogue(x, BIAS, set.bias);
+    return set;
 }
 
 /* The call of a set; what is to be expected of it is in the set. */
@@ -108,11 +118,9 @@ static void an_epilogue_that_changes_between_calls_changes_the_winner(void **sta
 static void one_call_s_alignment_is_not_another_s(void **state)
 {
     (void)state;
-    put_winner(SHAPE ":beta=1:epilogue=bias+out", SIMT, 5, false);
-    arrive();
-    struct lt_call x = lt_make();
-    struct epilogue_set set = epilogue_set_make(SHAPE ":beta=1:epilogue=bias+out", 0);
-    set_epilogue(&x, BIAS, set.bias);
+    struct lt_call x;
+    struct epilogue_set set =
+        arrive_biased(SHAPE ":beta=1:epilogue=bias+out", SHAPE ":beta=1:epilogue=bias+out", &x);
     set.source++;
     assert_went(run_set(&x, &set), 0, 1);
     set.source--;
@@ -174,11 +182,9 @@ static void scalars_on_the_device_read_c_out_of_place(void **state)
 static void a_launch_that_fails_out_of_place_is_computed_by_cublas(void **state)
 {
     (void)state;
-    put_winner(SHAPE ":beta=1:epilogue=bias+out", SIMT, 5, false);
-    arrive();
-    struct lt_call x = lt_make();
-    struct epilogue_set set = epilogue_set_make(SHAPE ":beta=1:epilogue=bias+out", 0);
-    set_epilogue(&x, BIAS, set.bias);
+    struct lt_call x;
+    struct epilogue_set set =
+        arrive_biased(SHAPE ":beta=1:epilogue=bias+out", SHAPE ":beta=1:epilogue=bias+out", &x);
     assert_went(run_set(&x, &set), 1, 0);
     setenv("FAKE_GPU_FAIL", "cuLaunchKernel=999", 1);
     assert_went(run_set(&x, &set), 0, 1);
@@ -285,11 +291,8 @@ static void an_algorithm_may_be_valid_without_an_epilogue_only(void **state)
 static void layouts_without_a_winner_cost_no_questions(void **state)
 {
     (void)state;
-    put_winner("sgemm:nn:160x24x32:epilogue=bias", SIMT, 5, false);
-    arrive();
-    struct lt_call x = lt_make();
-    struct epilogue_set set = epilogue_set_make(SHAPE ":epilogue=bias", 0);
-    set_epilogue(&x, BIAS, set.bias);
+    struct lt_call x;
+    struct epilogue_set set = arrive_biased("sgemm:nn:160x24x32:epilogue=bias", SHAPE ":epilogue=bias", &x);
     assert_went(run_set(&x, &set), 0, 1);
     program_blas_idle = 1;
     const int before = program_lt_questions;
@@ -315,22 +318,16 @@ static const struct scenario scenarios[] = {
 
 static void the_capture_names_the_epilogue(void **state)
 {
-    char path[] = "/tmp/gemmtune-capture-XXXXXX";
     (void)state;
-    close(mkstemp(path));
-    setenv("GEMMTUNE_CAPTURE", path, 1);
     setenv("NO_WINNERS", "1", 1);
-    assert_int_equal(scenario_start("every_epilogue_is_answered_by_its_winner", NULL), 0);
+    const char *text = scenario_capture("every_epilogue_is_answered_by_its_winner");
     unsetenv("NO_WINNERS");
-    unsetenv("GEMMTUNE_CAPTURE");
-    const char *text = file_text(path);
     static const char *const lines[] = {"\n" SHAPE ":epilogue=bias  # count=6\n",
                                         "\n" SHAPE ":beta=1:epilogue=bias+gelu  # count=3\n",
                                         "\n" SHAPE ":beta=1:epilogue=bias+gelu+out  # count=3\n",
                                         "\n" SHAPE ":beta=1:epilogue=out  # count=1\n"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) assert_non_null(strstr(text, lines[i]));
     assert_int_equal(lines_in(text), 1 + 3 * KNOWN + 1);
-    unlink(path);
 }
 
 static void the_log_says_why_an_epilogue_is_passed_on(void **state)
@@ -342,20 +339,14 @@ static void the_log_says_why_an_epilogue_is_passed_on(void **state)
                                           "its bias is NULL, or its address is no multiple of 4 bytes",
                                           "its result shares memory with another operand",
                                           "its matrices C and D have different layouts"};
-    char path[] = "/tmp/gemmtune-log-XXXXXX";
     (void)state;
-    close(mkstemp(path));
-    setenv("GEMMTUNE_LOG", "1", 1);
-    assert_int_equal(scenario_start("what_no_kernel_computes_is_passed_on_as_it_is", path), 0);
-    unsetenv("GEMMTUNE_LOG");
-    const char *text = file_text(path);
+    const char *text = scenario_log("what_no_kernel_computes_is_passed_on_as_it_is");
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
         const char *found = strstr(text, reasons[i]);
         if (!found) fail_msg("the log lacks '%s'", reasons[i]);
         assert_null(strstr(found + 1, reasons[i])); /* once */
     }
     assert_non_null(strstr(text, "cublasLtMatmul " SHAPE ":beta=1:epilogue=bias+out -> tuned kernel: "));
-    unlink(path);
 }
 
 int main(int argc, char **argv)

@@ -2,7 +2,6 @@
  */
 #include "dropin_calls.h"
 #include "dropin_runs.h"
-#include "files.h"
 #include "pointer_sets.h"
 
 enum { COMPUTE_FAST_TF32 = 77, R_16F = 2 };
@@ -165,15 +164,10 @@ static const struct scenario scenarios[] = {
 
 static void the_capture_names_the_pointers(void **state)
 {
-    char path[] = "/tmp/gemmtune-capture-XXXXXX";
     (void)state;
-    close(mkstemp(path));
-    setenv("GEMMTUNE_CAPTURE", path, 1);
     setenv("NO_WINNERS", "1", 1);
-    assert_int_equal(scenario_start("every_form_is_answered_by_its_winner", NULL), 0);
+    const char *text = scenario_capture("every_form_is_answered_by_its_winner");
     unsetenv("NO_WINNERS");
-    unsetenv("GEMMTUNE_CAPTURE");
-    const char *text = file_text(path);
     static const char *const lines[] = {
         "\nsgemm:nn:15x23x31:batch=5:pointers  # count=4\n",
         "\nsgemm:nt:16x24x32:batch=3:pointers:beta=1  # count=4\n",
@@ -181,22 +175,15 @@ static void the_capture_names_the_pointers(void **state)
         "\nsgemm:tt:16x24x32:pointers  # count=4\n"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) assert_non_null(strstr(text, lines[i]));
     assert_int_equal(lines_in(text), 1 + 2 * TEXTS);
-    unlink(path);
 }
 
 static void the_log_names_the_function(void **state)
 {
-    char path[] = "/tmp/gemmtune-log-XXXXXX";
     (void)state;
-    close(mkstemp(path));
-    setenv("GEMMTUNE_LOG", "1", 1);
-    assert_int_equal(scenario_start("what_no_kernel_computes_is_passed_on_as_it_is", path), 0);
-    unsetenv("GEMMTUNE_LOG");
-    const char *text = file_text(path);
+    const char *text = scenario_log("what_no_kernel_computes_is_passed_on_as_it_is");
     assert_non_null(strstr(text, "cublasSgemmBatched sgemm:nn:15x23x31:batch=5:pointers -> tuned kernel"));
     assert_non_null(strstr(text, "its types are not all FP32, or it allows less than strict FP32"));
     assert_non_null(strstr(text, "its math mode allows less than strict FP32"));
-    unlink(path);
 }
 
 int main(int argc, char **argv)

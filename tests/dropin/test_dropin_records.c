@@ -86,17 +86,11 @@ static void what_is_computed_is_captured_and_adds_up_over_programs(void **state)
 
 static void a_call_that_adds_to_c_is_a_problem_of_its_own(void **state)
 {
-    char path[] = "/tmp/gemmtune-capture-XXXXXX";
     (void)state;
-    close(mkstemp(path));
-    setenv("GEMMTUNE_CAPTURE", path, 1);
-    assert_int_equal(scenario_start("both_kinds_of_beta_are_computed", NULL), 0);
-    unsetenv("GEMMTUNE_CAPTURE");
-    const char *text = file_text(path);
+    const char *text = scenario_capture("both_kinds_of_beta_are_computed");
     assert_non_null(strstr(text, "\nsgemm:nn:16x24x32  # count=5\n"));
     assert_non_null(strstr(text, "\nsgemm:nn:16x24x32:beta=1  # count=3\n"));
     assert_int_equal(lines_in(text), 3);
-    unlink(path);
 }
 
 static void a_save_that_waits_holds_up_no_call(void **state)
@@ -114,13 +108,8 @@ static void a_save_that_waits_holds_up_no_call(void **state)
 
 static void the_log_says_once_which_call_went_where_and_why(void **state)
 {
-    char path[] = "/tmp/gemmtune-log-XXXXXX";
     (void)state;
-    close(mkstemp(path));
-    setenv("GEMMTUNE_LOG", "1", 1);
-    assert_int_equal(scenario_start("two_problems_are_computed", path), 0);
-    unsetenv("GEMMTUNE_LOG");
-    const char *text = file_text(path);
+    const char *text = scenario_log("two_problems_are_computed");
     assert_non_null(strstr(text,
                            "gemmtune: cublasSgemm sgemm:nn:16x24x32 -> tuned kernel: 1.250 times as fast as "
                            "cuBLAS, measured, simt BM=64"));
@@ -132,7 +121,6 @@ static void the_log_says_once_which_call_went_where_and_why(void **state)
     int lines = 0; /* the test's own messages are there, too */
     for (const char *at = text; (at = strstr(at, "gemmtune: ")); at++) lines++;
     assert_int_equal(lines, 4);
-    unlink(path);
 }
 
 int main(int argc, char **argv)

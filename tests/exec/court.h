@@ -4,7 +4,7 @@
 
 #include "host_device.h"
 #include "oracle.h"
-#include "unit.h"
+#include "problem_texts.h"
 
 #define ROOM ((int64_t)1 << 30)
 #define SEED 7
@@ -48,8 +48,7 @@ struct court {
 
 static inline void open_court(const char *text, int64_t room, struct court *court)
 {
-    struct problem p;
-    assert_ok(problem_parse(text, &p));
+    const struct problem p = problem_of(text);
     assert_ok(workload_open(&kernels, &p, true, SEED, (int64_t)8 << 20, &court->work));
     assert_ok(oracle_open(&court->work, SEED, room, &court->oracle));
 }

@@ -39,11 +39,13 @@ function(gt_exec_test name)
 endfunction()
 
 # The execution layer itself.
-gt_exec_program(test_cpu_block exec/test_cpu_block.cpp)
-target_include_directories(test_cpu_block PRIVATE unit/common)
-target_link_libraries(test_cpu_block PRIVATE PkgConfig::cmocka)
-target_compile_options(test_cpu_block PRIVATE -w -O1 -fsanitize-sections=gt_shared -DGT_CPU)
-gt_exec_test(test_cpu_block test_cpu_block)
+foreach(name test_cpu_block test_cpu_copies)
+  gt_exec_program(${name} exec/${name}.cpp)
+  target_include_directories(${name} PRIVATE unit/common)
+  target_link_libraries(${name} PRIVATE PkgConfig::cmocka)
+  target_compile_options(${name} PRIVATE -w -O1 -fsanitize-sections=gt_shared -DGT_CPU)
+  gt_exec_test(${name} ${name})
+endforeach()
 
 gt_exec_program(exec_kernel exec/exec_kernel.c)
 gt_exec_test(exec_ladder exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/ladder.list nn)

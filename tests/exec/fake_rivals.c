@@ -1,6 +1,7 @@
 #include "fake_rivals.h"
 
 #include "fake_blas.h"
+#include "fake_lt.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -20,16 +21,8 @@ struct blas {
     void *stream, *workspace;
 };
 
-struct object {
+struct lt {
     int64_t value[16];
-};
-
-struct answer {
-    uint64_t algorithm[8];
-    size_t workspace_bytes;
-    int state;
-    float waves;
-    int reserved[4];
 };
 
 int cublasSetEmulationStrategy(struct blas *handle, int strategy);
@@ -45,25 +38,6 @@ int cublasGemmBatchedEx(struct blas *handle, int op_a, int op_b, int m, int n, i
                         const void *const *a, int type_a, int lda, const void *const *b, int type_b, int ldb,
                         const void *beta, void *const *c, int type_c, int ldc, int batch, int compute,
                         int algorithm);
-int cublasLtCreate(struct object **handle);
-int cublasLtDestroy(struct object *handle);
-int cublasLtMatmulDescCreate(struct object **desc, int compute, int scale);
-int cublasLtMatmulDescSetAttribute(struct object *desc, int what, const void *value, size_t bytes);
-int cublasLtMatmulDescDestroy(struct object *desc);
-int cublasLtMatrixLayoutCreate(struct object **layout, int type, uint64_t rows, uint64_t columns, int64_t ld);
-int cublasLtMatrixLayoutSetAttribute(struct object *layout, int what, const void *value, size_t bytes);
-int cublasLtMatrixLayoutDestroy(struct object *layout);
-int cublasLtMatmulPreferenceCreate(struct object **preference);
-int cublasLtMatmulPreferenceSetAttribute(struct object *preference, int what, const void *value,
-                                         size_t bytes);
-int cublasLtMatmulPreferenceDestroy(struct object *preference);
-int cublasLtMatmulAlgoGetHeuristic(struct object *handle, struct object *desc, struct object *a,
-                                   struct object *b, struct object *c, struct object *d,
-                                   struct object *preference, int wanted, struct answer *answers, int *count);
-int cublasLtMatmul(struct object *handle, struct object *desc, const void *alpha, const void *a,
-                   struct object *of_a, const void *b, struct object *of_b, const void *beta, const void *c,
-                   struct object *of_c, void *d, struct object *of_d, const uint64_t *algorithm,
-                   void *workspace, size_t workspace_bytes, void *stream);
 
 /* ---- products ---- */
 
@@ -225,21 +199,21 @@ int cublasGemmStridedBatchedEx(struct blas *handle, int op_a, int op_b, int m, i
 /* ---- cublasLt: an object holds its attributes by number; sizes and type of a layout are attributes, too
  * ---- */
 
-static int make(struct object **object)
+static int make(struct lt **object)
 {
     *object = calloc(1, sizeof **object);
     fake_rivals.open++;
     return *object ? SUCCESS : INVALID_VALUE;
 }
 
-static int destroy(struct object *object)
+static int destroy(struct lt *object)
 {
     free(object);
     fake_rivals.open--;
     return SUCCESS;
 }
 
-static int set(struct object *object, int what, const void *value, size_t bytes, size_t expected)
+static int set(struct lt *object, int what, const void *value, size_t bytes, size_t expected)
 {
     if (what < 0 || what >= 16 || bytes != expected) return INVALID_VALUE;
     object->value[what] = 0;
@@ -247,35 +221,35 @@ static int set(struct object *object, int what, const void *value, size_t bytes,
     return SUCCESS;
 }
 
-int cublasLtCreate(struct object **handle)
+int cublasLtCreate(struct lt **handle)
 {
     return make(handle);
 }
 
-int cublasLtDestroy(struct object *handle)
+int cublasLtDestroy(struct lt *handle)
 {
     return destroy(handle);
 }
 
-int cublasLtMatmulDescCreate(struct object **desc, int compute, int scale)
+int cublasLtMatmulDescCreate(struct lt **desc, int compute, int scale)
 {
     fake_rivals.compute = compute;
     return is_compute_of_fp32(compute) && scale == 0 ? make(desc) : INVALID_VALUE;
 }
 
-int cublasLtMatmulDescSetAttribute(struct object *desc, int what, const void *value, size_t bytes)
+int cublasLtMatmulDescSetAttribute(struct lt *desc, int what, const void *value, size_t bytes)
 {
     return what == 3 || what == 4 || what == 7 ? set(desc, what, value, bytes, 4)
            : what == 8 || what == 10           ? set(desc, what, value, bytes, 8)
                                                : INVALID_VALUE;
 }
 
-int cublasLtMatmulDescDestroy(struct object *desc)
+int cublasLtMatmulDescDestroy(struct lt *desc)
 {
     return destroy(desc);
 }
 
-int cublasLtMatrixLayoutCreate(struct object **layout, int type, uint64_t rows, uint64_t columns, int64_t ld)
+int cublasLtMatrixLayoutCreate(struct lt **layout, int type, uint64_t rows, uint64_t columns, int64_t ld)
 {
     int result = make(layout);
     const int64_t values[] = {type, 0, (int64_t)rows, (int64_t)columns, ld, 1};
@@ -283,36 +257,36 @@ int cublasLtMatrixLayoutCreate(struct object **layout, int type, uint64_t rows, 
     return result;
 }
 
-int cublasLtMatrixLayoutSetAttribute(struct object *layout, int what, const void *value, size_t bytes)
+int cublasLtMatrixLayoutSetAttribute(struct lt *layout, int what, const void *value, size_t bytes)
 {
     return what == 5   ? set(layout, what, value, bytes, 4)
            : what == 6 ? set(layout, what, value, bytes, 8)
                        : INVALID_VALUE;
 }
 
-int cublasLtMatrixLayoutDestroy(struct object *layout)
+int cublasLtMatrixLayoutDestroy(struct lt *layout)
 {
     return destroy(layout);
 }
 
-int cublasLtMatmulPreferenceCreate(struct object **preference)
+int cublasLtMatmulPreferenceCreate(struct lt **preference)
 {
     return make(preference);
 }
 
-int cublasLtMatmulPreferenceSetAttribute(struct object *preference, int what, const void *value, size_t bytes)
+int cublasLtMatmulPreferenceSetAttribute(struct lt *preference, int what, const void *value, size_t bytes)
 {
     return set(preference, what, value, bytes, what == 1 ? 8 : 4);
 }
 
-int cublasLtMatmulPreferenceDestroy(struct object *preference)
+int cublasLtMatmulPreferenceDestroy(struct lt *preference)
 {
     return destroy(preference);
 }
 
-int cublasLtMatmulAlgoGetHeuristic(struct object *handle, struct object *desc, struct object *a,
-                                   struct object *b, struct object *c, struct object *d,
-                                   struct object *preference, int wanted, struct answer *answers, int *count)
+int cublasLtMatmulAlgoGetHeuristic(struct lt *handle, struct lt *desc, struct lt *a, struct lt *b,
+                                   struct lt *c, struct lt *d, struct lt *preference, int wanted,
+                                   struct lt_answer *answers, int *count)
 {
     (void)a, (void)b, (void)c, (void)d;
     if (!handle || !preference) return INVALID_VALUE;
@@ -321,16 +295,16 @@ int cublasLtMatmulAlgoGetHeuristic(struct object *handle, struct object *desc, s
     fake_rivals.alignment_a = (unsigned)preference->value[5];
     *count = fake_rivals.answers < wanted ? fake_rivals.answers : wanted;
     for (int i = 0; i < *count; i++)
-        answers[i] = (struct answer){.algorithm = {(uint64_t)i},
-                                     .workspace_bytes = fake_rivals.answer[i].workspace_bytes,
-                                     .state = fake_rivals.answer[i].state};
+        answers[i] = (struct lt_answer){.algorithm = {(uint64_t)i},
+                                        .workspace_bytes = fake_rivals.answer[i].workspace_bytes,
+                                        .state = fake_rivals.answer[i].state};
     return *count ? SUCCESS : NOT_SUPPORTED;
 }
 
-int cublasLtMatmul(struct object *handle, struct object *desc, const void *alpha, const void *a,
-                   struct object *of_a, const void *b, struct object *of_b, const void *beta, const void *c,
-                   struct object *of_c, void *d, struct object *of_d, const uint64_t *algorithm,
-                   void *workspace, size_t workspace_bytes, void *stream)
+int cublasLtMatmul(struct lt *handle, struct lt *desc, const void *alpha, const void *a, struct lt *of_a,
+                   const void *b, struct lt *of_b, const void *beta, const void *c, struct lt *of_c, void *d,
+                   struct lt *of_d, const uint64_t *algorithm, void *workspace, size_t workspace_bytes,
+                   void *stream)
 {
     enum { TRANSA = 3, TRANSB = 4, EPILOGUE = 7, BIAS = 8, STRIDE_BIAS = 10 };
     enum { ROWS = 2, COLUMNS = 3, LD = 4, BATCH = 5, STRIDE = 6 };

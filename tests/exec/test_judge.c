@@ -28,6 +28,30 @@ static void assert_wrong(const char *text, enum fault fault, const char *part)
     if (!strstr(j.detail, part)) fail_msg("'%s' lacks '%s'", j.detail, part);
 }
 
+struct planted {
+    const char *problem;
+    enum fault fault;
+    const char *said;
+};
+
+static void assert_all_wrong(const struct planted *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++) assert_wrong(cases[i].problem, cases[i].fault, cases[i].said);
+}
+
+/* Of a problem of 6x7x8: row 0 of the product becomes infinite, the last column NaN. Returns the
+ * first set. */
+static struct operands open_infinite_court(const char *text, struct court *court)
+{
+    const struct problem p = problem_of(text);
+    assert_ok(workload_open(&kernels, &p, false, SEED, ROOM, &court->work));
+    const struct operands x = workload_operands(&court->work, 0);
+    host_memory(x.a)[3] = INFINITY;
+    host_memory(x.b)[2 * 7 + 6] = NAN;
+    assert_ok(oracle_open(&court->work, SEED, ROOM, &court->oracle));
+    return x;
+}
+
 TEST(a_right_kernel_is_called_right_everywhere)
 {
     static const char *const empty[] = {"nn:0x5x3", "nn:5x0x3:beta=1", "nn:0x5x3:epilogue=bias+out"};
@@ -116,11 +140,7 @@ TEST(errors_of_what_was_refused_by_whole_numbers_are_unknown_and_those_of_nan_in
 
 TEST(faults_are_found_and_described)
 {
-    static const struct {
-        const char *problem;
-        enum fault fault;
-        const char *said;
-    } cases[] = {
+    static const struct planted cases[] = {
         {"nn:65x63x17", ONE_OFF, "whole-number data: 1 of 4095 elements wrong, first C[64,62] = "},
         {"nn:3x4x5:batch=2", ONE_OFF, "first C[2,3] of item 0"},
         {"nn:65x63x17", RANDOM_ONLY, "random data: 1 of 4095 elements wrong, first C[64,62] = "},
@@ -139,17 +159,12 @@ TEST(faults_are_found_and_described)
         {"nn:8x8x8", OP_SWAPPED, "wrong"},
         {"nn:9x9x17", UNSTEADY, "two runs over differently poisoned C gave different bits"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_wrong(cases[i].problem, cases[i].fault, cases[i].said);
+    assert_all_wrong(cases, sizeof cases / sizeof *cases);
 }
 
 TEST(faults_of_an_epilogue_are_found_and_described)
 {
-    static const struct {
-        const char *problem;
-        enum fault fault;
-        const char *said;
-    } cases[] = {
+    static const struct planted cases[] = {
         {"nn:65x63x17:epilogue=bias", BIAS_MISSING, "whole-number data"},
         {"nn:65x63x17:epilogue=rowbias", BIAS_MISSING, "whole-number data"},
         {"nn:8x8x17:epilogue=bias", BIAS_OTHER_WAY, "whole-number data"},
@@ -181,8 +196,7 @@ TEST(faults_of_an_epilogue_are_found_and_described)
         {"nn:8x9x17:ldc=12:epilogue=bias+out", IN_PADDING, "in C's padding"},
         {"nn:8x9x17:epilogue=gelu", UNSTEADY, "two runs over differently poisoned C gave different bits"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_wrong(cases[i].problem, cases[i].fault, cases[i].said);
+    assert_all_wrong(cases, sizeof cases / sizeof *cases);
 }
 
 TEST(an_activation_is_applied_to_nan_and_infinity_too)
@@ -194,14 +208,8 @@ TEST(an_activation_is_applied_to_nan_and_infinity_too)
     for (size_t i = 0; i < 2; i++) {
         struct court court;
         struct judgement j;
-        struct problem p;
-        assert_ok(problem_parse(cases[i].problem, &p));
-        assert_ok(workload_open(&kernels, &p, false, SEED, ROOM, &court.work));
-        struct operands x = workload_operands(&court.work, 0);
-        host_memory(x.a)[3] = INFINITY;    /* row 0 of the product becomes infinite, of either sign */
-        host_memory(x.b)[2 * 7 + 6] = NAN; /* the last column becomes NaN */
-        assert_ok(oracle_open(&court.work, SEED, ROOM, &court.oracle));
-        struct player player = {.problem = p};
+        const struct operands x = open_infinite_court(cases[i].problem, &court);
+        struct player player = {.problem = court.work.problem};
         const struct kernel kernel = {&player, play, NULL};
         assert_ok(oracle_judge(&court.oracle, &kernel, &j));
         if (!j.right) fail_msg("%s", j.detail);
@@ -314,13 +322,8 @@ TEST(nan_and_infinity_must_reach_c_and_nothing_else)
 {
     struct court court;
     struct judgement j;
-    struct problem p = problem_make(6, 7, 8);
-    assert_ok(workload_open(&kernels, &p, false, SEED, ROOM, &court.work));
-    struct operands x = workload_operands(&court.work, 0);
-    host_memory(x.a)[3] = INFINITY;    /* row 0 of C becomes infinite */
-    host_memory(x.b)[2 * 7 + 6] = NAN; /* the last column becomes NaN */
-    assert_ok(oracle_open(&court.work, SEED, ROOM, &court.oracle));
-    struct player player = {.problem = p};
+    const struct operands x = open_infinite_court("6x7x8", &court);
+    struct player player = {.problem = court.work.problem};
     const struct kernel kernel = {&player, play, NULL};
     assert_ok(oracle_judge(&court.oracle, &kernel, &j));
     if (!j.right) fail_msg("%s", j.detail);
@@ -335,8 +338,7 @@ TEST(with_alpha_0_nan_operands_do_not_matter)
 {
     struct court court;
     struct judgement j;
-    struct problem p;
-    assert_ok(problem_parse("nn:6x7x8:alpha=0:beta=0.5", &p));
+    const struct problem p = problem_of("nn:6x7x8:alpha=0:beta=0.5");
     assert_ok(workload_open(&kernels, &p, false, SEED, ROOM, &court.work));
     for (int i = 0; i < 2; i++) {
         struct operands x = workload_operands(&court.work, i ? WORKLOAD_EXACT : 0);

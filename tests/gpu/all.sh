@@ -1,8 +1,10 @@
 #!/bin/sh
 # all.sh [NAME...]: the checks that need a GPU, run in the folder that pack.sh made. NAME is one of the steps
 # below; without one all are run. Needs the driver, NVRTC and cuBLAS, a C compiler with cuda.h for `export`,
-# and PyTorch for `torch` (options: PYTHON, BUDGET=90s, MODEL_BUDGET=150s) and `torch-models` (MODELS_BUDGET=300s). Prints a table at the end; exits
-# with 1 if anything failed.
+# and PyTorch for `torch` (options: PYTHON, BUDGET=90s, MODEL_BUDGET=150s) and `torch-models` (MODELS_BUDGET=300s).
+# The steps of figures.py run if they are named: FIGURES are options for them, FIGURES_ROWS is the file of what was
+# measured (figures.jsonl), FIGURES_LIMIT the seconds after which all of them end (530; the same command goes on).
+# Prints a table at the end; exits with 1 if anything failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 export LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" GEMMTUNE_CONFIGS="$here/configs"
@@ -12,6 +14,7 @@ trap 'rm -rf "$scratch"' EXIT
 export XDG_DATA_HOME="$scratch" XDG_CACHE_HOME="$scratch"
 wanted=" ${*:-device launcher judge tf32 runtime export host dropin torch torch-models} "
 failed=0
+started=$(date +%s)
 
 # step NAME COMMAND...: runs a step and adds a line to the table.
 step() {
@@ -23,10 +26,11 @@ step() {
     "$@" || code=$?
     case $code in
     0) said=passed ;;
+    75) said="goes on" ;;
     77) said=skipped ;;
     *) said="FAILED ($code)" failed=1 ;;
     esac
-    printf '%-10s %-12s %5d s\n' "$name" "$said" $(($(date +%s) - begin)) >>"$scratch/table"
+    printf '%-14s %-12s %5d s\n' "$name" "$said" $(($(date +%s) - begin)) >>"$scratch/table"
 }
 
 step device "$here/test_device_gpu"
@@ -42,6 +46,11 @@ step torch "${PYTHON:-python3}" "$here/torch_dropin.py" --dropin "$here/libgemmt
     --budget "${BUDGET:-90s}" --model-budget "${MODEL_BUDGET:-150s}" --json "$here/torch.json"
 step torch-models "${PYTHON:-python3}" "$here/torch_models.py" --dropin "$here/libgemmtune_cublas.so" --tune "$here/tune" \
     --budget "${MODELS_BUDGET:-300s}" --json "$here/torch_models.json"
+for figure in search-seeds search-time wide-curated models models-bias suite epilogue-cost pointers; do
+    # shellcheck disable=SC2086 # FIGURES is a list of options
+    step $figure "${PYTHON:-python3}" "$here/figures.py" $figure --rows "${FIGURES_ROWS:-figures.jsonl}" \
+        --limit=$((${FIGURES_LIMIT:-530} + started - $(date +%s))) ${FIGURES:-}
+done
 echo
 cat "$scratch/table"
 exit $failed

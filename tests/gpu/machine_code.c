@@ -171,10 +171,15 @@ static bool is_read(struct code code, size_t at)
     return operation(instruction_at(code.bytes, at)) == LOAD && behind_wait(code, at);
 }
 
-static bool has(struct code code, unsigned wanted)
+/* Whether lanes that may be apart meet somewhere for an arrival. */
+static bool meets_divided(struct code code)
 {
-    for (size_t at = 0; at < code.length; at += INSTRUCTION)
-        if (operation_at(code, at) == wanted) return true;
+    static const unsigned after[] = {SYNCS_ARRIVE, STORE, STORE_UNIFORM, BARRIER, END, 0};
+    for (size_t at = 0; at < code.length; at += INSTRUCTION) {
+        if (operation_at(code, at) != WARP_SYNC && operation_at(code, at) != WARP_SYNC_ALL) continue;
+        const size_t next = following(code, at, after);
+        if (next < code.length && operation_at(code, next) == SYNCS_ARRIVE) return true;
+    }
     return false;
 }
 
@@ -184,7 +189,7 @@ const char *machine_code_harmless(const char *cubin, size_t length, enum harmles
     *places = (struct places){0};
     code.bytes = section(cubin, length, ".text.gemm", &code.length);
     if (!code.bytes || code.length % INSTRUCTION) return "this is no cubin with a kernel gemm";
-    if (has(code, WARP_SYNC) || has(code, WARP_SYNC_ALL))
+    if (meets_divided(code))
         return "the assembler does not know that warps are whole where one lane arrives for all";
     places->writes = malloc(code.length);
     places->reads = malloc(code.length);

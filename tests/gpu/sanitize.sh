@@ -67,8 +67,29 @@ tall||tall SIDE=1 BM=128 BN=64 BK=21 TM=8 TN=8 STAGES=2 VC=4 UNROLL=10 MIN_BLOCK
 tall-nt||tall SIDE=0 BM=64 BN=128 BK=21 TM=8 TN=8 STAGES=2 VC=1 UNROLL=10 MIN_BLOCKS=1 SMS=1|nt:64x640x147
 resident-flow|lane-copies|resident SIDE=0 BM=64 BN=128 BK=16 WM=32 WN=64 TM=8 TN=8 STAGES=4 LOADER=2 VS=4 VC=4 UNROLL=4 MIN_BLOCKS=2 SMS=1|nn:64x1024x147
 streamk|lane-stores|streamk BM=64 BN=64 BK=8 WM=32 WN=64 TM=8 TN=8 STAGES=3 LOADER=2 VA=4 VB=4 VC=4 UNROLL=8 STORE_AT=4 ORDER=0 MIN_BLOCKS=2 GROUP=2 SMS=3|nt:200x260x72
+streamk-one-tile||streamk BM=64 BN=64 BK=8 WM=32 WN=64 TM=8 TN=8 STAGES=2 LOADER=1 VA=4 VB=4 VC=4 UNROLL=8 STORE_AT=4 ORDER=0 MIN_BLOCKS=2 GROUP=1 SMS=3|nn:64x64x1024
 streamk-batch||streamk BM=64 BN=64 BK=8 WM=32 WN=64 TM=8 TN=8 STAGES=2 LOADER=1 VA=1 VB=1 VC=1 UNROLL=8 STORE_AT=4 ORDER=0 MIN_BLOCKS=2 GROUP=1 SMS=5|nn:131x133x67:batch=3
 mma||mma BM=64 BN=128 BK=32 WM=32 WN=64 STAGES=3 VA=4 VB=4 VC=4 MIN_BLOCKS=2 GROUP=2 SPLIT_K=2|tf32gemm:nt:136x260x200
+streamk-gelu|lane-stores|streamk BM=64 BN=64 BK=8 WM=32 WN=64 TM=8 TN=8 STAGES=3 LOADER=2 VA=4 VB=4 VC=4 UNROLL=8 STORE_AT=4 ORDER=0 MIN_BLOCKS=2 GROUP=2 SMS=3|nt:200x260x72:epilogue=bias+gelu
+streamk-out||streamk BM=64 BN=64 BK=8 WM=32 WN=64 TM=8 TN=8 STAGES=2 LOADER=1 VA=1 VB=1 VC=1 UNROLL=8 STORE_AT=4 ORDER=0 MIN_BLOCKS=2 GROUP=1 SMS=5|nn:131x133x67:batch=3:epilogue=rowbias+relu+out
+plain-gelu||sgemm:nn:4096x4096x4096|nn:256x512x96:epilogue=bias+gelu
+pack-out||sgemm:nn:4095x4097x4093|nn:131x133x67:epilogue=bias+out
+teams-out||sgemm:nn:512x512x512|nn:64x128x512:epilogue=rowbias+relu+out
+cluster-gelu|inbox|sgemm:nn:1024x1024x1024|nn:128x256x256:epilogue=bias+gelu
+cluster8-out|inbox|sgemm:nn:700x35x2048|nn:100x35x1024:epilogue=bias+relu+out
+split-out||sgemm:nn:64x64x65536|nn:64x64x4224:epilogue=rowbias+gelu+out
+last-block-bias||sgemm:nn:700x5124x2048|nn:128x384x128:epilogue=bias+relu
+skinny-gelu||sgemm:nn:16x1760x1760|nn:16x320x640:epilogue=bias+gelu
+skinny-out||sgemm:nn:16x4096x7168|nn:16x256x1024:epilogue=rowbias+out
+skinny-side-out||sgemm:nn:3333x5x3333|nn:333x5x333:epilogue=bias+relu+out
+resident-out||sgemm:nn:32x1605632x27|nn:32x2048x27:epilogue=rowbias+gelu+out
+resident-bias|lane-bulk|sgemm:nn:64x1605632x147|nn:64x2048x147:epilogue=bias
+tall-out||tall SIDE=1 BM=128 BN=64 BK=21 TM=8 TN=8 STAGES=2 VC=4 UNROLL=10 MIN_BLOCKS=1 SMS=1|nn:640x64x147:epilogue=bias+relu+out
+pointers||sgemm:nn:1023x1025x1027|nn:65x67x131:batch=3:pointers
+pointers-split||simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 LOADER=1 PACK=0 VA=1 VB=1 VC=1 UNROLL=16 STORE_AT=8 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=4|nn:65x67x256:batch=2:pointers
+pointers-skinny||skinny SIDE=0 ROWS=4 TX=4 VX=1 VS=1 VC=1 LANES_X=32 WARPS_X=1 WARPS_K=8 WARPS_R=1 DEPTH=2 STEPS=2 BUFFERS=2 LOADER=0 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=2|nn:4x260x640:batch=3:pointers
+pointers-mma||mma BM=64 BN=128 BK=32 WM=32 WN=64 STAGES=3 VA=1 VB=1 VC=1 MIN_BLOCKS=2 GROUP=2 SPLIT_K=2|tf32gemm:nt:136x260x200:batch=3:pointers
+mma-gelu||mma BM=64 BN=128 BK=32 WM=32 WN=64 STAGES=3 VA=4 VB=4 VC=4 MIN_BLOCKS=2 GROUP=2 SPLIT_K=2|tf32gemm:nt:136x260x200:epilogue=bias+gelu+out
 mma-ragged||mma BM=128 BN=64 BK=16 WM=64 WN=32 STAGES=4 VA=1 VB=1 VC=1 MIN_BLOCKS=1 GROUP=2 SPLIT_K=1|tf32gemm:nn:133x97x211
 END
 }

@@ -10,13 +10,15 @@
  *     sanitize_one --planted TOOL          runs a kernel with the defect that TOOL must find
  *
  * No buffer is larger than necessary. C is not initialised before the first product (beta = 0 does not read
- * it); of the workspace only the counters are. Exits with 77 if there is no GPU.
+ * it), and out of place D is not; of the workspace only the counters are. With pointers item i lies where
+ * that of a batch with strides and the number batch - 1 - i does. Exits with 77 if there is no GPU.
  */
 #include "compile.h"
 #include "kernel.h"
 #include "machine_code.h"
 #include "reference.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,59 +62,121 @@ static enum status parse(const char *config_text, const char *problem_text, stru
 
 /* ---- a product ---- */
 
+enum { A, B, C, SOURCE, BIAS, OPERANDS }; /* C is where the result goes; SOURCE only out of place */
+
 struct product {
     struct problem problem;
-    int64_t spans[3];
-    float *host[3], *want;
-    struct device_buffer buffer[3];
+    int64_t spans[OPERANDS];
+    float *host[OPERANDS], *want;
+    struct device_buffer buffer[OPERANDS], arrays; /* with pointers: those of A, B and C */
 };
+
+static enum status make_arrays(struct product *x)
+{
+    const struct problem *p = &x->problem;
+    const int64_t strides[] = {p->stride_a, p->stride_b, p->stride_c};
+    const size_t bytes = (size_t)(3 * p->batch) * sizeof(CUdeviceptr);
+    CUdeviceptr *addresses = malloc(bytes);
+    if (!addresses) return fail(E_MEMORY, "out of memory");
+    for (int i = A; i <= C; i++)
+        for (int64_t item = 0; item < p->batch; item++)
+            addresses[i * p->batch + item] =
+                x->buffer[i].address + (CUdeviceptr)((p->batch - 1 - item) * strides[i]) * sizeof(float);
+    enum status st = device_allocate(&x->arrays, bytes);
+    if (!st) st = device_check(cuda.MemcpyHtoD(x->arrays.address, addresses, bytes), "copy the addresses");
+    free(addresses);
+    return st;
+}
 
 static enum status make_product(struct product *x, const struct problem *problem)
 {
     x->problem = *problem;
-    x->spans[0] = problem_span_a(problem);
-    x->spans[1] = problem_span_b(problem);
-    x->spans[2] = problem_span_c(problem);
-    x->want = whole_numbers(x->spans[2], 3);
+    x->spans[A] = problem_span_a(problem);
+    x->spans[B] = problem_span_b(problem);
+    x->spans[C] = problem_span_c(problem);
+    x->spans[SOURCE] = epilogue_out_of_place(problem->epilogue) ? x->spans[C] : 0;
+    x->spans[BIAS] = problem_span_bias(problem);
+    x->want = whole_numbers(x->spans[C], 3);
     enum status st = x->want ? OK : fail(E_MEMORY, "out of memory");
-    for (int i = 0; i < 3 && !st; i++) {
+    for (int i = 0; i < OPERANDS && !st; i++) {
         const size_t bytes = (size_t)x->spans[i] * sizeof(float);
         x->host[i] = whole_numbers(x->spans[i], (unsigned)i);
         if (!x->host[i]) return fail(E_MEMORY, "out of memory");
+        if (bytes == 0) continue;
         st = device_allocate(&x->buffer[i], bytes);
-        if (!st && i < 2) st = device_check(cuda.MemcpyHtoD(x->buffer[i].address, x->host[i], bytes), "copy");
+        if (!st && i != C)
+            st = device_check(cuda.MemcpyHtoD(x->buffer[i].address, x->host[i], bytes), "copy");
     }
-    return st;
+    return !st && problem->pointers ? make_arrays(x) : st;
 }
 
 static void free_product(struct product *x)
 {
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < OPERANDS; i++) {
         device_free(&x->buffer[i]);
         free(x->host[i]);
     }
+    device_free(&x->arrays);
     free(x->want);
 }
 
-/* C = alpha A B + beta C, on the device and on the host. */
+static struct operands operands_of(const struct product *x)
+{
+    struct operands operands = {.a = x->buffer[A].address,
+                                .b = x->buffer[B].address,
+                                .c = x->buffer[C].address,
+                                .source = x->buffer[SOURCE].address,
+                                .bias = x->buffer[BIAS].address};
+    const CUdeviceptr bytes = sizeof(CUdeviceptr) * (CUdeviceptr)x->problem.batch;
+    if (!x->problem.pointers) return operands;
+    operands.a = x->arrays.address;
+    operands.b = operands.a + bytes;
+    operands.c = operands.b + bytes;
+    return operands;
+}
+
+/* One element; want is without bias and activation so far. GELU rounds: what follows it is not whole. */
+static bool agrees(const struct product *x, int64_t item, int64_t row, int64_t column)
+{
+    const struct problem *p = &x->problem;
+    const int64_t at = item * p->stride_c + row * p->ldc + column;
+    const double before = (double)x->want[at] + (double)reference_bias(p, x->host[BIAS], item, row, column);
+    const bool rounds = epilogue_activation(p->epilogue) == ACTIVATION_GELU;
+    const double margin = rounds ? 0x1p-11 + 0x1p-16 * fabs(before) : 0;
+    x->want[at] = (float)reference_activated(p, before);
+    return fabs((double)x->host[C][at] - (double)x->want[at]) <= margin;
+}
+
+static enum status compare(const struct product *x)
+{
+    const struct problem *p = &x->problem;
+    for (int64_t item = 0; item < p->batch; item++)
+        for (int64_t row = 0; row < p->m; row++)
+            for (int64_t column = 0; column < p->n; column++) {
+                if (agrees(x, item, row, column)) continue;
+                const int64_t at = item * p->stride_c + row * p->ldc + column;
+                return fail(E_GPU, "C[%lld] is %g, expected %g", (long long)at, (double)x->host[C][at],
+                            (double)x->want[at]);
+            }
+    return OK;
+}
+
+/* C = act(alpha A B + beta C + bias), on the device and on the host. */
 static enum status compute(struct product *x, const struct kernel *kernel, double alpha, double beta)
 {
-    const struct operands operands = {
-        .a = x->buffer[0].address, .b = x->buffer[1].address, .c = x->buffer[2].address};
+    const struct operands operands = operands_of(x);
+    const size_t bytes = (size_t)x->spans[C] * sizeof(float);
+    if (x->spans[SOURCE]) memcpy(x->want, x->host[SOURCE], bytes);
     x->problem.alpha = alpha;
     x->problem.beta = beta;
     enum status st = kernel->launch(kernel->self, &operands, alpha, beta);
     if (!st) st = device_check(cuda.StreamSynchronize(device.stream), "run the kernel");
-    if (!st)
-        st = device_check(
-            cuda.MemcpyDtoH(x->host[2], x->buffer[2].address, (size_t)x->spans[2] * sizeof(float)), "copy C");
+    if (!st) st = device_check(cuda.MemcpyDtoH(x->host[C], x->buffer[C].address, bytes), "copy C");
     if (st) return st;
-    reference_ijk(&x->problem, x->host[0], x->host[1], x->want);
-    for (int64_t i = 0; i < x->spans[2]; i++)
-        if (x->host[2][i] != x->want[i])
-            return fail(E_GPU, "C[%lld] is %g, expected %g", (long long)i, (double)x->host[2][i],
-                        (double)x->want[i]);
-    return OK;
+    reference_ijk(&x->problem, x->host[A], x->host[B], x->want);
+    st = compare(x);
+    memcpy(x->want, x->host[C], bytes); /* the C of the next */
+    return st;
 }
 
 static enum status run(const char *config_text, const char *problem_text)

@@ -1,8 +1,8 @@
 #!/bin/sh
-# test_sanitize.sh SANITIZE_ONE FAKE_GPU: tests sanitize.sh without a GPU: all its cases are legal, and with a
+# test_sanitize.sh SANITIZE_ONE FAKE_GPU FAKE_NVRTC: tests sanitize.sh without a GPU: all its cases are legal, and with a
 # fake compute-sanitizer it accepts clean and expected output, and nothing else. Skipped without NVRTC.
 set -eu
-one=$1 gpu=$2
+one=$1 gpu=$2 nvrtc=$3
 here=$(cd "$(dirname "$0")" && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -46,6 +46,18 @@ plain=$(config_of nn:4096x4096x4096)
 GEMMTUNE_LIBCUDA=$gpu FAKE_GPU_COMPUTES=1 "$one" "$plain" nn:256x256x96
 if GEMMTUNE_LIBCUDA=$gpu FAKE_GPU_COMPUTES=3 "$one" "$plain" nn:96x256x96 2>"$scratch/why"; then exit 1; fi
 grep -q 'C\[[0-9]*\] is ' "$scratch/why"
+# The same with epilogues and pointers, which the fake driver knows from what the fake compiler writes.
+elements="simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 LOADER=1 PACK=0 VA=1 VB=1 VC=1 UNROLL=16 STORE_AT=8 \
+MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
+for more in epilogue=bias epilogue=rowbias+relu epilogue=bias+gelu epilogue=rowbias+gelu+out batch=3:epilogue=bias+relu+out \
+    batch=3:pointers; do
+    GEMMTUNE_LIBCUDA=$gpu GEMMTUNE_LIBNVRTC=$nvrtc FAKE_GPU_COMPUTES=1 "$one" "$elements" "nn:65x67x40:$more"
+    if GEMMTUNE_LIBCUDA=$gpu GEMMTUNE_LIBNVRTC=$nvrtc FAKE_GPU_COMPUTES=3 "$one" "$elements" "nn:65x65x65:$more" 2>"$scratch/why"; then
+        echo "a wrong product passes: $more"
+        exit 1
+    fi
+    grep -q 'C\[[0-9]*\] is ' "$scratch/why"
+done
 
 # expect STATUS PATTERN: for CASES.
 CASES='cluster8-teams plain'

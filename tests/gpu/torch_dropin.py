@@ -13,27 +13,20 @@
 Each step runs in a separate process, because LD_PRELOAD and the settings are read at the start. Ends with 77 where
 there is no PyTorch with CUDA.
 """
-import argparse
 import json
-import os
 import pathlib
 import statistics
-import subprocess
 import sys
 import tempfile
 import threading
+
+import torch_child
 
 U = 2.0**-24  # of FP32
 
 
 def load_torch():
-    try:
-        import torch
-    except ImportError:
-        sys.exit(77)
-    if not torch.cuda.is_available():
-        print("skipped: PyTorch sees no GPU")
-        sys.exit(77)
+    torch = torch_child.load_torch()
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.set_float32_matmul_precision("highest")
     return torch
@@ -233,27 +226,10 @@ class Runs:
     def __init__(self, options, folder):
         self.options, self.folder, self.failures = options, folder, []
 
-    def environment(self, dropin, **more):
-        kept = ("GEMMTUNE_CACHE", "GEMMTUNE_LIBCUDA", "GEMMTUNE_LIBNVRTC")
-        env = {k: v for k, v in os.environ.items() if not k.startswith("GEMMTUNE_") or k in kept}
-        if dropin:
-            env["LD_PRELOAD"] = str(self.options.dropin)
-            env["GEMMTUNE_LOG"] = "1"
-            env["GEMMTUNE_CONFIGS"] = str(self.folder / "no configs")  # only our own winners
-        env.update({k: str(v) for k, v in more.items()})
-        return env
-
     def run(self, what, dropin=False, **more):
         """What a child found, and the drop-in's lines."""
         out = self.folder / "out"
-        done = subprocess.run([sys.executable, __file__, "--child", what, str(out)], stderr=subprocess.PIPE, text=True,
-                              env=self.environment(dropin, **more), timeout=600)
-        if done.returncode == 77:
-            sys.exit(77)
-        if done.returncode:
-            print(done.stderr[-4000:])
-            sys.exit(f"the process for '{what}' ended with {done.returncode}")
-        lines = [line for line in done.stderr.splitlines() if line.startswith("gemmtune: ")]
+        lines = torch_child.run_child(__file__, what, out, self.options.dropin if dropin else None, self.folder, **more)
         if what == "ops":
             import torch
             return torch.load(out), lines
@@ -261,11 +237,8 @@ class Runs:
 
     def tune(self, capture, db, budget):
         space = ["--space", str(self.options.space)] if self.options.space else []
-        command = [str(self.options.tune), "--from-capture", str(capture), "--db", str(db), "--budget", budget, *space]
-        env = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
-        done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True)
-        print(done.stdout)
-        self.check(done.returncode == 0, f"tune --from-capture ended with {done.returncode}")
+        status = torch_child.tune(self.options, capture, db, "--budget", budget, *space)
+        self.check(status == 0, f"tune --from-capture ended with {status}")
 
     def check(self, holds, sentence):
         if not holds:
@@ -342,13 +315,10 @@ def transformer(runs):
 def main():
     if len(sys.argv) == 4 and sys.argv[1] == "--child":
         return child(sys.argv[2], sys.argv[3])
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--dropin", type=lambda p: pathlib.Path(p).resolve(strict=True), required=True)
-    parser.add_argument("--tune", type=lambda p: pathlib.Path(p).resolve(strict=True), required=True)
+    parser = torch_child.parser_of(__doc__.splitlines()[0])
     parser.add_argument("--space", help="of tune")
     parser.add_argument("--budget", default="90s", help="of tuning the products (90s)")
     parser.add_argument("--model-budget", default="150s", help="of tuning the model (150s)")
-    parser.add_argument("--json", help="write what was measured")
     parser.add_argument("--only", choices=("products", "model"))
     options = parser.parse_args()
     torch = load_torch()

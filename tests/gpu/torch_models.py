@@ -8,26 +8,13 @@ Llama-like decoder without biases (512 tokens, and 8 x 1): their products are ca
 and the models timed by replays of a CUDA graph, alternately in processes without and with the drop-in. Each output is
 compared with that of plain PyTorch and of FP64. Ends with 77 where there is no PyTorch with CUDA.
 """
-import argparse
 import json
-import os
 import pathlib
 import statistics
-import subprocess
 import sys
 import tempfile
 
-
-def load_torch():
-    try:
-        import torch
-    except ImportError:
-        sys.exit(77)
-    if not torch.cuda.is_available():
-        print("skipped: PyTorch sees no GPU")
-        sys.exit(77)
-    return torch
-
+from torch_child import load_torch, parser_of, run_child, tune
 
 # ---- the models ----
 
@@ -156,32 +143,19 @@ def child(what, out):
 
 
 def run(options, folder, what, dropin=False, **more):
-    kept = ("GEMMTUNE_CACHE", "GEMMTUNE_LIBCUDA", "GEMMTUNE_LIBNVRTC")
-    env = {k: v for k, v in os.environ.items() if not k.startswith("GEMMTUNE_") or k in kept}
-    if dropin:
-        env.update({"LD_PRELOAD": str(options.dropin), "GEMMTUNE_LOG": "1", "GEMMTUNE_CONFIGS": str(folder / "no configs")})
-    env.update({k: str(v) for k, v in more.items()})
     out = folder / "out"
-    done = subprocess.run([sys.executable, __file__, "--child", what, str(out)], stderr=subprocess.PIPE, text=True,
-                          env=env, timeout=600)
-    if done.returncode == 77:
-        sys.exit(77)
-    if done.returncode:
-        sys.exit(f"{done.stderr[-4000:]}\nthe process for '{what}' ended with {done.returncode}")
+    lines = run_child(__file__, what, out, options.dropin if dropin else None, folder, **more)
     import torch
-    return torch.load(out), [line for line in done.stderr.splitlines() if line.startswith("gemmtune: ")]
+    return torch.load(out), lines
 
 
 def main():
     if len(sys.argv) == 4 and sys.argv[1] == "--child":
         return child(sys.argv[2], sys.argv[3])
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--dropin", type=lambda p: pathlib.Path(p).resolve(strict=True), required=True)
-    parser.add_argument("--tune", type=lambda p: pathlib.Path(p).resolve(strict=True), required=True)
+    parser = parser_of(__doc__.splitlines()[0])
     parser.add_argument("--budget", default="300s", help="of tuning all models together (300s)")
     parser.add_argument("--rounds", type=int, default=2, help="processes without and with the drop-in, each (2)")
     parser.add_argument("--db", type=pathlib.Path, help="keep the winners there")
-    parser.add_argument("--json", help="write what was measured")
     options = parser.parse_args()
     torch = load_torch()
     failures = []
@@ -190,12 +164,9 @@ def main():
         capture, db = folder / "models.txt", options.db or folder / "models.db"
         run(options, folder, "capture", dropin=True, GEMMTUNE_DB=db, GEMMTUNE_CAPTURE=capture)
         print(capture.read_text(), flush=True)
-        env = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
-        tuned = subprocess.run([str(options.tune), "--from-capture", str(capture), "--db", str(db), "--budget", options.budget],
-                               env=env, stdout=subprocess.PIPE, text=True)
-        print(tuned.stdout, flush=True)
-        if tuned.returncode:
-            failures.append(f"tune --from-capture ended with {tuned.returncode}")
+        status = tune(options, capture, db, "--budget", options.budget)
+        if status:
+            failures.append(f"tune --from-capture ended with {status}")
         plain, after = [], []
         for i in range(options.rounds):
             plain.append(run(options, folder, "exact" if i == 0 else "time")[0])

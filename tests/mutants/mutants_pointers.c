@@ -1,19 +1,10 @@
 /* Bugs in kernels that take arrays of the addresses of batch items. */
+#include "mutant_configs.h"
 #include "mutants.h"
 
-#define PLAIN                                                                                                \
-    "simt BM=32 BN=32 BK=8 WM=16 WN=32 TM=4 TN=4 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 "                   \
-    "UNROLL=8 STORE_AT=4 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
 #define PACKED                                                                                               \
     "simt BM=32 BN=32 BK=8 WM=16 WN=32 TM=4 TN=4 STAGES=2 LOADER=0 PACK=3 VA=4 VB=4 VC=1 "                   \
     "UNROLL=8 STORE_AT=4 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
-#define SPLIT                                                                                                \
-    "simt BM=32 BN=32 BK=4 WM=16 WN=32 TM=4 TN=4 STAGES=3 LOADER=0 PACK=0 VA=1 VB=1 VC=1 "                   \
-    "UNROLL=4 STORE_AT=2 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=9"
-#define SKINNY                                                                                               \
-    "skinny SIDE=1 ROWS=6 TX=2 VX=1 VS=1 VC=1 LANES_X=8 WARPS_X=2 WARPS_K=1 DEPTH=1 STEPS=2 LOADER=0 "       \
-    "MIN_BLOCKS=1 SPLIT_K=3"
-#define MMA     "mma BM=32 BN=32 BK=16 WM=32 WN=32 STAGES=2 VA=1 VB=1 VC=1 MIN_BLOCKS=1 GROUP=1 SPLIT_K=1"
 #define ADDRESS "((args).operand)[blockIdx.z]"
 
 const struct mutant mutants_pointers[] = {

@@ -1,4 +1,5 @@
 /* Bugs in the simt family. */
+#include "mutant_configs.h"
 #include "mutants.h"
 
 /* Copies by cp.async for both operands (tn), for B (nn); through registers for both (nt). Narrow vectors: any
@@ -9,24 +10,12 @@
 #define ONE_TILE                                                                                             \
     "simt BM=64 BN=8 BK=8 WM=32 WN=8 TM=4 TN=2 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 "                     \
     "UNROLL=8 STORE_AT=4 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
-#define SPLIT                                                                                                \
-    "simt BM=32 BN=32 BK=4 WM=16 WN=32 TM=4 TN=4 STAGES=3 LOADER=0 PACK=0 VA=1 VB=1 VC=1 "                   \
-    "UNROLL=4 STORE_AT=2 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=9"
 #define WIDE                                                                                                 \
     "simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 LOADER=0 PACK=0 VA=4 VB=4 VC=4 "                  \
     "UNROLL=8 STORE_AT=4 MIN_BLOCKS=1 REDUCE=0 GROUP=2 SPLIT_K=1"
 #define PACKED                                                                                               \
     "simt BM=32 BN=32 BK=8 WM=16 WN=32 TM=4 TN=4 STAGES=3 LOADER=1 PACK=3 VA=4 VB=4 VC=1 "                   \
     "UNROLL=8 STORE_AT=4 MIN_BLOCKS=1 REDUCE=0 GROUP=2 SPLIT_K=1"
-#define LAST_BLOCK                                                                                           \
-    "simt BM=32 BN=32 BK=4 WM=16 WN=32 TM=4 TN=4 STAGES=4 LOADER=1 PACK=0 VA=1 VB=1 VC=1 "                   \
-    "UNROLL=4 STORE_AT=2 MIN_BLOCKS=1 REDUCE=1 GROUP=1 SPLIT_K=5"
-#define CLUSTER                                                                                              \
-    "simt BM=32 BN=32 BK=4 WM=16 WN=32 TM=4 TN=4 STAGES=4 LOADER=1 PACK=0 VA=1 VB=1 VC=1 "                   \
-    "UNROLL=4 STORE_AT=2 MIN_BLOCKS=1 REDUCE=3 GROUP=1 SPLIT_K=3"
-#define TEAMS                                                                                                \
-    "simt BM=32 BN=32 BK=16 WM=32 WN=32 TM=4 TN=8 WARPS_K=4 STAGES=4 LOADER=1 PACK=0 VA=1 VB=1 VC=1 "        \
-    "UNROLL=4 STORE_AT=2 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
 #define TRANSPOSED                                                                                           \
     "simt BM=32 BN=32 BK=32 WM=16 WN=32 TM=4 TN=4 STAGES=4 LOADER=3 PACK=0 VA=1 VB=1 VC=1 "                  \
     "UNROLL=4 STORE_AT=2 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"

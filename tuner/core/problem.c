@@ -1,14 +1,7 @@
-#include "problem.h"
+#include "problem_internal.h"
 
-#include "number.h"
-#include "utf8.h"
-#include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 int64_t problem_rows_a(const struct problem *p)
 {
@@ -125,8 +118,7 @@ static int64_t usual_stride_c(const struct problem *p)
     return p->m * p->ldc;
 }
 
-/* Sets every leading dimension and stride that is still 0 to its default. */
-static void set_defaults(struct problem *p)
+void problem_set_defaults(struct problem *p)
 {
     if (p->lda == 0) p->lda = row_length(problem_cols_a(p));
     if (p->ldb == 0) p->ldb = row_length(problem_cols_b(p));
@@ -139,21 +131,8 @@ static void set_defaults(struct problem *p)
 struct problem problem_make(int64_t m, int64_t n, int64_t k)
 {
     struct problem p = {.type = GEMM_SGEMM, .m = m, .n = n, .k = k, .batch = 1, .alpha = 1.0, .beta = 0.0};
-    set_defaults(&p);
+    problem_set_defaults(&p);
     return p;
-}
-
-bool problem_has_text(const struct problem *p)
-{
-    return p->batch == 1 || p->pointers || (p->stride_a > 0 && p->stride_b > 0);
-}
-
-bool problem_equal(const struct problem *x, const struct problem *y)
-{
-    char xt[PROBLEM_TEXT_MAX], yt[PROBLEM_TEXT_MAX];
-    problem_format(x, xt);
-    problem_format(y, yt);
-    return strcmp(xt, yt) == 0;
 }
 
 static enum status check_operand(const char *name, int64_t rows, int64_t cols, int64_t ld, int64_t batch,
@@ -188,7 +167,7 @@ static enum status check_sizes(const struct problem *p)
 }
 
 /* An index of rows is at most 2^31, too, so their product fits. */
-static enum status check_ld(const struct problem *p)
+enum status problem_check_ld(const struct problem *p)
 {
     const int64_t lds[3] = {p->lda, p->ldb, p->ldc};
     for (int i = 0; i < 3; i++)
@@ -206,14 +185,12 @@ static enum status check_epilogue(const struct problem *p)
                          p->stride_bias, false);
 }
 
-#define NO_STRIDES "with pointers each item of the batch has its own address: there are no strides"
-
 static enum status check_pointers(const struct problem *p)
 {
     if (!p->pointers) return OK;
     if (p->stride_a != usual_stride_a(p) || p->stride_b != usual_stride_b(p) ||
         p->stride_c != usual_stride_c(p))
-        return fail(E_INPUT, NO_STRIDES);
+        return fail(E_INPUT, PROBLEM_NO_STRIDES);
     if (p->epilogue) return fail(E_INPUT, "no kernel takes pointers and has an epilogue: choose one of them");
     return OK;
 }
@@ -223,9 +200,9 @@ enum status problem_use_pointers(struct problem *p)
     p->pointers = true;
     p->stride_a = p->stride_b = p->stride_c = 0;
     enum status st = check_sizes(p);
-    if (!st) st = check_ld(p);
+    if (!st) st = problem_check_ld(p);
     /* A negative one is left to problem_check. */
-    if (!st && p->lda >= 0 && p->ldb >= 0 && p->ldc >= 0) set_defaults(p);
+    if (!st && p->lda >= 0 && p->ldb >= 0 && p->ldc >= 0) problem_set_defaults(p);
     return st;
 }
 
@@ -235,7 +212,7 @@ enum status problem_check(const struct problem *p)
     if (st) return st;
     if (!isfinite((float)p->alpha) || !isfinite((float)p->beta))
         return fail(E_INPUT, "alpha and beta must be finite single-precision numbers");
-    if ((st = check_ld(p))) return st;
+    if ((st = problem_check_ld(p))) return st;
     if ((st = check_operand("a", problem_rows_a(p), problem_cols_a(p), p->lda, p->batch, p->stride_a, false)))
         return st;
     if ((st = check_operand("b", problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch, p->stride_b, false)))
@@ -243,276 +220,4 @@ enum status problem_check(const struct problem *p)
     if ((st = check_operand("c", p->m, p->n, p->ldc, p->batch, p->stride_c, true))) return st;
     st = check_epilogue(p);
     return st ? st : check_pointers(p);
-}
-
-/* Read decimal digits at *text into *value and move past them. */
-static enum status parse_integer(const char *whole, const char **text, const char *name, int64_t *value)
-{
-    const char *start = *text;
-    if (!isdigit((unsigned char)*start))
-        return fail(E_INPUT, "'%s': %s must be a whole number of at least 0, found '%.16s'", whole, name,
-                    start);
-    errno = 0;
-    char *end;
-    long long parsed = strtoll(start, &end, 10);
-    if (errno == ERANGE) return fail(E_INPUT, "'%s': %s does not fit in 64 bits", whole, name);
-    *value = parsed;
-    *text = end;
-    return OK;
-}
-
-static enum status parse_scalar(const char *whole, const char **text, const char *name, double *value)
-{
-    char *end;
-    float parsed = number_float(*text, &end);
-    if (end == *text || !isfinite(parsed))
-        return fail(E_INPUT, "'%s': %s must be a finite number, found '%.16s'", whole, name, *text);
-    *value = (double)parsed;
-    *text = end;
-    return OK;
-}
-
-static enum status parse_sizes(const char *whole, const char **text, struct problem *p)
-{
-    int64_t *const sizes[3] = {&p->m, &p->n, &p->k};
-    static const char *const names[3] = {"M", "N", "K"};
-    for (int i = 0; i < 3; i++) {
-        enum status st = parse_integer(whole, text, names[i], sizes[i]);
-        if (st) return st;
-        if (i < 2 && *(*text)++ != 'x')
-            return fail(E_INPUT, "'%s': expected 'x' after %s; a shape is MxNxK, for example 4096x4096x4096",
-                        whole, names[i]);
-    }
-    return OK;
-}
-
-/* A refusal says which problem it is about: there may be many on a command line. */
-static enum status refuse(const char *whole, enum status st)
-{
-    char why[300];
-    snprintf(why, sizeof why, "%s", status_text());
-    return fail(st, "'%s': %s", whole, why);
-}
-
-/* The name of an epilogue, up to the next option. */
-static enum status parse_epilogue(const char *whole, const char **text, int *code)
-{
-    char name[64];
-    const size_t length = strcspn(*text, ":");
-    snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name), *text);
-    if (epilogue_parse(name, code)) return refuse(whole, E_INPUT);
-    *text += length;
-    return OK;
-}
-
-/* "pointers", the only option without a value. */
-static bool parse_pointers(const char **text)
-{
-    static const char name[] = "pointers";
-    const char *const end = *text + strlen(name);
-    if (strncmp(*text, name, strlen(name)) != 0 || (*end != '\0' && *end != ':')) return false;
-    *text = end;
-    return true;
-}
-
-/* seen: a bit for each option that was given. */
-static enum status parse_option(const char *whole, const char **text, unsigned *seen, struct problem *p)
-{
-    const struct {
-        const char *name;
-        int64_t *integer;
-        double *scalar;
-    } options[] = {{"batch", &p->batch, NULL},
-                   {"lda", &p->lda, NULL},
-                   {"ldb", &p->ldb, NULL},
-                   {"ldc", &p->ldc, NULL},
-                   {"stride_a", &p->stride_a, NULL},
-                   {"stride_b", &p->stride_b, NULL},
-                   {"stride_c", &p->stride_c, NULL},
-                   {"alpha", NULL, &p->alpha},
-                   {"beta", NULL, &p->beta},
-                   {"epilogue", NULL, NULL},
-                   {"stride_bias", &p->stride_bias, NULL}};
-    if (parse_pointers(text)) {
-        if (p->pointers) return fail(E_INPUT, "'%s': pointers is given twice", whole);
-        p->pointers = true;
-        return OK;
-    }
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        size_t length = strlen(options[i].name);
-        if (strncmp(*text, options[i].name, length) != 0 || (*text)[length] != '=') continue;
-        if (*seen >> i & 1) return fail(E_INPUT, "'%s': %s is given twice", whole, options[i].name);
-        *seen |= 1u << i;
-        *text += length + 1;
-        if (options[i].scalar) return parse_scalar(whole, text, options[i].name, options[i].scalar);
-        if (!options[i].integer) return parse_epilogue(whole, text, &p->epilogue);
-        enum status st = parse_integer(whole, text, options[i].name, options[i].integer);
-        if (!st && *options[i].integer == 0 && options[i].integer != &p->stride_bias)
-            st = fail(E_INPUT, "'%s': %s must be at least 1", whole, options[i].name);
-        return st;
-    }
-    return fail(E_INPUT,
-                "'%s': unknown option at '%.16s'; known: batch pointers lda ldb ldc stride_a stride_b "
-                "stride_c alpha beta "
-                "epilogue stride_bias",
-                whole, *text);
-}
-
-enum status problem_parse(const char *text, struct problem *problem)
-{
-    return problem_parse_as(text, GEMM_SGEMM, problem);
-}
-
-enum status problem_parse_as(const char *text, enum gemm_type type, struct problem *problem)
-{
-    const char *at = text;
-    struct problem p = {.type = type, .batch = 1, .alpha = 1.0};
-    if (strlen(text) >= PROBLEM_TEXT_MAX)
-        return fail(E_INPUT, "a problem is at most %d characters", PROBLEM_TEXT_MAX - 1);
-
-    for (const char *colon; isalpha((unsigned char)*at) && (colon = strchr(at, ':'));) {
-        int length = (int)(colon - at);
-        if (length == 2 && (at[0] == 'n' || at[0] == 't') && (at[1] == 'n' || at[1] == 't')) {
-            p.trans_a = at[0] == 't';
-            p.trans_b = at[1] == 't';
-            at = colon + 1;
-            break;
-        }
-        char name[PROBLEM_TEXT_MAX], names[GEMM_TYPE_NAMES_MAX];
-        snprintf(name, sizeof name, "%.*s", length, at);
-        if (at != text || !gemm_type_find(name, &p.type))
-            return fail(E_INPUT, "'%s': unknown type or op '%s'; types: %s, ops: nn nt tn tt", text, name,
-                        gemm_type_names(names));
-        at = colon + 1;
-    }
-
-    unsigned seen = 0;
-    enum status st = parse_sizes(text, &at, &p);
-    while (!st && *at == ':') {
-        at++;
-        st = parse_option(text, &at, &seen, &p);
-    }
-    if (st) return st;
-    if (*at != '\0') return fail(E_INPUT, "'%s': unexpected '%.16s' after the shape", text, at);
-
-    /* Sizes first: the defaults are products of them. */
-    const int64_t dims[3] = {p.m, p.n, p.k};
-    for (int i = 0; i < 3; i++)
-        if (dims[i] > PROBLEM_DIM_MAX)
-            return fail(E_INPUT, "'%s': %c = %" PRId64 " is above the limit of %d", text, "MNK"[i], dims[i],
-                        PROBLEM_DIM_MAX);
-    if (p.pointers && (p.stride_a || p.stride_b || p.stride_c))
-        return fail(E_INPUT, "'%s': " NO_STRIDES, text);
-    if ((st = check_ld(&p))) return refuse(text, st);
-    set_defaults(&p);
-    if ((st = problem_check(&p))) return refuse(text, st);
-    *problem = p;
-    return OK;
-}
-
-void problem_format(const struct problem *problem, char *text)
-{
-    struct problem plain = {.type = problem->type,
-                            .trans_a = problem->trans_a,
-                            .trans_b = problem->trans_b,
-                            .m = problem->m,
-                            .n = problem->n,
-                            .k = problem->k,
-                            .lda = 0,
-                            .batch = problem->batch};
-    set_defaults(&plain);
-    struct problem strided = plain; /* a stride's default follows the leading dimension */
-    strided.lda = problem->lda, strided.ldb = problem->ldb, strided.ldc = problem->ldc;
-    strided.stride_a = strided.stride_b = strided.stride_c = 0;
-    set_defaults(&strided);
-
-    int used = snprintf(text, PROBLEM_TEXT_MAX, "%s:%s:%" PRId64 "x%" PRId64 "x%" PRId64,
-                        gemm_type_row(problem->type)->name, problem_op_name(problem), problem->m, problem->n,
-                        problem->k);
-    const struct {
-        const char *name;
-        int64_t value, usual;
-    } options[] = {{"batch", problem->batch, 1},
-                   {"lda", problem->lda, plain.lda},
-                   {"ldb", problem->ldb, plain.ldb},
-                   {"ldc", problem->ldc, plain.ldc},
-                   {"stride_a", problem->stride_a, strided.stride_a},
-                   {"stride_b", problem->stride_b, strided.stride_b},
-                   {"stride_c", problem->stride_c, strided.stride_c}};
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        bool batch_only = strncmp(options[i].name, "stride", 6) == 0;
-        if (options[i].value == options[i].usual || (batch_only && problem->batch == 1)) continue;
-        used += snprintf(text + used, (size_t)(PROBLEM_TEXT_MAX - used), ":%s=%" PRId64, options[i].name,
-                         options[i].value);
-    }
-    if (problem->pointers) used += snprintf(text + used, (size_t)(PROBLEM_TEXT_MAX - used), ":pointers");
-    const struct {
-        const char *name;
-        double value, usual;
-    } scalars[] = {{":alpha=", problem->alpha, 1.0}, {":beta=", problem->beta, 0.0}};
-    for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
-        if (scalars[i].value == scalars[i].usual) continue;
-        used += snprintf(text + used, (size_t)(PROBLEM_TEXT_MAX - used), "%s", scalars[i].name);
-        used += number_format(text + used, (size_t)(PROBLEM_TEXT_MAX - used), 9, scalars[i].value);
-    }
-    if (problem->epilogue == 0) return;
-    char epilogue[EPILOGUE_TEXT_MAX];
-    epilogue_format(problem->epilogue, epilogue);
-    used += snprintf(text + used, (size_t)(PROBLEM_TEXT_MAX - used), ":epilogue=%s", epilogue);
-    if (problem->stride_bias > 0 && problem->batch > 1)
-        snprintf(text + used, (size_t)(PROBLEM_TEXT_MAX - used), ":stride_bias=%" PRId64,
-                 problem->stride_bias);
-}
-
-enum status problem_read_suite(const char *path, enum gemm_type type, struct problem **problems,
-                               size_t *count)
-{
-    FILE *file = fopen(path, "r");
-    if (!file) return fail(E_IO, "cannot read the suite %s: %s", path, strerror(errno));
-    struct problem *list = NULL;
-    size_t used = 0, room = 0;
-    enum status st = OK;
-    char *line = NULL;
-    size_t line_room = 0;
-    ssize_t got;
-    for (int number = 1; !st && (got = getline(&line, &line_room, file)) >= 0; number++) {
-        if (strlen(line) != (size_t)got) {
-            st = fail(E_INPUT, "%s:%d: holds a NUL byte", path, number);
-            break;
-        }
-        line[strcspn(line, "#\r\n")] = '\0';
-        char *text = line;
-        if (number == 1 && strncmp(text, UTF8_MARK, 3) == 0) text += 3;
-        text += strspn(text, " \t");
-        for (size_t length = strlen(text); length > 0 && isspace((unsigned char)text[length - 1]);)
-            text[--length] = '\0';
-        if (*text == '\0') continue;
-        if (used == room) {
-            room = room ? 2 * room : 64;
-            struct problem *grown = realloc(list, room * sizeof *list);
-            if (!grown) {
-                st = fail(E_MEMORY, "out of memory while reading %s", path);
-                break;
-            }
-            list = grown;
-        }
-        if (problem_parse_as(text, type, &list[used])) {
-            char why[900];
-            snprintf(why, sizeof why, "%s", status_text());
-            st = fail(E_INPUT, "%s:%d: %s", path, number, why);
-        } else {
-            used++;
-        }
-    }
-    if (!st && ferror(file)) st = fail(E_IO, "cannot read the suite %s: %s", path, strerror(errno));
-    free(line);
-    fclose(file);
-    if (!st && used == 0) st = fail(E_INPUT, "%s holds no problem", path);
-    if (st) {
-        free(list);
-        return st;
-    }
-    *problems = list;
-    *count = used;
-    return OK;
 }

@@ -19,9 +19,12 @@ static bool is_sound(blas_handle handle, int op_a, int op_b)
     return false;
 }
 
-static bool take(struct asked *asked, blas_handle handle, int op_a, int op_b, struct turn *turn, int *result)
+static bool take(struct refusal *refusal, struct asked *asked, blas_handle handle, int op_a, int op_b,
+                 struct turn *turn, int *result)
 {
-    if (!stub_enter(turn) || !is_sound(handle, op_a, op_b)) return false;
+    if (!stub_enter(turn)) return false;
+    if (refusal) stub_refuse(refusal);
+    if (refusal || !is_sound(handle, op_a, op_b)) return false;
     asked->op_a = op_a != BLAS_OP_N;
     asked->op_b = op_b != BLAS_OP_N;
     asked->handle = handle;
@@ -39,30 +42,22 @@ static bool take(struct asked *asked, blas_handle handle, int op_a, int op_b, st
 #define ARRAYS                                                                                               \
     .batch = batch, .pointers = true, .alpha = alpha, .a = a, .b = b, .beta = beta, .c = (void *)(uintptr_t)c
 
-/* Tries a tuned kernel; else calls the real function, named as in struct real_blas. */
-#define ANSWER(asked, function, arguments)                                                                   \
+/* Tries a tuned kernel, unless the call is refused (a refusal, or NULL); else calls the real function, named
+ * as in struct real_blas. */
+#define ANSWER_UNLESS(refusal, asked, function, arguments)                                                   \
     do {                                                                                                     \
         const struct real_blas *real = real_blas(ENTRY_CALLER);                                              \
         struct turn turn;                                                                                    \
         int result = real ? BLAS_NOT_SUPPORTED : BLAS_NOT_INITIALIZED;                                       \
         if (!real || !real->function) return result;                                                         \
         (asked)->real = real;                                                                                \
-        if (!take((asked), handle, op_a, op_b, &turn, &result)) result = real->function arguments;           \
+        if (!take((refusal), (asked), handle, op_a, op_b, &turn, &result))                                   \
+            result = real->function arguments;                                                               \
         stub_leave(&turn);                                                                                   \
         return result;                                                                                       \
     } while (0)
 
-#define REFUSE(refusal, function, arguments)                                                                 \
-    do {                                                                                                     \
-        const struct real_blas *real = real_blas(ENTRY_CALLER);                                              \
-        struct turn turn;                                                                                    \
-        int result = real ? BLAS_NOT_SUPPORTED : BLAS_NOT_INITIALIZED;                                       \
-        if (!real || !real->function) return result;                                                         \
-        if (stub_enter(&turn)) stub_refuse(refusal);                                                         \
-        result = real->function arguments;                                                                   \
-        stub_leave(&turn);                                                                                   \
-        return result;                                                                                       \
-    } while (0)
+#define ANSWER(asked, function, arguments) ANSWER_UNLESS(NULL, asked, function, arguments)
 
 /* ---- cublasSgemm ---- */
 
@@ -132,12 +127,13 @@ int ENTRY(cublasSgemmBatched_64)(blas_handle handle, int op_a, int op_b, int64_t
 
 /* ---- cublasGemmEx ---- */
 
-static struct refusal types = {
-    "cublasGemmEx", "its types are not all FP32, or it allows less than strict FP32", ATOMIC_FLAG_INIT};
-
-static bool is_sgemm(int type_a, int type_b, int type_c, int compute)
+/* NULL, or why the call is refused. */
+static struct refusal *refused_types(int type_a, int type_b, int type_c, int compute)
 {
-    return type_a == BLAS_R_32F && type_b == BLAS_R_32F && type_c == BLAS_R_32F && is_strict(compute);
+    static struct refusal types = {
+        "cublasGemmEx", "its types are not all FP32, or it allows less than strict FP32", ATOMIC_FLAG_INIT};
+    const bool all_fp32 = type_a == BLAS_R_32F && type_b == BLAS_R_32F && type_c == BLAS_R_32F;
+    return all_fp32 && is_strict(compute) ? NULL : &types;
 }
 
 EXPORT("libcublas", cublasGemmEx);
@@ -146,13 +142,9 @@ int ENTRY(cublasGemmEx)(blas_handle handle, int op_a, int op_b, int m, int n, in
                         const void *beta, void *c, int type_c, int ldc, int compute, int algorithm)
 {
     struct asked asked = {.function = "cublasGemmEx", SIZES, POINTERS, ONE};
-    if (!is_sgemm(type_a, type_b, type_c, compute))
-        REFUSE(&types, GemmEx,
-               (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
-                compute, algorithm));
-    ANSWER(&asked, GemmEx,
-           (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, compute,
-            algorithm));
+    ANSWER_UNLESS(refused_types(type_a, type_b, type_c, compute), &asked, GemmEx,
+                  (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
+                   compute, algorithm));
 }
 
 EXPORT("libcublas", cublasGemmEx_64);
@@ -162,13 +154,9 @@ int ENTRY(cublasGemmEx_64)(blas_handle handle, int op_a, int op_b, int64_t m, in
                            int compute, int algorithm)
 {
     struct asked asked = {.function = "cublasGemmEx_64", SIZES, POINTERS, ONE};
-    if (!is_sgemm(type_a, type_b, type_c, compute))
-        REFUSE(&types, GemmEx64,
-               (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
-                compute, algorithm));
-    ANSWER(&asked, GemmEx64,
-           (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, compute,
-            algorithm));
+    ANSWER_UNLESS(refused_types(type_a, type_b, type_c, compute), &asked, GemmEx64,
+                  (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
+                   compute, algorithm));
 }
 
 EXPORT("libcublas", cublasGemmStridedBatchedEx);
@@ -179,13 +167,9 @@ int ENTRY(cublasGemmStridedBatchedEx)(blas_handle handle, int op_a, int op_b, in
                                       long long stride_c, int batch, int compute, int algorithm)
 {
     struct asked asked = {.function = "cublasGemmStridedBatchedEx", SIZES, POINTERS, MANY};
-    if (!is_sgemm(type_a, type_b, type_c, compute))
-        REFUSE(&types, GemmStridedEx,
-               (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, stride_a, b, type_b, ldb, stride_b, beta,
-                c, type_c, ldc, stride_c, batch, compute, algorithm));
-    ANSWER(&asked, GemmStridedEx,
-           (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, stride_a, b, type_b, ldb, stride_b, beta, c,
-            type_c, ldc, stride_c, batch, compute, algorithm));
+    ANSWER_UNLESS(refused_types(type_a, type_b, type_c, compute), &asked, GemmStridedEx,
+                  (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, stride_a, b, type_b, ldb, stride_b,
+                   beta, c, type_c, ldc, stride_c, batch, compute, algorithm));
 }
 
 EXPORT("libcublas", cublasGemmStridedBatchedEx_64);
@@ -197,13 +181,9 @@ int ENTRY(cublasGemmStridedBatchedEx_64)(blas_handle handle, int op_a, int op_b,
                                          int algorithm)
 {
     struct asked asked = {.function = "cublasGemmStridedBatchedEx_64", SIZES, POINTERS, MANY};
-    if (!is_sgemm(type_a, type_b, type_c, compute))
-        REFUSE(&types, GemmStridedEx64,
-               (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, stride_a, b, type_b, ldb, stride_b, beta,
-                c, type_c, ldc, stride_c, batch, compute, algorithm));
-    ANSWER(&asked, GemmStridedEx64,
-           (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, stride_a, b, type_b, ldb, stride_b, beta, c,
-            type_c, ldc, stride_c, batch, compute, algorithm));
+    ANSWER_UNLESS(refused_types(type_a, type_b, type_c, compute), &asked, GemmStridedEx64,
+                  (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, stride_a, b, type_b, ldb, stride_b,
+                   beta, c, type_c, ldc, stride_c, batch, compute, algorithm));
 }
 
 EXPORT("libcublas", cublasGemmBatchedEx);
@@ -213,13 +193,9 @@ int ENTRY(cublasGemmBatchedEx)(blas_handle handle, int op_a, int op_b, int m, in
                                int compute, int algorithm)
 {
     struct asked asked = {.function = "cublasGemmBatchedEx", SIZES, ARRAYS};
-    if (!is_sgemm(type_a, type_b, type_c, compute))
-        REFUSE(&types, GemmBatchedEx,
-               (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
-                batch, compute, algorithm));
-    ANSWER(&asked, GemmBatchedEx,
-           (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, batch,
-            compute, algorithm));
+    ANSWER_UNLESS(refused_types(type_a, type_b, type_c, compute), &asked, GemmBatchedEx,
+                  (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
+                   batch, compute, algorithm));
 }
 
 EXPORT("libcublas", cublasGemmBatchedEx_64);
@@ -230,13 +206,9 @@ int ENTRY(cublasGemmBatchedEx_64)(blas_handle handle, int op_a, int op_b, int64_
                                   int algorithm)
 {
     struct asked asked = {.function = "cublasGemmBatchedEx_64", SIZES, ARRAYS};
-    if (!is_sgemm(type_a, type_b, type_c, compute))
-        REFUSE(&types, GemmBatchedEx64,
-               (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
-                batch, compute, algorithm));
-    ANSWER(&asked, GemmBatchedEx64,
-           (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, batch,
-            compute, algorithm));
+    ANSWER_UNLESS(refused_types(type_a, type_b, type_c, compute), &asked, GemmBatchedEx64,
+                  (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
+                   batch, compute, algorithm));
 }
 
 /* ---- a handle's own workspace ---- */

@@ -1,10 +1,9 @@
-/* described_gpu.h — GPUs of configs/gpus, and problems by their text. */
+/* described_gpu.h — GPUs of configs/gpus. */
 #ifndef GT_DESCRIBED_GPU_H
 #define GT_DESCRIBED_GPU_H
 
 #include "gpu.h"
-#include "problem.h"
-#include "unit.h"
+#include "problem_texts.h"
 
 #include <string.h>
 
@@ -18,13 +17,6 @@ static inline struct gpu gpu_of(const char *id)
 static inline struct gpu h200(void)
 {
     return gpu_of("h200");
-}
-
-static inline struct problem problem_of(const char *text)
-{
-    struct problem p;
-    assert_ok(problem_parse(text, &p));
-    return p;
 }
 
 #endif

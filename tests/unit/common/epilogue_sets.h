@@ -85,13 +85,20 @@ static inline enum gt_status launch_epilogue(struct gt_plan *plan, struct epilog
     return gt_launch(plan, &x.call);
 }
 
-static inline enum gt_status gemm_epilogue(struct gt_handle *handle, struct epilogue_set *s)
+static inline enum gt_status gemm_epilogue_flagged(struct gt_handle *handle, struct epilogue_set *s,
+                                                   unsigned flags)
 {
     struct epilogue_call x;
-    const struct gt_problem p = public_problem(&s->o.problem);
+    struct gt_problem p = public_problem(&s->o.problem);
+    p.flags |= flags;
     epilogue_call_make(&x, s);
     epilogue_set_expect(s);
     return gt_gemm(handle, &p, &x.call);
+}
+
+static inline enum gt_status gemm_epilogue(struct gt_handle *handle, struct epilogue_set *s)
+{
+    return gemm_epilogue_flagged(handle, s, 0);
 }
 
 /* Every epilogue there is: "bias", ..., "rowbias+gelu+out"; NULL after the last. Valid until the next call.

@@ -3,6 +3,7 @@
  * answers that. FAKE_LT_PROPOSES=0: there is no algorithm for anything. FAKE_LT_WORKSPACE=BYTES: the first
  * algorithm that is proposed needs so many, the second none.
  */
+#include "fake_lt.h"
 #include "fake_epilogue.h"
 #include "fake_stream.h"
 
@@ -20,39 +21,11 @@ _Atomic int fake_lt_calls, fake_lt_compute, fake_lt_asked, fake_lt_workspace, fa
 /* What an algorithm remembers. */
 enum { OF_ALIGNMENT, OF_MODE, OF_BIAS_ALIGNMENT, OF_WORKSPACE, OF_ASKED };
 
-/* A handle, a descriptor, a layout or a preference. */
 struct lt {
     int compute;
     uint64_t rows, columns;
     int64_t ld, value[32];
 };
-
-struct answer {
-    uint64_t algorithm[8];
-    size_t workspace_bytes;
-    int state;
-    float waves;
-    int reserved[4];
-};
-
-int cublasLtCreate(struct lt **handle);
-int cublasLtDestroy(struct lt *handle);
-int cublasLtMatmulDescCreate(struct lt **desc, int compute, int scale);
-int cublasLtMatmulDescSetAttribute(struct lt *desc, int what, const void *value, size_t bytes);
-int cublasLtMatmulDescDestroy(struct lt *desc);
-int cublasLtMatrixLayoutCreate(struct lt **layout, int type, uint64_t rows, uint64_t columns, int64_t ld);
-int cublasLtMatrixLayoutSetAttribute(struct lt *layout, int what, const void *value, size_t bytes);
-int cublasLtMatrixLayoutDestroy(struct lt *layout);
-int cublasLtMatmulPreferenceCreate(struct lt **preference);
-int cublasLtMatmulPreferenceSetAttribute(struct lt *preference, int what, const void *value, size_t bytes);
-int cublasLtMatmulPreferenceDestroy(struct lt *preference);
-int cublasLtMatmulAlgoGetHeuristic(struct lt *handle, struct lt *desc, struct lt *a, struct lt *b,
-                                   struct lt *c, struct lt *d, struct lt *preference, int wanted,
-                                   struct answer *answers, int *count);
-int cublasLtMatmul(struct lt *handle, struct lt *desc, const void *alpha, const void *a, struct lt *of_a,
-                   const void *b, struct lt *of_b, const void *beta, const void *c, struct lt *of_c, void *d,
-                   struct lt *of_d, const uint64_t *algorithm, void *workspace, size_t workspace_bytes,
-                   void *stream);
 
 static int make(struct lt **out)
 {
@@ -145,7 +118,7 @@ int cublasLtMatmulPreferenceDestroy(struct lt *preference)
 /* Its algorithms remember the alignments that they were promised, and where alpha and beta are. */
 int cublasLtMatmulAlgoGetHeuristic(struct lt *handle, struct lt *desc, struct lt *a, struct lt *b,
                                    struct lt *c, struct lt *d, struct lt *preference, int wanted,
-                                   struct answer *answers, int *count)
+                                   struct lt_answer *answers, int *count)
 {
     const char *proposes = getenv("FAKE_LT_PROPOSES");
     (void)a, (void)b, (void)c, (void)d;
@@ -157,10 +130,10 @@ int cublasLtMatmulAlgoGetHeuristic(struct lt *handle, struct lt *desc, struct lt
     const char *needs = getenv("FAKE_LT_WORKSPACE");
     const uint64_t bias = (uint64_t)desc->value[BIAS_POINTER],
                    asked = (uint64_t)preference->value[WORKSPACE_BYTES];
-    struct answer answer = {.algorithm = {[OF_ALIGNMENT] = (uint64_t)preference->value[ALIGN_A],
-                                          [OF_MODE] = (uint64_t)desc->value[POINTER_MODE],
-                                          [OF_BIAS_ALIGNMENT] = bias ? bias & -bias : 1,
-                                          [OF_ASKED] = asked}};
+    struct lt_answer answer = {.algorithm = {[OF_ALIGNMENT] = (uint64_t)preference->value[ALIGN_A],
+                                             [OF_MODE] = (uint64_t)desc->value[POINTER_MODE],
+                                             [OF_BIAS_ALIGNMENT] = bias ? bias & -bias : 1,
+                                             [OF_ASKED] = asked}};
     if (needs && wanted > 1) {
         answers[(*count)++] = answer;
         answers[0].workspace_bytes = answers[0].algorithm[OF_WORKSPACE] = strtoul(needs, NULL, 10);

@@ -6,7 +6,7 @@
 
 #include "family_texts.h"
 #include "h200.h"
-#include "unit.h"
+#include "problem_texts.h"
 
 #include "stats.h"
 #include "template.h"
@@ -27,13 +27,6 @@ static inline const char *check(const struct config *config, const struct proble
                                 const struct gpu *gpu)
 {
     return config->template->check(config, problem, gpu);
-}
-
-static inline struct problem problem_of(const char *text)
-{
-    struct problem p;
-    assert_ok(problem_parse(text, &p));
-    return p;
 }
 
 static inline struct launch_plan plan_of(const struct config *config, const struct problem *p)

@@ -70,6 +70,45 @@ static inline void assert_prefixes_pass(const struct config *config, const struc
     }
 }
 
+/* Configurations that differ from the two in the last parameter, SMS, and in fewer than `changes` of the
+ * others, which are some of these values: what is refused with some values known is refused whatever the
+ * others are.
+ */
+struct drawn {
+    const struct config *starts; /* two */
+    const char *const *shapes;
+    size_t shape_count;
+    const int32_t *values;
+    size_t value_count;
+    uint64_t changes;
+};
+
+static inline struct config draw(const struct drawn *d, int number, uint64_t *seed)
+{
+    struct config config = d->starts[number % 2];
+    const int last = config.template->param_count - 1;
+    config.value[last] = 1 + (int32_t)stats_random_below(seed, 132);
+    for (uint64_t i = stats_random_below(seed, d->changes); i > 0; i--) {
+        const uint64_t param = stats_random_below(seed, (uint64_t)last);
+        config.value[param] = d->values[stats_random_below(seed, d->value_count)];
+    }
+    return config;
+}
+
+static inline void assert_drawn_prefixes_pass(const struct drawn *d)
+{
+    uint64_t seed = 1;
+    int taken = 0;
+    for (int i = 0; i < 400000; i++) {
+        const struct config config = draw(d, i, &seed);
+        const struct problem p = problem_of(d->shapes[(size_t)i % d->shape_count]);
+        if (check(&config, &p, &h200)) continue;
+        taken++;
+        assert_prefixes_pass(&config, &p, &h200);
+    }
+    assert_true(taken > 1000);
+}
+
 /* Tiles of warps, of threads in them. */
 static inline void assert_warp_tiles_are_checked(void)
 {

@@ -1,5 +1,5 @@
 #include "problem.h"
-#include "unit.h"
+#include "problem_texts.h"
 
 #include <locale.h>
 #include <stdio.h>
@@ -7,16 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct problem parsed(const char *text)
-{
-    struct problem p;
-    assert_ok(problem_parse(text, &p));
-    return p;
-}
-
 TEST(bare_shape_is_sgemm_nn)
 {
-    struct problem p = parsed("3x5x7");
+    struct problem p = problem_of("3x5x7");
     assert_int_equal(p.m, 3);
     assert_int_equal(p.n, 5);
     assert_int_equal(p.k, 7);
@@ -29,7 +22,7 @@ TEST(bare_shape_is_sgemm_nn)
 
 TEST(leading_dimensions_follow_the_op)
 {
-    struct problem p = parsed("tt:3x5x7");
+    struct problem p = problem_of("tt:3x5x7");
     assert_int_equal(p.lda, 3);
     assert_int_equal(p.ldb, 7);
     assert_int_equal(problem_rows_a(&p), 7);
@@ -49,7 +42,7 @@ TEST(every_text_survives_a_round_trip)
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char text[PROBLEM_TEXT_MAX];
-        struct problem p = parsed(texts[i]);
+        struct problem p = problem_of(texts[i]);
         problem_format(&p, text);
         assert_string_equal(text, texts[i]);
     }
@@ -57,11 +50,11 @@ TEST(every_text_survives_a_round_trip)
 
 TEST(zero_sizes_are_problems)
 {
-    struct problem p = parsed("0x5x5");
+    struct problem p = problem_of("0x5x5");
     assert_int_equal(problem_span_a(&p), 0);
     assert_int_equal(problem_span_c(&p), 0);
     assert_int_equal(p.lda, 5);
-    p = parsed("4x4x0");
+    p = problem_of("4x4x0");
     assert_int_equal(p.lda, 1);
     assert_int_equal(problem_span_c(&p), 16);
 }
@@ -100,7 +93,7 @@ TEST(bytes_and_vectors_are_those_of_the_elements)
 /* In a text 0 stands for the default. */
 TEST(a_batch_that_shares_an_operand_has_no_text)
 {
-    struct problem p = parsed("8x8x8:batch=2");
+    struct problem p = problem_of("8x8x8:batch=2");
     assert_true(problem_has_text(&p));
     p.stride_b = 0;
     assert_ok(problem_check(&p));
@@ -140,7 +133,7 @@ TEST(each_epilogue_reads_back_as_what_was_written)
 
 TEST(parts_of_an_epilogue_come_in_any_order)
 {
-    struct problem p = parsed("4x8x16:epilogue=out+gelu+rowbias:beta=2");
+    struct problem p = problem_of("4x8x16:epilogue=out+gelu+rowbias:beta=2");
     char text[PROBLEM_TEXT_MAX];
     assert_int_equal(epilogue_bias(p.epilogue), BIAS_ROW);
     assert_int_equal(epilogue_activation(p.epilogue), ACTIVATION_GELU);
@@ -151,18 +144,18 @@ TEST(parts_of_an_epilogue_come_in_any_order)
 
 TEST(a_bias_is_as_long_as_its_side_of_c)
 {
-    struct problem p = parsed("4x8x16:batch=3:epilogue=bias:stride_bias=10");
+    struct problem p = problem_of("4x8x16:batch=3:epilogue=bias:stride_bias=10");
     assert_int_equal(problem_bias_length(&p), 8);
     assert_int_equal(problem_span_bias(&p), 28);
     assert_true(problem_bytes(&p) -
                     problem_bytes(&(struct problem){.type = p.type, .m = 4, .n = 8, .k = 16, .batch = 3}) ==
                 3 * 8 * 4);
-    p = parsed("4x8x16:batch=3:epilogue=rowbias");
+    p = problem_of("4x8x16:batch=3:epilogue=rowbias");
     assert_int_equal(problem_bias_length(&p), 4);
     assert_int_equal(problem_span_bias(&p), 4); /* one for all items */
-    const struct problem same = parsed("4x8x16:batch=3:epilogue=rowbias:stride_bias=0");
+    const struct problem same = problem_of("4x8x16:batch=3:epilogue=rowbias:stride_bias=0");
     assert_true(problem_equal(&p, &same));
-    p = parsed("4x8x16:epilogue=relu+out");
+    p = problem_of("4x8x16:epilogue=relu+out");
     assert_int_equal(problem_bias_length(&p), 0);
     assert_int_equal(problem_span_bias(&p), 0);
     assert_true(problem_has_text(&p));
@@ -171,7 +164,7 @@ TEST(a_bias_is_as_long_as_its_side_of_c)
 /* As the other strides: of one item it means nothing. */
 TEST(the_stride_of_one_bias_is_left_out)
 {
-    struct problem p = parsed("4x8x16:epilogue=bias:stride_bias=10");
+    struct problem p = problem_of("4x8x16:epilogue=bias:stride_bias=10");
     char text[PROBLEM_TEXT_MAX];
     problem_format(&p, text);
     assert_string_equal(text, "sgemm:nn:4x8x16:epilogue=bias");
@@ -181,12 +174,12 @@ TEST(the_longest_text_fits)
 {
     char text[PROBLEM_TEXT_MAX];
     struct problem p =
-        parsed("sgemm_normwise:nn:1x1x1:batch=2:lda=1073741825:ldb=1073741825:ldc=1073741825:"
-               "stride_a=576460752303423487:stride_b=576460752303423486:stride_c=576460752303423484:"
-               "alpha=-1.17549435e-38:beta=-1.17549435e-38:epilogue=rowbias+gelu+out:"
-               "stride_bias=576460752303423485");
+        problem_of("sgemm_normwise:nn:1x1x1:batch=2:lda=1073741825:ldb=1073741825:ldc=1073741825:"
+                   "stride_a=576460752303423487:stride_b=576460752303423486:stride_c=576460752303423484:"
+                   "alpha=-1.17549435e-38:beta=-1.17549435e-38:epilogue=rowbias+gelu+out:"
+                   "stride_bias=576460752303423485");
     problem_format(&p, text);
-    struct problem again = parsed(text);
+    struct problem again = problem_of(text);
     assert_true(problem_equal(&p, &again));
     assert_int_equal(again.stride_bias, 576460752303423485);
 }
@@ -241,21 +234,21 @@ TEST(bad_text_gives_a_sentence_that_names_it)
 
 TEST(alignment_is_the_widest_that_all_rows_share)
 {
-    struct problem p = parsed("32x1605632x27");
+    struct problem p = problem_of("32x1605632x27");
     assert_int_equal(problem_align_a(&p), 1);
     assert_int_equal(problem_align_b(&p), 4);
     assert_int_equal(problem_align_c(&p), 4);
-    p = parsed("8x6x4:lda=6");
+    p = problem_of("8x6x4:lda=6");
     assert_int_equal(problem_align_a(&p), 2);
-    p = parsed("8x8x8:batch=2:stride_b=65");
+    p = problem_of("8x8x8:batch=2:stride_b=65");
     assert_int_equal(problem_align_b(&p), 1);
-    p = parsed("8x8x7:lda=8"); /* the row itself is ragged: a vector would straddle the edge */
+    p = problem_of("8x8x7:lda=8"); /* the row itself is ragged: a vector would straddle the edge */
     assert_int_equal(problem_align_a(&p), 1);
 }
 
 TEST(spans_pass_two_to_the_31)
 {
-    struct problem p = parsed("100000x100000x8");
+    struct problem p = problem_of("100000x100000x8");
     assert_true(problem_span_c(&p) == INT64_C(10000000000));
 }
 
@@ -288,7 +281,7 @@ TEST(fractions_have_a_point_in_any_locale)
     setenv("LOCPATH", folder, 1);
     const bool comma = made && setlocale(LC_ALL, "de_DE.UTF-8") && strtod("0,5", NULL) == 0.5;
     if (comma) {
-        struct problem p = parsed("8x8x8:alpha=0.5:beta=-2.25");
+        struct problem p = problem_of("8x8x8:alpha=0.5:beta=-2.25");
         problem_format(&p, text);
         assert_string_equal(text, "sgemm:nn:8x8x8:alpha=0.5:beta=-2.25");
         assert_true(strtod("0,5", NULL) == 0.5); /* and theirs is as it was */
@@ -356,7 +349,7 @@ TEST(pointers_read_back_as_what_was_written)
         {"4x8x16:beta=2:pointers:lda=20:batch=3", "sgemm:nn:4x8x16:batch=3:lda=20:pointers:beta=2"},
         {"0x8x16:batch=3:pointers", "sgemm:nn:0x8x16:batch=3:pointers"}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        const struct problem p = parsed(texts[i][0]), again = parsed(texts[i][1]);
+        const struct problem p = problem_of(texts[i][0]), again = problem_of(texts[i][1]);
         char text[PROBLEM_TEXT_MAX];
         problem_format(&p, text);
         assert_string_equal(text, texts[i][1]);
@@ -385,7 +378,7 @@ TEST(pointers_have_neither_strides_nor_an_epilogue)
         assert_fails(problem_parse(cases[i].text, &p), E_INPUT, cases[i].why);
         assert_fails(problem_parse(cases[i].text, &p), E_INPUT, cases[i].text);
     }
-    p = parsed("64x64x64:batch=3:pointers");
+    p = problem_of("64x64x64:batch=3:pointers");
     p.stride_a++;
     assert_fails(problem_check(&p), E_INPUT, "there are no strides");
     problem_use_pointers(&p);
@@ -395,7 +388,7 @@ TEST(pointers_have_neither_strides_nor_an_epilogue)
 /* The host does not see where the items are. */
 TEST(of_pointers_nothing_is_aligned)
 {
-    const struct problem p = parsed("64x64x64:batch=3:pointers");
+    const struct problem p = problem_of("64x64x64:batch=3:pointers");
     assert_int_equal(problem_align_a(&p) * problem_align_b(&p) * problem_align_c(&p), 1);
 }
 

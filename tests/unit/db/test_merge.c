@@ -373,6 +373,21 @@ static void change(const char *path, const char *sql)
     sqlite3_close(handle);
 }
 
+/* Each of these changes, with the right hashes, in a file of its own. part: of the message. */
+static void assert_refused(const char *const *updates, size_t count, const char *part)
+{
+    const char *inputs[1] = {paths[1]};
+    struct db_merged merged;
+    for (size_t i = 0; i < count; i++) {
+        unlink(paths[1]);
+        fill(1);
+        change(paths[1], updates[i]);
+        const enum status st = merge_into(paths[FILES], inputs, 1, &merged);
+        if (st != E_DB) fail_msg("%s: status %d", updates[i], st);
+        assert_non_null(strstr(status_text(), part));
+    }
+}
+
 /* Values that a careful attacker gave the right hashes. */
 TEST(impossible_values_with_right_hashes_are_refused)
 {
@@ -382,16 +397,7 @@ TEST(impossible_values_with_right_hashes_are_refused)
         "UPDATE decisions SET ratio_high = 9e99",         "UPDATE configs SET template = 'ladder_naive'",
         "UPDATE trials SET worst_error = -1.0",
     };
-    struct db_merged merged;
-    for (size_t i = 0; i < sizeof updates / sizeof *updates; i++) {
-        unlink(paths[1]);
-        fill(1);
-        change(paths[1], updates[i]);
-        const char *inputs[1] = {paths[1]};
-        enum status st = merge_into(paths[FILES], inputs, 1, &merged);
-        if (st != E_DB) fail_msg("%s: status %d", updates[i], st);
-        assert_non_null(strstr(status_text(), "impossible"));
-    }
+    assert_refused(updates, sizeof updates / sizeof *updates, "impossible");
 }
 
 /* Files 0 and 2, of the same GPU: both have trials and a winner of one problem that a later version knows. */
@@ -432,15 +438,7 @@ TEST(a_problem_that_no_version_can_have_is_refused)
         "UPDATE problems SET text = 'nothing', type = 'nothing' WHERE m = 128",
         "UPDATE problems SET text = 'later gemm:nn:1x1x1', type = 'later gemm' WHERE m = 128",
         "UPDATE problems SET text = 'latergemm:nn:1x1x1', type = 'latergemm', k = -1 WHERE m = 128"};
-    struct db_merged merged;
-    for (size_t i = 0; i < sizeof updates / sizeof *updates; i++) {
-        unlink(paths[1]);
-        fill(1);
-        change(paths[1], updates[i]);
-        const char *inputs[1] = {paths[1]};
-        enum status st = merge_into(paths[FILES], inputs, 1, &merged);
-        if (st != E_DB) fail_msg("%s: status %d", updates[i], st);
-    }
+    assert_refused(updates, sizeof updates / sizeof *updates, "");
 }
 
 TEST(what_is_no_file_of_ours_is_refused)

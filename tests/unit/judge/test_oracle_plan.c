@@ -1,16 +1,9 @@
 #include "oracle_plan.h"
-#include "unit.h"
-#include "workload.h"
+#include "problem_texts.h"
 
 #include <math.h>
 #include <stdio.h>
-
-static struct problem parse(const char *text)
-{
-    struct problem p;
-    assert_ok(problem_parse(text, &p));
-    return p;
-}
+#include <stdlib.h>
 
 static const struct oracle_limits ample = {.products = 1e15, .bytes = (int64_t)1 << 40, .blocks = 528};
 
@@ -18,7 +11,7 @@ static const struct oracle_limits ample = {.products = 1e15, .bytes = (int64_t)1
 
 TEST(the_bound_is_4_u_k_and_one_rounding_of_c)
 {
-    struct problem p = parse("5x6x1000");
+    struct problem p = problem_of("5x6x1000");
     struct error_bound bound = oracle_bound(&p);
     assert_true(bound.slope == 4000.0 / 16777216.0);
     assert_true(bound.rounding == 1.0 / 16777216.0);
@@ -26,7 +19,7 @@ TEST(the_bound_is_4_u_k_and_one_rounding_of_c)
 
 TEST(rounded_operands_widen_the_bound_by_their_two_roundoffs)
 {
-    const struct problem strict = parse("sgemm:nn:5x6x1000"), tf32 = parse("tf32gemm:nn:5x6x1000");
+    const struct problem strict = problem_of("sgemm:nn:5x6x1000"), tf32 = problem_of("tf32gemm:nn:5x6x1000");
     assert_true(oracle_bound(&tf32).slope == oracle_bound(&strict).slope + 2.0 / 2048);
     assert_true(oracle_bound(&tf32).rounding == oracle_bound(&strict).rounding);
 }
@@ -36,9 +29,9 @@ TEST(rounded_operands_widen_the_bound_by_their_two_roundoffs)
 TEST(an_epilogue_allows_for_its_own_roundings_even_where_k_is_0)
 {
     const double u = 0x1p-24;
-    const struct problem plain = parse("5x6x0"), bias = parse("5x6x0:epilogue=bias"),
-                         relu = parse("5x6x1000:epilogue=relu"),
-                         gelu = parse("tf32gemm:nn:5x6x1000:epilogue=bias+gelu+out");
+    const struct problem plain = problem_of("5x6x0"), bias = problem_of("5x6x0:epilogue=bias"),
+                         relu = problem_of("5x6x1000:epilogue=relu"),
+                         gelu = problem_of("tf32gemm:nn:5x6x1000:epilogue=bias+gelu+out");
     assert_true(oracle_bound(&plain).slope == 0);
     assert_true(oracle_bound(&bias).slope == 3 * u && oracle_bound(&bias).rounding == u);
     assert_true(oracle_bound(&relu).slope == 4003 * u && oracle_bound(&relu).activation == 0);
@@ -62,7 +55,7 @@ static double fast_gelu(float x, double error_of_exp2, double error_of_reciproca
 
 TEST(gelu_of_our_kernels_is_closer_than_the_bound_allows_and_no_steeper)
 {
-    const struct problem p = parse("5x6x0:epilogue=gelu");
+    const struct problem p = problem_of("5x6x0:epilogue=gelu");
     const double allowed = oracle_bound(&p).activation;
     const double steepest = (oracle_bound(&p).slope - allowed) / (3 * 0x1p-24), step = 1.0 / 4096;
     double worst = 0, slope = 0;
@@ -166,7 +159,7 @@ TEST(whole_numbers_stay_below_2_to_the_24_for_every_k_alpha_and_beta)
         for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
             char text[80];
             snprintf(text, sizeof text, "4x4x%lld%s", (long long)k, scalars[i]);
-            struct problem p = parse(text);
+            struct problem p = problem_of(text);
             struct exact_test t = oracle_exact_test(&p, 1);
             if (t.a.keep != UINT32_MAX) continue; /* thinned out: next test */
             const bool gelu = epilogue_activation(p.epilogue) == ACTIVATION_GELU;
@@ -179,7 +172,7 @@ TEST(whole_numbers_of_every_type_are_exact_as_operands_and_sums)
 {
     for (int type = 0; type < GEMM_TYPE_COUNT; type++) {
         const struct gemm_type_row *row = gemm_type_row((enum gemm_type)type);
-        struct problem p = parse("4x4x1000:alpha=3:beta=-1");
+        struct problem p = problem_of("4x4x1000:alpha=3:beta=-1");
         p.type = (enum gemm_type)type;
         const struct exact_test t = oracle_exact_test(&p, 1);
         assert_true(t.limit * row->sum_roundoff <= 1 && t.limit * row->c_roundoff <= 1);
@@ -190,16 +183,16 @@ TEST(whole_numbers_of_every_type_are_exact_as_operands_and_sums)
 
 TEST(the_range_is_as_wide_as_2_to_the_24_allows)
 {
-    struct problem p = parse("4x4x1000000");
+    struct problem p = problem_of("4x4x1000000");
     assert_int_equal(oracle_exact_test(&p, 1).a.range, 4); /* 16e6 < 2^24 < 25e6 */
-    p = parse("4x4x16777215");
+    p = problem_of("4x4x16777215");
     assert_int_equal(oracle_exact_test(&p, 1).a.range, 1);
     assert_true(oracle_exact_test(&p, 1).a.keep == UINT32_MAX);
 }
 
 TEST(a_k_beyond_2_to_the_24_is_thinned_to_a_quarter_of_the_limit)
 {
-    struct problem p = parse("1x1x2147418112");
+    struct problem p = problem_of("1x1x2147418112");
     struct exact_test t = oracle_exact_test(&p, 1);
     double kept = (double)t.a.keep / UINT32_MAX * (double)p.k;
     assert_true(kept > 1e6 && kept <= (double)(1 << 22));
@@ -214,7 +207,7 @@ TEST(before_an_activation_no_product_is_negative)
     static const char *const texts[] = {"4x4x100:epilogue=relu", "4x4x100:alpha=-2:epilogue=bias+gelu",
                                         "4x4x200000:epilogue=gelu", "1x1x2147418112:alpha=-8:epilogue=gelu"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        const struct problem p = parse(texts[i]);
+        const struct problem p = problem_of(texts[i]);
         const struct exact_test t = oracle_exact_test(&p, 1);
         double kept = 0;
         int nonzero = 0;
@@ -232,13 +225,13 @@ TEST(before_an_activation_no_product_is_negative)
 
 TEST(scalars_that_are_not_small_whole_numbers_are_replaced)
 {
-    struct problem p = parse("4x4x4:alpha=2.5:beta=0.5");
+    struct problem p = problem_of("4x4x4:alpha=2.5:beta=0.5");
     struct exact_test t = oracle_exact_test(&p, 1);
     assert_true(t.alpha == 1 && t.beta == 1);
-    p = parse("4x4x4:alpha=-3:beta=0");
+    p = problem_of("4x4x4:alpha=-3:beta=0");
     t = oracle_exact_test(&p, 1);
     assert_true(t.alpha == -3 && t.beta == 0);
-    p = parse("4x4x4:alpha=1e30:beta=9");
+    p = problem_of("4x4x4:alpha=1e30:beta=9");
     t = oracle_exact_test(&p, 1);
     assert_true(t.alpha == 1 && t.beta == 1);
 }
@@ -310,7 +303,7 @@ TEST(a_plan_without_need_to_sample_covers_every_element_once)
     static const char *const texts[] = {"4096x4096x4096", "64x1605632x147",      "1x1x1",
                                         "20000x20000x10", "3x5x7:batch=1000000", "10000x9000x64:batch=3"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct problem p = parse(texts[i]);
+        struct problem p = problem_of(texts[i]);
         struct oracle_plan plan;
         oracle_plan(&p, &ample, 1, &plan);
         assert_false(plan.sampled);
@@ -321,7 +314,7 @@ TEST(a_plan_without_need_to_sample_covers_every_element_once)
 
 TEST(an_empty_c_has_no_pieces)
 {
-    struct problem p = parse("0x5x3");
+    struct problem p = problem_of("0x5x3");
     struct oracle_plan plan;
     oracle_plan(&p, &ample, 1, &plan);
     assert_int_equal(plan.count, 0);
@@ -331,7 +324,7 @@ TEST(an_empty_c_has_no_pieces)
 
 TEST(a_sample_has_first_and_last_rows_and_keeps_its_limits)
 {
-    struct problem p = parse("30000x30000x30000:batch=2");
+    struct problem p = problem_of("30000x30000x30000:batch=2");
     struct oracle_limits limits = {.products = 1e12, .bytes = (int64_t)8 << 30, .blocks = 528};
     struct oracle_plan plan;
     oracle_plan(&p, &limits, 1, &plan);
@@ -363,7 +356,7 @@ TEST(a_small_c_with_a_long_k_is_split_and_no_element_of_k_is_lost)
 
 TEST(an_answer_is_found_where_it_lies)
 {
-    struct problem p = parse("10x7x3:batch=4");
+    struct problem p = problem_of("10x7x3:batch=4");
     struct oracle_plan plan = {
         .count = 2, .pieces = {{0, 1, 0, 3, 0}, {2, 2, 5, 5, 21}}, .elements = 21 + 70};
     int64_t item, row, col;
@@ -374,114 +367,15 @@ TEST(an_answer_is_found_where_it_lies)
     assert_false(oracle_place(&plan, p.n, 91, &item, &row, &col));
 }
 
-/* ---- operands ---- */
-
-TEST(cold_sets_exceed_twice_l2_and_hot_is_one)
-{
-    const int64_t l2 = 50 << 20, room = (int64_t)100 << 30;
-    struct problem p = parse("1024x1024x1024"); /* 12 MiB a set */
-    assert_int_equal(workload_layout(&p, true, l2, room).sets, 9);
-    assert_int_equal(workload_layout(&p, false, l2, room).sets, 1);
-    p = parse("8192x8192x8192");
-    assert_int_equal(workload_layout(&p, true, l2, room).sets, 2);
-    p = parse("16x16x16");
-    assert_int_equal(workload_layout(&p, true, l2, room).sets, WORKLOAD_SETS_MAX);
-    p = parse("0x0x0");
-    assert_int_equal(workload_layout(&p, true, l2, room).sets, 2);
-}
-
-TEST(sets_shrink_to_the_room_there_is_and_the_exact_set_counts)
-{
-    struct problem p = parse("1024x1024x1024");
-    int64_t set = 4 * workload_layout(&p, true, 50 << 20, (int64_t)1 << 40).set_words;
-    assert_int_equal(workload_layout(&p, true, 50 << 20, 4 * set).sets, 3);
-    assert_int_equal(workload_layout(&p, true, 50 << 20, 2 * set).sets, 1);
-    assert_int_equal(workload_layout(&p, true, 50 << 20, 2 * set - 1).sets, 0);
-    assert_int_equal(workload_layout(&p, true, 50 << 20, 0).sets, 0);
-}
-
-TEST(operands_are_aligned_and_their_guards_do_not_overlap_them)
-{
-    struct problem p = parse("tn:33x65x7:batch=3:ldc=70");
-    struct workload_layout l = workload_layout(&p, true, 1 << 20, 1 << 30);
-    assert_int_equal(l.a % 64 + l.b % 64 + l.c % 64 + l.set_words % 64, 0);
-    assert_true(l.a >= WORKLOAD_GUARD);
-    assert_true(l.b >= l.a + problem_span_a(&p) + WORKLOAD_GUARD);
-    assert_true(l.c >= l.b + problem_span_b(&p) + WORKLOAD_GUARD);
-    assert_true(l.set_words >= l.c + problem_span_c(&p) + WORKLOAD_GUARD);
-}
-
-TEST(source_and_bias_have_places_of_their_own_and_c_is_the_last)
-{
-    static const char *const texts[] = {"33x65x7:epilogue=bias", "33x65x7:batch=3:ldc=70:epilogue=out",
-                                        "33x65x7:batch=3:epilogue=rowbias+relu+out:stride_bias=50"};
-    const struct problem plain = parse("33x65x7");
-    assert_int_equal(workload_layout(&plain, true, 1 << 20, 1 << 30).source, 0);
-    assert_int_equal(workload_layout(&plain, true, 1 << 20, 1 << 30).bias, 0);
-    for (int i = 0; i < 3; i++) {
-        const struct problem p = parse(texts[i]);
-        const struct workload_layout l = workload_layout(&p, true, 1 << 20, 1 << 30);
-        int64_t end = l.b + problem_span_b(&p) + WORKLOAD_GUARD;
-        assert_true((l.source > 0) == epilogue_out_of_place(p.epilogue));
-        assert_true((l.bias > 0) == (epilogue_bias(p.epilogue) != BIAS_NONE));
-        if (l.source) {
-            assert_true(l.source >= end && l.source % 64 == 0);
-            end = l.source + problem_span_c(&p) + WORKLOAD_GUARD;
-        }
-        if (l.bias) {
-            assert_true(l.bias >= end && l.bias % 64 == 0);
-            end = l.bias + problem_span_bias(&p) + WORKLOAD_GUARD;
-        }
-        assert_true(l.c >= end && l.c % 64 == 0);
-        assert_true(l.set_words >= l.c + problem_span_c(&p) + WORKLOAD_GUARD);
-    }
-}
-
 TEST(an_activation_that_is_not_exact_takes_room_for_more_answers)
 {
-    const struct problem relu = parse("100x100x9:epilogue=relu"), gelu = parse("100x100x9:epilogue=gelu");
+    const struct problem relu = problem_of("100x100x9:epilogue=relu"),
+                         gelu = problem_of("100x100x9:epilogue=gelu");
     struct oracle_plan plan;
     oracle_plan(&relu, &ample, 1, &plan);
     assert_int_equal(oracle_answer_bytes(&plan), 20 * 10000);
     oracle_plan(&gelu, &ample, 1, &plan);
     assert_int_equal(oracle_answer_bytes(&plan), 24 * 10000);
-}
-
-TEST(items_of_pointers_lie_apart_and_in_another_order_than_their_addresses)
-{
-    const struct problem p = parse("33x65x7:batch=11:pointers"), exact = workload_placed(&p, WORKLOAD_EXACT),
-                         timed = workload_placed(&p, 0);
-    const struct workload_layout l = workload_layout(&p, true, 1 << 20, 1 << 30);
-    assert_false(exact.pointers || timed.pointers);
-    assert_int_equal(timed.stride_a % 64 + timed.stride_b % 64 + timed.stride_c % 64, 0);
-    assert_int_equal(exact.stride_a % 4, 1);
-    assert_true(timed.stride_c >= p.m * p.ldc && exact.stride_c > p.m * p.ldc);
-    assert_true(l.arrays >= l.b + problem_span_b(&exact) + WORKLOAD_GUARD && l.arrays % 64 == 0);
-    assert_true(l.c >= l.arrays + 3 * 11 * 2 + WORKLOAD_GUARD && l.c % 64 == 0);
-    assert_true(l.set_words >= l.c + problem_span_c(&exact) + WORKLOAD_GUARD);
-    const struct problem plain = parse("33x65x7:batch=11");
-    assert_int_equal(workload_layout(&plain, true, 1 << 20, 1 << 30).arrays, 0);
-}
-
-TEST(every_item_of_pointers_has_a_place)
-{
-    static const int64_t batches[] = {1, 2, 3, 4, 5, 6, 30, 64, 97, 1000};
-    for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
-        struct problem p = problem_make(4, 4, 4);
-        bool seen[1000] = {false};
-        int64_t even = 0;
-        p.batch = batches[i];
-        problem_use_pointers(&p);
-        for (int64_t place = 0; place < p.batch; place++) {
-            const int64_t item = workload_item(&p, place);
-            assert_in_range(item, 0, p.batch - 1);
-            assert_false(seen[item]);
-            seen[item] = true;
-            even += place > 0 && item == workload_item(&p, place - 1) + 1;
-        }
-        if (p.batch > 1) assert_true(even < p.batch - 1);
-        if (p.batch > 4) assert_int_equal(even, 0);
-    }
 }
 
 int main(void)
@@ -507,12 +401,6 @@ int main(void)
         cmocka_unit_test(a_sample_has_first_and_last_rows_and_keeps_its_limits),
         cmocka_unit_test(a_small_c_with_a_long_k_is_split_and_no_element_of_k_is_lost),
         cmocka_unit_test(an_answer_is_found_where_it_lies),
-        cmocka_unit_test(cold_sets_exceed_twice_l2_and_hot_is_one),
-        cmocka_unit_test(sets_shrink_to_the_room_there_is_and_the_exact_set_counts),
-        cmocka_unit_test(operands_are_aligned_and_their_guards_do_not_overlap_them),
-        cmocka_unit_test(source_and_bias_have_places_of_their_own_and_c_is_the_last),
-        cmocka_unit_test(items_of_pointers_lie_apart_and_in_another_order_than_their_addresses),
-        cmocka_unit_test(every_item_of_pointers_has_a_place),
         cmocka_unit_test(an_activation_that_is_not_exact_takes_room_for_more_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,12 +14,12 @@
 #include <unistd.h>
 
 /* A loop in which a warp stores, meets (or not), and one lane arrives; then the warp waits and reads. %s:
- * where the mbarrier lies; the meeting. */
+ * what precedes the loop; where the mbarrier lies; the meeting. */
 #define KERNEL                                                                                               \
     "extern __shared__ float s[];\n"                                                                         \
     "extern \"C\" __global__ void gemm(float *x, int n)\n{\n"                                                \
     "    const unsigned stages = (unsigned)__cvta_generic_to_shared(s);\n"                                   \
-    "    float sum = 0;\n#pragma unroll 1\n"                                                                 \
+    "    float sum = 0;\n    %s\n#pragma unroll 1\n"                                                         \
     "    for (int i = 0; i < n; i++) {\n"                                                                    \
     "        const unsigned at = stages + 8 * ((i + %s) %% 3);\n"                                            \
     "        s[32 + threadIdx.x] = x[i * 64 + threadIdx.x];\n"                                               \
@@ -34,12 +34,13 @@
     "    }\n    x[threadIdx.x] = sum;\n}\n"
 
 /* What the machine code says of KERNEL; how many writes and reads it names. */
-static const char *said_of(const char *lane, const char *meeting, enum harmless kind, struct places *places)
+static const char *said_behind(const char *before, const char *lane, const char *meeting, enum harmless kind,
+                               struct places *places)
 {
     char text[2048], *cubin = NULL;
     size_t length;
     struct compiled out;
-    snprintf(text, sizeof text, KERNEL, lane, meeting);
+    snprintf(text, sizeof text, KERNEL, before, lane, meeting);
     const struct source_text source = {"kernel.cu", text};
     assert_ok(compile_sources(&source, 1, NULL, 0, 90, folder, &out));
     if (!out.built) fail_msg("%s", out.log);
@@ -49,6 +50,11 @@ static const char *said_of(const char *lane, const char *meeting, enum harmless 
     free(places->writes);
     free(places->reads);
     return said;
+}
+
+static const char *said_of(const char *lane, const char *meeting, enum harmless kind, struct places *places)
+{
+    return said_behind("", lane, meeting, kind, places);
 }
 
 TEST(a_store_before_its_warp_meets_and_one_lane_arrives)
@@ -80,6 +86,14 @@ TEST(a_warp_that_may_be_divided_proves_nothing)
     assert_non_null(strstr(said, "does not know that warps are whole"));
 }
 
+TEST(where_no_lane_arrives_warps_may_be_divided)
+{
+    struct places places;
+    assert_null(said_behind("if (threadIdx.x & 1) __syncwarp(0xaaaaaaaa); __syncthreads();", "0",
+                            "__syncwarp();", LANE_STORES, &places));
+    assert_int_equal(places.write_count, 1);
+}
+
 TEST(a_store_is_no_copy)
 {
     struct places places;
@@ -94,6 +108,7 @@ int main(void)
         FOLDER_TEST(a_store_whose_warp_does_not_meet_is_none),
         FOLDER_TEST(a_store_behind_the_meeting_is_none),
         FOLDER_TEST(a_warp_that_may_be_divided_proves_nothing),
+        FOLDER_TEST(where_no_lane_arrives_warps_may_be_divided),
         FOLDER_TEST(a_store_is_no_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,12 +83,7 @@ TEST(cublaslt_is_asked_for_scalars_where_they_are)
 {
     struct gt_handle *handle = open_handle(NULL);
     struct epilogue_set set = epilogue_set_make(SHAPE ":beta=3:epilogue=bias+relu+out", 0);
-    struct gt_problem p = public_problem(&set.o.problem);
-    struct epilogue_call x;
-    p.flags |= GT_SCALARS_ON_DEVICE;
-    epilogue_call_make(&x, &set);
-    epilogue_set_expect(&set);
-    assert_gt(gt_gemm(handle, &p, &x.call));
+    assert_gt(gemm_epilogue_flagged(handle, &set, GT_SCALARS_ON_DEVICE));
     epilogue_set_check(&set, "scalars on the device");
     assert_int_equal(*fake.lt_calls, 1);
     epilogue_set_free(&set);

@@ -185,12 +185,15 @@ static void run_with(const char *header, const char *body, char *shown, size_t r
     assert_int_equal(pclose(out), 0);
 }
 
-/* All there is. */
-static void write_whole_header(struct db *db, const char *path)
+/* All there is, in a file of that name; its path. */
+static const char *write_whole_header(struct db *db, const char *name)
 {
+    static char path[160];
     struct picks picks;
+    snprintf(path, sizeof path, "%s/%s", store_folder, name);
     write_header(db, path, &(struct pick_rules){false, false}, &picks);
     picks_free(&picks);
+    return path;
 }
 
 TEST(names_from_a_hostile_database_stay_strings)
@@ -204,10 +207,8 @@ TEST(names_from_a_hostile_database_stay_strings)
         {0, "sgemm:nn:128x64x64:beta=2", 1, MEASURED_CUBLAS},
         {0, "sgemm:nn:128x64x64:beta=1", 1, MEASURED_CUBLAS}}; /* named, with the GPU's name */
     add_winners(db, &run, stored, sizeof stored / sizeof *stored);
-    char path[160], shown[512];
-    snprintf(path, sizeof path, "%s/evil.h", store_folder);
-    write_whole_header(db, path);
-    run_with(path,
+    char shown[512];
+    run_with(write_whole_header(db, "evil.h"),
              "const struct gt_winner_gpu *g = &gt_evil_winners.gpus[0];\n"
              "fputs(g->name, stdout); fputs(g->sources[0].driver, stdout); fputs(gt_evil_winners.generator, "
              "stdout);",
@@ -229,11 +230,9 @@ TEST(one_header_serves_several_gpus)
                                            {SMALL, "sgemm:nn:64x64x64", 2, MEASURED},
                                            {SMALL, "sgemm:tt:4096x64x64", 3, MEASURED_CUBLAS}};
     add_winners(db, runs, stored, sizeof stored / sizeof *stored);
-    char path[160], shown[512];
-    snprintf(path, sizeof path, "%s/two.h", store_folder);
-    write_whole_header(db, path);
+    char shown[512];
     run_with(
-        path,
+        write_whole_header(db, "two.h"),
         "const struct { const char *name; int arch, sms; } asked[] = {{\"NVIDIA H200\", 90, 132}, {\"NVIDIA "
         "H100 "
         "PCIe\", 90, 114}, {\"NVIDIA GH200\", 90, 130}, {\"another\", 90, 100}, {\"NVIDIA B200\", 100, 148}, "
@@ -279,10 +278,8 @@ TEST(a_winner_answers_for_its_own_epilogue_alone)
                                            {0, "sgemm:nn:128x64x64:epilogue=relu", 3, MEASURED_CUBLAS},
                                            {0, "sgemm:nn:64x64x64:epilogue=relu+out", 4, MEASURED}};
     add_winners(db, &run, stored, sizeof stored / sizeof *stored);
-    char path[160], shown[512];
-    snprintf(path, sizeof path, "%s/acts.h", store_folder);
-    write_whole_header(db, path);
-    run_with(path, FIND_THREE("acts"), shown, sizeof shown);
+    char shown[512];
+    run_with(write_whole_header(db, "acts.h"), FIND_THREE("acts"), shown, sizeof shown);
     assert_string_equal(shown, "1! 2! 3 ");
     db_close(db);
 }
@@ -292,10 +289,8 @@ TEST(a_header_of_winners_with_an_epilogue_alone_has_nothing_for_others)
     struct db *db = store_open(DB_WRITE);
     const struct stored_run run = run_on(db, "NVIDIA H200", 132, true, "1");
     add_winner(db, &run, &(struct stored){0, "sgemm:nn:64x64x64:epilogue=bias", 2, MEASURED});
-    char path[160], shown[512];
-    snprintf(path, sizeof path, "%s/alone.h", store_folder);
-    write_whole_header(db, path);
-    run_with(path, FIND_THREE("alone"), shown, sizeof shown);
+    char shown[512];
+    run_with(write_whole_header(db, "alone.h"), FIND_THREE("alone"), shown, sizeof shown);
     assert_string_equal(shown, "- 2! - ");
     db_close(db);
 }
@@ -305,10 +300,7 @@ TEST(a_header_without_epilogues_has_no_word_of_them)
     struct db *db = store_open(DB_WRITE);
     const struct stored_run run = run_on(db, "NVIDIA H200", 132, true, "1");
     add_winner(db, &run, &(struct stored){0, "sgemm:nn:64x64x64", 1, MEASURED});
-    char path[160];
-    snprintf(path, sizeof path, "%s/plain.h", store_folder);
-    write_whole_header(db, path);
-    assert_null(strstr(file_text(path), "epilogue"));
+    assert_null(strstr(file_text(write_whole_header(db, "plain.h")), "epilogue"));
     db_close(db);
 }
 

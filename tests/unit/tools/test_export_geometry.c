@@ -192,23 +192,32 @@ TEST(an_epilogue_refuses_what_would_go_in_slabs)
     assert_int_equal(in_slabs, before);
 }
 
+/* A legal configuration has no formula: the plan of the problem that it was tuned for, of one kernel. */
+static struct gt_winner_plan plan_without_formula(const struct config *config, const struct problem *p,
+                                                  const struct gpu *gpu)
+{
+    struct gt_winner_geometry g;
+    struct gt_winner_plan plan;
+    const char *entries[3];
+    assert_null(config->template->check(config, p, gpu));
+    assert_false(geometry_find(config, p, gpu, &g, entries));
+    geometry_plan(config, p, &plan, entries);
+    assert_int_equal(plan.kernels, 1);
+    return plan;
+}
+
 TEST(a_template_that_declares_nothing_serves_the_shape_it_was_tuned_for)
 {
     const struct gpu gpu = h200();
     struct config config;
     struct template odd;
-    struct problem p = problem_make(4096, 4096, 4096);
-    struct gt_winner_geometry g;
-    struct gt_winner_plan plan;
-    const char *entries[3];
+    const struct problem p = problem_make(4096, 4096, 4096);
     assert_ok(config_parse(UNALIGNED, &config));
     odd = *config.template;
     odd.geometry = NULL;
     config.template = &odd;
-    assert_false(geometry_find(&config, &p, &gpu, &g, entries));
+    const struct gt_winner_plan plan = plan_without_formula(&config, &p, &gpu);
     assert_int_equal(geometry_needs(&config, &p, &gpu), 0x444); /* as aligned as its own problem */
-    geometry_plan(&config, &p, &plan, entries);
-    assert_int_equal(plan.kernels, 1);
     struct gt_winner_gpu table = {.plans = &plan};
     struct gt_winner w = {
         .m = 4096, .n = 4096, .k = 4096, .batch = 1, .needs = 0x111, .geometry = -1, .plan = 0};
@@ -224,20 +233,13 @@ TEST(a_template_that_declares_nothing_serves_the_shape_it_was_tuned_for)
 TEST(a_template_for_unaligned_rows_alone_serves_the_shape_it_was_tuned_for)
 {
     const struct gpu gpu = h200();
+    const struct problem p = problem_of("sgemm:nn:559104x64x147");
     struct config config;
-    struct problem p;
-    struct gt_winner_geometry g;
-    struct gt_winner_plan plan;
     struct launch_plan theirs;
-    const char *entries[3];
     assert_ok(config_parse(
         "tall SIDE=1 BM=256 BN=64 BK=21 TM=8 TN=8 STAGES=2 VC=4 UNROLL=10 MIN_BLOCKS=2 SMS=132", &config));
-    assert_ok(problem_parse("sgemm:nn:559104x64x147", &p));
-    assert_null(config.template->check(&config, &p, &gpu));
-    assert_false(geometry_find(&config, &p, &gpu, &g, entries));
-    geometry_plan(&config, &p, &plan, entries);
+    const struct gt_winner_plan plan = plan_without_formula(&config, &p, &gpu);
     config.template->plan(&config, &p, &theirs);
-    assert_int_equal(plan.kernels, 1);
     assert_int_equal(plan.grid[1][0], 264);
     assert_int_equal(plan.smem_bytes[1], theirs.kernel[0].smem_bytes);
     assert_int_equal(geometry_needs(&config, &p, &gpu), 0x411); /* a row of C is read four at a time */
@@ -247,19 +249,12 @@ TEST(a_template_for_unaligned_rows_alone_serves_the_shape_it_was_tuned_for)
 TEST(a_template_whose_blocks_share_all_tiles_serves_the_shape_it_was_tuned_for)
 {
     const struct gpu gpu = h200();
+    const struct problem p = problem_of("sgemm:nt:2048x6144x4096");
     struct config config;
-    struct problem p;
-    struct gt_winner_geometry g;
-    struct gt_winner_plan plan;
     struct launch_plan theirs;
-    const char *entries[3];
     assert_ok(config_parse(STREAMK_BASE, &config));
-    assert_ok(problem_parse("sgemm:nt:2048x6144x4096", &p));
-    assert_null(config.template->check(&config, &p, &gpu));
-    assert_false(geometry_find(&config, &p, &gpu, &g, entries));
-    geometry_plan(&config, &p, &plan, entries);
+    const struct gt_winner_plan plan = plan_without_formula(&config, &p, &gpu);
     config.template->plan(&config, &p, &theirs);
-    assert_int_equal(plan.kernels, 1);
     assert_int_equal(plan.grid[1][0], 264);
     assert_int_equal(plan.splits, 264);
     assert_int_equal(plan.counters, theirs.counters);

@@ -18,9 +18,10 @@ static struct config numbered(int number)
     return config;
 }
 
-static void decide(struct db *db, int64_t run, const struct problem *problem, int number, bool pinned,
-                   bool predicted)
+static void decide(const struct problem *problem, int number, bool pinned, bool predicted)
 {
+    struct db *db = store_open(DB_WRITE);
+    const struct db_context context = store_context();
     struct db_winner w = {.base.problem = *problem,
                           .base.time_us = 100,
                           .base.cold = true,
@@ -29,11 +30,13 @@ static void decide(struct db *db, int64_t run, const struct problem *problem, in
                           .pinned = pinned,
                           .rounds = 8,
                           .config = numbered(number)};
-    assert_ok(db_set_winner(db, run, &w, NULL, 0, NULL, 0));
+    assert_ok(db_set_winner(db, store_run(db, &context), &w, NULL, 0, NULL, 0));
+    db_close(db);
 }
 
-static void prefer(struct db *db, const struct problem *problem, bool pin, int number, bool holds)
+static void prefer(const struct problem *problem, bool pin, int number, bool holds)
 {
+    struct db *db = store_open(DB_WRITE);
     const struct db_context context = store_context();
     const struct config config = numbered(number);
     char text[CONFIG_TEXT_MAX];
@@ -41,15 +44,21 @@ static void prefer(struct db *db, const struct problem *problem, bool pin, int n
     config_format(&config, text);
     assert_ok(db_prefer(db, &context.gpu, problem, pin, text, holds, &changed));
     assert_true(changed);
+    db_close(db);
+}
+
+static void open_store(struct winner_store *store)
+{
+    const struct db_context context = store_context();
+    assert_ok(winner_store_open(store, &context.gpu, store_path, "", &quiet));
 }
 
 /* The choices in their order, the exact one first. */
 static int choices_for(const struct problem *problem, struct choice all[2 * CHOICES_MAX])
 {
     struct winner_store store;
-    const struct db_context context = store_context();
     int count, others;
-    assert_ok(winner_store_open(&store, &context.gpu, store_path, "", &quiet));
+    open_store(&store);
     assert_ok(lookup_exact(&store, problem, 16, all, &count));
     assert_ok(lookup_others(&store, problem, 16, all + count, &others));
     winner_store_close(&store);
@@ -73,20 +82,14 @@ TEST(a_measured_pin_is_the_exact_choice)
 {
     const struct problem problem = problem_make(1024, 1024, 1024);
     struct choice all[2 * CHOICES_MAX];
-    struct db *db = store_open(DB_WRITE);
-    const struct db_context context = store_context();
-    const int64_t run = store_run(db, &context);
-    decide(db, run, &problem, 1, false, false);
-    decide(db, run, &problem, 2, true, false);
-    decide(db, run, &problem, 1, false, false);
-    db_close(db);
+    decide(&problem, 1, false, false);
+    decide(&problem, 2, true, false);
+    decide(&problem, 1, false, false);
     choices_for(&problem, all);
     assert_true(is(&all[0], 2));
     assert_int_equal(all[0].source, CHOICE_EXACT);
     assert_non_null(strstr(all[0].why, "pinned"));
-    db = store_open(DB_WRITE);
-    prefer(db, &problem, true, 2, false);
-    db_close(db);
+    prefer(&problem, true, 2, false);
     choices_for(&problem, all);
     assert_true(is(&all[0], 1));
     assert_null(strstr(all[0].why, "pinned"));
@@ -96,12 +99,8 @@ TEST(a_pin_that_was_only_predicted_goes_before_what_was_measured_nearby)
 {
     const struct problem problem = problem_make(1024, 1024, 1024), near = problem_make(1024, 1024, 1056);
     struct choice all[2 * CHOICES_MAX];
-    struct db *db = store_open(DB_WRITE);
-    const struct db_context context = store_context();
-    const int64_t run = store_run(db, &context);
-    decide(db, run, &near, 1, false, false);
-    decide(db, run, &problem, 2, true, true);
-    db_close(db);
+    decide(&near, 1, false, false);
+    decide(&problem, 2, true, true);
     choices_for(&problem, all);
     assert_true(is(&all[0], 2));
     assert_int_equal(all[0].source, CHOICE_PREDICTED);
@@ -113,25 +112,17 @@ TEST(what_is_excluded_is_not_taken_wherever_it_comes_from)
 {
     const struct problem problem = problem_make(1024, 1024, 1024), near = problem_make(1024, 1024, 1056);
     struct choice all[2 * CHOICES_MAX];
-    struct db *db = store_open(DB_WRITE);
-    const struct db_context context = store_context();
-    const int64_t run = store_run(db, &context);
-    decide(db, run, &problem, 1, false, false);
-    decide(db, run, &near, 1, false, false);
-    db_close(db);
+    decide(&problem, 1, false, false);
+    decide(&near, 1, false, false);
     int count = choices_for(&problem, all);
     assert_true(is(&all[0], 1));
-    db = store_open(DB_WRITE);
-    prefer(db, &problem, false, 1, true);
-    db_close(db);
+    prefer(&problem, false, 1, true);
     count = choices_for(&problem, all);
     assert_true(count > 0);
     assert_false(any_is(all, count, 1));
     choices_for(&near, all);
     assert_true(is(&all[0], 1));
-    db = store_open(DB_WRITE);
-    prefer(db, &problem, false, 1, false);
-    db_close(db);
+    prefer(&problem, false, 1, false);
     choices_for(&problem, all);
     assert_true(is(&all[0], 1));
 }
@@ -142,11 +133,8 @@ TEST(a_pin_that_operands_do_not_allow_gives_way)
     struct choice choices[CHOICES_MAX];
     struct winner_store store;
     int count;
-    struct db *db = store_open(DB_WRITE);
-    const struct db_context context = store_context();
-    decide(db, store_run(db, &context), &problem, 2, true, false);
-    db_close(db);
-    assert_ok(winner_store_open(&store, &context.gpu, store_path, "", &quiet));
+    decide(&problem, 2, true, false);
+    open_store(&store);
     assert_ok(lookup_exact(&store, &problem, 4, choices, &count));
     assert_int_equal(count, 0); /* its accesses are of 16 bytes */
     assert_ok(lookup_exact(&store, &problem, 16, choices, &count));
@@ -161,12 +149,9 @@ TEST(a_pin_is_not_for_a_batch_that_shares_an_operand)
     struct choice choices[CHOICES_MAX];
     struct winner_store store;
     int count;
-    struct db *db = store_open(DB_WRITE);
-    const struct db_context context = store_context();
     problem.batch = 2;
-    decide(db, store_run(db, &context), &problem, 2, true, false);
-    db_close(db);
-    assert_ok(winner_store_open(&store, &context.gpu, store_path, "", &quiet));
+    decide(&problem, 2, true, false);
+    open_store(&store);
     assert_ok(lookup_exact(&store, &problem, 16, choices, &count));
     assert_int_equal(count, 1);
     problem.stride_b = 0;
@@ -183,14 +168,10 @@ TEST(a_pin_in_a_database_that_was_held_is_taken_later)
     struct winner_store store;
     sqlite3 *writer;
     int count;
-    struct db *db = store_open(DB_WRITE);
-    const struct db_context context = store_context();
-    const int64_t run = store_run(db, &context);
-    decide(db, run, &problem, 2, true, false);
-    db_close(db);
+    decide(&problem, 2, true, false);
     assert_int_equal(sqlite3_open(store_path, &writer), SQLITE_OK);
     assert_int_equal(sqlite3_exec(writer, "BEGIN EXCLUSIVE", NULL, NULL, NULL), SQLITE_OK);
-    assert_ok(winner_store_open(&store, &context.gpu, store_path, "", &quiet));
+    open_store(&store);
     for (int question = 1; question <= 4; question++) {
         assert_true(store.held);
         if (question == 3) sqlite3_close(writer);
@@ -211,11 +192,8 @@ TEST(preferences_that_cannot_be_read_leave_the_winners_in_use)
     };
     const struct problem problem = problem_make(1024, 1024, 1024), other = problem_make(65, 64, 64);
     struct choice all[2 * CHOICES_MAX];
-    struct db *db = store_open(DB_WRITE);
-    const struct db_context context = store_context();
-    decide(db, store_run(db, &context), &problem, 1, false, false);
-    prefer(db, &other, false, 2, true);
-    db_close(db);
+    decide(&problem, 1, false, false);
+    prefer(&other, false, 2, true);
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         meddle(changes[i]);
         assert_true(choices_for(&problem, all) > 0 && is(&all[0], 1));

@@ -85,6 +85,14 @@ static int near(const char *text, int alignment, struct neighbour *list)
     return count;
 }
 
+/* One winner is near, the one with that number. */
+static void assert_only_near(const char *text, int winner)
+{
+    struct neighbour list[NEAREST_MAX];
+    assert_int_equal(near(text, 16, list), 1);
+    assert_ptr_equal(list[0].winner, &store.set.winners[winner]);
+}
+
 static struct choice first(const char *text)
 {
     struct choice choices[CHOICES_MAX];
@@ -155,10 +163,8 @@ TEST(winners_of_pointers_and_of_strides_do_not_serve_each_other)
     assert_string_equal(exact("384x384x64:batch=64"), "sgemm:nn:384x384x64:batch=64");
     assert_string_equal(exact("384x384x64:batch=64:pointers"), "sgemm:nn:384x384x64:batch=64:pointers");
     assert_string_equal(exact("384x384x64:pointers"), "");
-    assert_int_equal(near("384x384x60:batch=64", 16, list), 1);
-    assert_true(list[0].winner == &store.set.winners[0]);
-    assert_int_equal(near("384x384x60:batch=64:pointers", 16, list), 1);
-    assert_true(list[0].winner == &store.set.winners[1]);
+    assert_only_near("384x384x60:batch=64", 0);
+    assert_only_near("384x384x60:batch=64:pointers", 1);
     assert_int_equal(near("nt:384x384x60:batch=64:pointers", 16, list), 0);
 }
 
@@ -172,10 +178,8 @@ TEST(a_winner_is_for_its_own_epilogue)
     assert_string_equal(exact("1024x1024x1024"), "sgemm:nn:1024x1024x1024");
     assert_string_equal(exact("1024x1024x1024:epilogue=bias"), "");
     assert_string_equal(exact("1024x1024x1024:epilogue=bias+relu+out"), "");
-    assert_int_equal(near("1024x1024x1000", 16, list), 1);
-    assert_true(list[0].winner == &store.set.winners[0]);
-    assert_int_equal(near("1024x1024x1000:epilogue=bias+relu", 16, list), 1);
-    assert_true(list[0].winner == &store.set.winners[1]);
+    assert_only_near("1024x1024x1000", 0);
+    assert_only_near("1024x1024x1000:epilogue=bias+relu", 1);
     assert_int_equal(near("1024x1024x1000:epilogue=rowbias+relu", 16, list), 0);
     /* Its configurations are still known to be good ones. */
     assert_string_equal(first("1024x1024x1000:epilogue=rowbias+relu").tuned_for, "");
@@ -207,8 +211,7 @@ TEST(only_what_is_like_it_and_legal_is_near)
     add("sgemm:nn:1024x1024x1032", "", 100, 110)->changed = true;
     add("sgemm:nn:1024x1024x1036", "", 100, 110)->other_gpu = true;
     add("sgemm:nn:1024x1024x1040", "", 100, 110)->base.exact = false;
-    assert_int_equal(near("sgemm:nn:1000x1024x1024", 16, list), 1);
-    assert_ptr_equal(list[0].winner, &store.set.winners[0]);
+    assert_only_near("sgemm:nn:1000x1024x1024", 0);
     assert_int_equal(near("sgemm:nn:1000x1024x1023", 16, list), 0); /* its loads are 16 bytes wide */
     assert_int_equal(near("sgemm:nn:1000x1024x1024", 8, list), 0);
     assert_int_equal(near("sgemm:nn:1000x1024x1024", 4, list), 0);
