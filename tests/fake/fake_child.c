@@ -6,7 +6,9 @@
  *   FAKE_LOG=FILE       appends "VERB PID CONFIG" for each request
  *   FAKE_TRIAL_MS, FAKE_BLOCK_MS, FAKE_COMPILE_MS, FAKE_PREPARE_MS    how long it takes (0)
  *   FAKE_COMPILE_UPTO_MS  the most of a compilation that takes another time each time (0)
+ *   FAKE_SLOW=PART, FAKE_SLOW_MS    how much longer the compilation of these takes
  *   FAKE_STEADY=1       no noise in the times
+ *   FAKE_SMOOTH=1       times that grow with each value, so that a search learns them
  *   FAKE_DEVICES=N      GPUs there are (1; 0: no driver)
  *   FAKE_OTHER_GPU=N    GPU N is of another model: it has one SM fewer
  *   FAKE_POWER_LIMIT=W  of the GPU (0: unknown)
@@ -22,13 +24,16 @@
  *   FAKE_INACCURATE=PART    the last check finds ten times the rival's errors
  *   FAKE_DEAD_GPU=N     the worker of GPU N dies at every preparation
  *   FAKE_DEAD_FROM=FILE the workers die at the end of every preparation while there is such a file
+ *   FAKE_NO_COMPILER_FROM=FILE    a compiler dies that starts while there is such a file
  *   FAKE_NO_ROOM=PART   no preparation for a problem with this in its text
  *   FAKE_LOST_CUBIN=FILE          the first trial of all finds no cubin; FILE remembers
+ *   FAKE_LOSE_CUBIN=FILE          a trial finds no cubin, once there is FILE, which it removes
  */
 #include "config.h"
 #include "frame.h"
 #include "messages.h"
 #include "problem.h"
+#include "template.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -41,6 +46,7 @@
 #include <unistd.h>
 
 #define SUPERVISOR 3
+#define CUBIN      "/nowhere/fake.cubin" /* of every kernel */
 
 static uint64_t noise_state = 1;
 static int device;
@@ -94,12 +100,21 @@ static bool first_time(const char *variable)
     return fd >= 0;
 }
 
+static double smooth_time_of(const struct config *config)
+{
+    double us = 1000;
+    for (int p = 0; p < config->template->param_count; p++) us *= 1 + 0.05 * log2(1 + config->value[p]);
+    return us;
+}
+
 /* Between 1 and 2 ms by the configuration, or 0.9 ms; within 0.05 % of it at each call. */
 static double time_of(const char *text)
 {
     struct config config;
     double us = 1000;
-    if (config_parse(text, &config) == OK) us = 1000 + (double)(config_hash(&config) % 100003) / 100.003;
+    if (config_parse(text, &config) == OK)
+        us = getenv("FAKE_SMOOTH") ? smooth_time_of(&config)
+                                   : 1000 + (double)(config_hash(&config) % 100003) / 100.003;
     if (told("FAKE_FAST", text)) us = 900;
     if (getenv("FAKE_STEADY")) return us;
     noise_state = noise_state * 6364136223846793005u + 1442695040888963407u;
@@ -110,15 +125,16 @@ static double time_of(const char *text)
 
 static json_t *compile(const char *text)
 {
-    const double took_ms = take_time("FAKE_COMPILE_MS") + take_any_time("FAKE_COMPILE_UPTO_MS");
+    double took_ms = take_time("FAKE_COMPILE_MS") + take_any_time("FAKE_COMPILE_UPTO_MS");
+    if (told("FAKE_SLOW", text)) took_ms += take_time("FAKE_SLOW_MS");
     if (told("FAKE_COMPILER_CRASH", text)) abort();
     struct kernel_facts facts = {.registers = 128, .cubin_bytes = 1000, .compile_ms = fmax(1, took_ms)};
     if (told("FAKE_UNBUILDABLE", text))
         return json_pack("{s:b, s:b, s:s, s:s, s:o}", "ok", 1, "built", 0, "verdict", "unbuildable", "detail",
                          "told to", "facts", facts_to_json(&facts));
     if (told("FAKE_SPILLS", text)) facts.spill_bytes = 64;
-    return json_pack("{s:b, s:b, s:s, s:s, s:b, s:o}", "ok", 1, "built", 1, "cubin", "/nowhere/fake.cubin",
-                     "checksum", "00112233", "cached", 0, "facts", facts_to_json(&facts));
+    return json_pack("{s:b, s:b, s:s, s:s, s:b, s:o}", "ok", 1, "built", 1, "cubin", CUBIN, "checksum",
+                     "00112233", "cached", 0, "facts", facts_to_json(&facts));
 }
 
 /* ---- worker ---- */
@@ -171,7 +187,9 @@ static json_t *trial(const char *text)
     if (told("FAKE_HANG", text))
         for (;;) pause();
     if (told("FAKE_GARBAGE", text)) (void)!write(SUPERVISOR, "Segmentation fault", 18);
-    if (first_time("FAKE_LOST_CUBIN")) return message_failure(fail(E_IO, "no such cubin"));
+    const char *lose = getenv("FAKE_LOSE_CUBIN");
+    if (first_time("FAKE_LOST_CUBIN") || (lose && unlink(lose) == 0))
+        return message_failure(fail(E_IO, "no such cubin"));
     struct outcome o = {.verdict = VERDICT_MEASURED, .exact = true, .cold = true, .worst_error = 0.1};
     if (told("FAKE_WRONG", text)) o = outcome_failed(VERDICT_WRONG, "told to");
     else {
@@ -204,10 +222,11 @@ static json_t *verify(const char *text)
 
 static json_t *answer(const json_t *request, bool compiler)
 {
-    const char *verb = "", *text = "", *who = "", *problem = "";
-    json_unpack((json_t *)(uintptr_t)request, "{s:s, s?s, s?{s:s}, s?s, s?s}", "do", &verb, "config", &text,
-                "key", "config", &text, "who", &who, "problem", &problem);
+    const char *verb = "", *text = "", *who = "", *problem = "", *cubin = CUBIN;
+    json_unpack((json_t *)(uintptr_t)request, "{s:s, s?s, s?{s:s}, s?s, s?s, s?s}", "do", &verb, "config",
+                &text, "key", "config", &text, "who", &who, "problem", &problem, "cubin", &cubin);
     note(verb, text);
+    if (strcmp(cubin, CUBIN) != 0) return message_failure(fail(E_IO, "no such cubin: %s", cubin));
     if (compiler && strcmp(verb, "hello") == 0)
         return getenv("FAKE_NO_NVRTC") ? message_failure(fail(E_COMPILER, "NVRTC is not installed"))
                                        : json_pack("{s:b, s:s}", "ok", 1, "nvrtc", "13.0");
@@ -234,6 +253,8 @@ int main(int argc, char **argv)
                        : i      ? "FAKE_WORKER_DEATH_2"
                                 : "FAKE_WORKER_DEATH"))
             abort();
+    const char *no_compiler = getenv("FAKE_NO_COMPILER_FROM");
+    if (compiler && no_compiler && access(no_compiler, F_OK) == 0) abort();
     json_t *request;
     while (frame_receive(SUPERVISOR, &request) == OK) {
         json_t *reply = answer(request, compiler);

@@ -65,6 +65,17 @@ bool budget_converged(double share_s, size_t quiet_trials, double quiet_s)
     return quiet_trials >= QUIET_TRIALS && quiet_s > QUIET_SHARE * share_s;
 }
 
+/* Long enough that only what is out of the ordinary lasts longer: what a search proposes then depends on the
+ * clock (docs/measuring.md). */
+#define PATIENCE_S         5.0
+#define PATIENCE_FACTOR    5.0
+#define PATIENCE_UNKNOWN_S 20.0
+
+double budget_patience_s(double usual_s)
+{
+    return usual_s > 0 ? fmax(PATIENCE_S, PATIENCE_FACTOR * usual_s) : PATIENCE_UNKNOWN_S;
+}
+
 /* The judge runs the winner some twenty times, and then small cases in a few tenths of a second. */
 #define CHECK_CASES_S 0.4
 #define CHECK_CALLS   40.0

@@ -29,6 +29,10 @@ double budget_weight(double worth, double call_us);
  * its share to other problems. */
 bool budget_converged(double share_s, size_t quiet_trials, double quiet_s);
 
+/* Beyond this a search no longer waits for a compilation or a trial, which usually lasts usual_s (0: nobody
+ * knows). A compilation has up to CHILDREN_DEADLINE_S. */
+double budget_patience_s(double usual_s);
+
 /* How the finalists race, and when the search has to stop for it. */
 struct race_plan {
     int finalists;

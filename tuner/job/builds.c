@@ -1,12 +1,21 @@
 #include "builds.h"
 
+#include "clock.h"
+#include "stats.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    LASTED = 31, /* compilations whose median is the usual */
+    LASTED_LEAST = 4,
+};
+
 struct builds {
     struct built **slot;
     size_t slots, count;
+    double lasted_s[LASTED]; /* the last ones, in turn */
+    size_t compiled;
 };
 
 enum status builds_open(struct builds **builds)
@@ -83,7 +92,19 @@ struct built *builds_get(struct builds *builds, const struct kernel_key *kernel)
     return b;
 }
 
-enum status builds_tell(struct built *built, const struct build *build)
+void builds_ask(struct built *built)
+{
+    built->state = BUILD_ASKED;
+    built->asked_s = now_s();
+}
+
+double builds_usual_s(const struct builds *builds)
+{
+    if (builds->compiled < LASTED_LEAST) return 0;
+    return stats_median(builds->lasted_s, builds->compiled < LASTED ? builds->compiled : LASTED);
+}
+
+enum status builds_tell(struct builds *builds, struct built *built, const struct build *build)
 {
     clear(built);
     built->cubin = strdup(build->cubin);
@@ -99,6 +120,8 @@ enum status builds_tell(struct built *built, const struct build *build)
         built->ok = false;
         built->verdict = VERDICT_SPILLS;
     }
+    if (build->built && !build->cached)
+        builds->lasted_s[builds->compiled++ % LASTED] = now_s() - built->asked_s;
     built->state = BUILD_DONE;
     return OK;
 }

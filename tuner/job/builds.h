@@ -12,13 +12,14 @@ struct builds;
 
 enum build_state {
     BUILD_WANTED, /* nobody has asked a compiler yet */
-    BUILD_ASKED,  /* a compiler is at it */
+    BUILD_ASKED,  /* a compiler is at it, since asked_s */
     BUILD_DONE    /* built or refused */
 };
 
 struct built {
     struct kernel_key kernel;
     enum build_state state;
+    double asked_s;
     bool ok, cached;
     enum verdict verdict; /* when not ok */
     struct kernel_facts facts;
@@ -32,8 +33,15 @@ void builds_close(struct builds *builds); /* takes NULL */
 /* A kernel, entered as BUILD_WANTED if it is new; lives as long as builds. NULL: out of memory. */
 struct built *builds_get(struct builds *builds, const struct kernel_key *kernel);
 
+/* A compiler has been asked for it. */
+void builds_ask(struct built *built);
+
 /* What the compiler said. Errors: E_MEMORY. */
-enum status builds_tell(struct built *built, const struct build *build);
+enum status builds_tell(struct builds *builds, struct built *built, const struct build *build);
+
+/* How long a compilation lasts: the median of the last ones, those from the cache left out. 0: there are too
+ * few. */
+double builds_usual_s(const struct builds *builds);
 
 /* Its cubin has left the cache: to be compiled again. */
 void builds_forget(struct built *built);

@@ -148,6 +148,7 @@ static bool wants_more(const struct job *job)
 {
     if (job->phase != PHASE_SEARCH || job->only_race || job->search_over) return false;
     if (job->stopping || at_trial_limit(job)) return false;
+    if (job->satisfied && job->env->options->budget_s == 0) return false;
     return job->ahead_count < job->ahead_limit;
 }
 
@@ -157,7 +158,10 @@ enum status job_fill(struct job *job)
         size_t i;
         enum search_answer answer = search_next(job->search, &i);
         job->search_over = answer == SEARCH_DONE;
+        if (answer == SEARCH_WAIT && trial_put_off(job)) continue;
         if (answer != SEARCH_TRY) break;
+        /* Asked when a proposal is made, for in between what has been told depends on the clock. */
+        job->satisfied |= search_satisfied(job->search);
         bool quarantined;
         enum status st = db_quarantined(job->env->db, &job->context, &job->field.config[i], &quarantined);
         if (st) return st;
@@ -177,7 +181,8 @@ enum status job_fill(struct job *job)
 
 struct built *job_wants(const struct job *job)
 {
-    for (int i = 0; job->phase == PHASE_CALL && i < job->final_race.count; i++)
+    /* Of the race, too: another GPU's job may have found that a cubin is gone. */
+    for (int i = 0; job->phase != PHASE_SEARCH && i < job->final_race.count; i++)
         if (job->final_race.finalist[i].built->state == BUILD_WANTED)
             return job->final_race.finalist[i].built;
     for (size_t i = 0; job->phase == PHASE_SEARCH && i < job->ahead_count; i++)
@@ -241,19 +246,30 @@ static void prepare_answered(struct job *job, const json_t *answer)
                 wrong ? "they are beyond the error bound" : "there is no cuBLAS to measure");
 }
 
-/* What a person should know of the search is kept. */
-static enum status keep_note(const struct job *job)
+static enum status keep_note(const struct job *job, const char *note)
 {
-    const char *note = search_note(job->search);
-    if (!note) return OK;
     report_say(job->env->report, "%s: %s", job->text, note);
     return db_note(job->env->db, job->run_id, &job->problem, note);
+}
+
+/* What a person should know of the search is kept. */
+static enum status keep_notes(const struct job *job)
+{
+    const char *note = search_note(job->search);
+    enum status st = note ? keep_note(job, note) : OK;
+    if (st || job->late == 0) return st;
+    char late[256];
+    snprintf(late, sizeof late,
+             "the search did not wait for %zu overdue result%s: another run with the same seed may try other "
+             "candidates",
+             job->late, job->late == 1 ? "" : "s");
+    return keep_note(job, late);
 }
 
 /* What a person would not expect of how the search ended. */
 static void say_end(const struct job *job)
 {
-    if (job->env->options->budget_s == 0 && search_satisfied(job->search))
+    if (job->env->options->budget_s == 0 && job->satisfied)
         report_say(job->env->report,
                    "%s: after %zu trials nothing more is expected of the search (--budget lets it go on)",
                    job->text, job->result.tried);
@@ -262,14 +278,26 @@ static void say_end(const struct job *job)
 static enum status end_search(struct job *job)
 {
     if (job->only_race) return race_call(job);
+    search_finish(job->search);
     say_end(job);
     job->result.exhausted = search_is_exhausted(job);
+    for (size_t i = 0; job->result.exhausted && i < job->ahead_count; i++) job->late += !job->ahead[i].late;
     job->result.gain = search_gain(job->search);
-    enum status st = keep_note(job);
+    enum status st = keep_notes(job);
     if (st) return st;
     if (!race_is_needless(job)) return race_call(job);
     race_keep(job);
     return OK;
+}
+
+bool job_can_step(const struct job *job)
+{
+    if (job->phase != PHASE_SEARCH || job->worker < 0) return false;
+    const bool free =
+        job->prepared && job->asked == ASKED_NOTHING && children_worker_idle(job->env->children, job->worker);
+    for (size_t i = 0; i < job->ahead_count; i++)
+        if (job->ahead[i].built->state == BUILD_DONE && (free || !job->ahead[i].built->ok)) return true;
+    return false;
 }
 
 enum status job_step(struct job *job)
@@ -280,7 +308,8 @@ enum status job_step(struct job *job)
     if (job->stopping) {
         job_best(job, &job->result.winner);
         job_end(job, JOB_INTERRUPTED, "interrupted");
-        return keep_note(job);
+        search_finish(job->search);
+        return keep_notes(job);
     }
     if (job->phase == PHASE_SEARCH && search_is_over(job)) st = end_search(job);
     if (!st && job->phase == PHASE_CALL && race_called(job)) st = race_begin(job);

@@ -80,6 +80,9 @@ bool job_half_done(const struct job *job); /* begun, and half of its time is ove
 enum status job_fill(struct job *job);
 struct built *job_wants(const struct job *job);
 
+/* It has chosen candidates with which it can go on at once: there may be no event to wait for. */
+bool job_can_step(const struct job *job);
+
 /* Do what can be done now. Errors end the run: the database cannot be written, out of memory. */
 enum status job_step(struct job *job);
 

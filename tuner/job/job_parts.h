@@ -23,7 +23,9 @@ enum asked { ASKED_NOTHING, ASKED_PREPARE, ASKED_TRIAL, ASKED_BLOCK, ASKED_CHECK
 struct ahead {
     size_t index;
     struct built *built;
+    double begun_s;  /* its first trial; 0: not yet */
     bool recompiled; /* its cubin had left the cache once */
+    bool late;       /* the search does not wait for its result */
 };
 
 struct job {
@@ -41,6 +43,8 @@ struct job {
     struct ahead *ahead; /* in the order asked for */
     size_t ahead_count, ahead_limit;
     bool search_over;
+    bool satisfied; /* nothing more was expected when a proposal was made */
+    size_t late;    /* results that the search did not wait for */
     enum job_phase phase;
 
     int worker;
@@ -91,6 +95,7 @@ bool search_is_over(const struct job *job);
 bool search_is_exhausted(const struct job *job);   /* more time would not help */
 enum status trial_settle_unbuilt(struct job *job); /* candidates that the compiler refused or that spill */
 enum status trial_send(struct job *job);
+bool trial_put_off(struct job *job); /* the result that the search waits for, if it is overdue */
 enum status trial_answered(struct job *job, const json_t *answer);
 enum status trial_lost(struct job *job, bool hung, const char *reason);
 double trial_deadline_s(const struct job *job, double predicted_us);

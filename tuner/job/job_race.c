@@ -156,6 +156,7 @@ enum status race_send(struct job *job)
     }
     if (who == RACE_ANCHOR)
         return job_ask(job, ASKED_BLOCK, request_anchor_block(job->plan.block_ms), block_deadline_s(job));
+    if (job->final_race.finalist[who].built->state != BUILD_DONE) return OK; /* it is made again */
     struct build build;
     builds_read(job->final_race.finalist[who].built, &build);
     return job_ask(job, ASKED_BLOCK,
@@ -201,6 +202,7 @@ enum status check_send(struct job *job)
         return OK;
     }
     const struct finalist *f = &job->final_race.finalist[job->choice];
+    if (f->built->state != BUILD_DONE) return OK; /* it is made again */
     struct build build;
     builds_read(f->built, &build);
     return job_ask(job, ASKED_CHECK, request_verify(&f->config, &build),

@@ -30,12 +30,29 @@ static bool has_converged(const struct job *job)
             budget_converged(job->share_s, job->result.trials - job->gain_trials, now_s() - job->gain_s));
 }
 
+/* A compiler or the GPU has been at it for too long. What waits for either of them is not overdue. */
+static bool is_overdue(const struct job *job, const struct ahead *a)
+{
+    if (a->begun_s > 0) return now_s() > a->begun_s + budget_patience_s(job->trial_s);
+    return a->built->state == BUILD_ASKED &&
+           now_s() > a->built->asked_s + budget_patience_s(builds_usual_s(job->env->builds));
+}
+
+static bool all_are_overdue(const struct job *job)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < job->ahead_count; i++) count += is_overdue(job, &job->ahead[i]);
+    return count == job->ahead_count;
+}
+
+/* What was proposed until it was satisfied is measured, so that the trials do not depend on when this is
+ * asked. */
 bool search_is_exhausted(const struct job *job)
 {
     int64_t limit = job->env->options->max_trials;
     bool enough = limit > 0 && job->result.tried >= (size_t)limit;
     bool all = job->search_over && job->ahead_count == 0;
-    bool satisfied = job->env->options->budget_s == 0 && search_satisfied(job->search);
+    bool satisfied = job->env->options->budget_s == 0 && job->satisfied && all_are_overdue(job);
     return enough || all || satisfied;
 }
 
@@ -135,6 +152,7 @@ enum status trial_send(struct job *job)
     if (at == job->ahead_count) return OK; /* the compilers are at it */
     struct ahead a = job->ahead[at];
     drop_ahead(job, at);
+    if (a.begun_s == 0) a.begun_s = now_s();
 
     const struct config *config = &job->field.config[a.index];
     enum status st = db_attempt(job->env->db, job->run_id, &job->problem, config, &job->attempt);
@@ -144,6 +162,25 @@ enum status trial_send(struct job *job)
     job->flying = a;
     double deadline_s = trial_deadline_s(job, job->field.predicted_us[a.index]);
     return job_ask(job, ASKED_TRIAL, request_trial(config, &build, job->best_us), deadline_s);
+}
+
+/* The candidate that is to be compiled or tried, or is. */
+static struct ahead *under_way(struct job *job, size_t index)
+{
+    if (job->asked == ASKED_TRIAL && job->flying.index == index) return &job->flying;
+    for (size_t i = 0; i < job->ahead_count; i++)
+        if (job->ahead[i].index == index) return &job->ahead[i];
+    return NULL;
+}
+
+bool trial_put_off(struct job *job)
+{
+    size_t index;
+    struct ahead *a = search_awaits(job->search, &index) ? under_way(job, index) : NULL;
+    if (!a || !is_overdue(job, a) || !search_put_off(job->search)) return false;
+    a->late = true;
+    job->late++;
+    return true;
 }
 
 /* Two crashes quarantine a configuration; the first may have had another cause, so it is tried once more. */

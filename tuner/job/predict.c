@@ -103,7 +103,7 @@ static enum status advance(struct forecast *f, bool more, bool *rest)
         else if (b->state == BUILD_WANTED && more && children_idle_compilers(f->s->children) > 0) {
             st = children_compile(f->s->children, &b->kernel, b);
             if (st == E_BUSY) return OK;
-            b->state = BUILD_ASKED;
+            builds_ask(b);
         }
     }
     return st;
@@ -137,7 +137,7 @@ static void show(const struct forecast *f, int ended)
 }
 
 /* Take in what the compilers say. Errors: E_INTERRUPTED. */
-static enum status listen(struct session *s, double timeout_s)
+static enum status listen(struct session *s, struct builds *builds, double timeout_s)
 {
     struct children_event event;
     enum status st = children_wait(s->children, timeout_s, &event);
@@ -147,7 +147,7 @@ static enum status listen(struct session *s, double timeout_s)
         return fail(E_INTERRUPTED, "interrupted; everything finished is kept");
     if (event.kind != CHILDREN_BUILT) return OK;
     s->kernels += event.build.built && !event.build.cached;
-    return builds_tell(event.tag, &event.build);
+    return builds_tell(builds, event.tag, &event.build);
 }
 
 static enum status compile_first(struct forecast *f, int ended)
@@ -159,7 +159,7 @@ static enum status compile_first(struct forecast *f, int ended)
         if (f->done == f->wanted || (!more && !rest && !any_under_way(f))) return OK;
         if (f->done > 0 && now_s() >= f->end_s) return OK;
         show(f, ended);
-        if ((st = listen(f->s, rest ? 0 : TICK_S))) return st;
+        if ((st = listen(f->s, f->builds, rest ? 0 : TICK_S))) return st;
     }
 }
 
@@ -316,7 +316,7 @@ enum status predict_run(struct session *s, const struct gpu *gpu)
     double budget_s = o->budget_s > 0 ? o->budget_s : BUDGET_DEFAULT_S * (double)o->problem_count;
     for (size_t i = 0; i < o->problem_count && !st; i++) {
         const double left_s = budget_s - (now_s() - s->began_s);
-        if ((st = listen(s, 0))) break;
+        if ((st = listen(s, builds, 0))) break;
         if (left_s <= 0) {
             s->results[i].how = JOB_FRUITLESS;
             snprintf(s->results[i].why, sizeof s->results[i].why,

@@ -51,7 +51,7 @@ static enum status feed_compilers(struct state *x)
             while (!st && job && children_idle_compilers(x->s->children) > 0 && (built = job_wants(job))) {
                 st = children_compile(x->s->children, &built->kernel, built);
                 if (st == E_BUSY) return OK;
-                built->state = BUILD_ASKED;
+                builds_ask(built);
             }
             if (st) return st;
         }
@@ -74,7 +74,7 @@ static enum status look_ahead(struct state *x)
         struct gpu_slot *slot = &x->slot[i];
         if (slot->gone || !slot->now || slot->next || !job_half_done(slot->now)) continue;
         if (x->slices && !another_is_next(x, slot->now_at)) continue;
-        if (children_idle_compilers(x->s->children) < children_compilers(x->s->children)) return OK;
+        if (!children_compilers_rest(x->s->children)) return OK;
         enum status st = session_deal(x, slot, &slot->next, &slot->next_at);
         if (st) return st;
     }
@@ -136,7 +136,7 @@ static enum status handle(struct state *x, struct children_event *event)
     if (event->kind == CHILDREN_INTERRUPT) return interrupt(x);
     if (event->kind == CHILDREN_BUILT) {
         x->s->kernels += event->build.built && !event->build.cached;
-        return builds_tell(event->tag, &event->build);
+        return builds_tell(x->env.builds, event->tag, &event->build);
     }
     if (event->worker < 0) return OK;
     struct gpu_slot *slot = NULL;
@@ -154,6 +154,13 @@ static enum status handle(struct state *x, struct children_event *event)
     return OK;
 }
 
+static bool can_step(const struct state *x)
+{
+    for (int i = 0; i < x->slots; i++)
+        if (x->slot[i].now && job_can_step(x->slot[i].now)) return true;
+    return false;
+}
+
 static enum status loop(struct state *x)
 {
     for (;;) {
@@ -167,7 +174,7 @@ static enum status loop(struct state *x)
         show_progress(x);
         struct children_event event;
         /* A kernel that was refused is settled in the next turn, so every event gets one. */
-        st = children_wait(x->s->children, TICK_S, &event);
+        st = children_wait(x->s->children, can_step(x) ? 0 : TICK_S, &event);
         if (!st) st = handle(x, &event);
         if (st) return st;
     }

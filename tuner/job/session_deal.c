@@ -228,8 +228,6 @@ enum status session_deal(struct state *x, struct gpu_slot *slot, struct job **jo
         if (st) return st;
         job_defend(*job, &x->s->results[*at].winner, x->lot[*at].raced);
         if (closing) job_only_race(*job);
-        if (begun && !closing) say_continued(x, *job);
-        if (!begun) say_opened(x, slot, *job);
         x->lot[*at].turn = TAKEN;
         x->lot[*at].closing = closing;
         return OK;
@@ -296,6 +294,27 @@ static double length_s(const struct state *x, const struct gpu_slot *slot)
     return slice_length_s(&lot->history, x->even_s, search_left_s(x, &lot->history, owed));
 }
 
+/* A GPU without work takes a problem that was opened ahead for one that has some. */
+static enum status take_over(struct state *x, struct gpu_slot *slot)
+{
+    for (int i = 0; i < x->slots && !slot->now; i++) {
+        if (!x->slot[i].now || !x->slot[i].next) continue;
+        session_drop_next(x, &x->slot[i]);
+        enum status st = session_deal(x, slot, &slot->now, &slot->now_at);
+        if (st) return st;
+    }
+    return OK;
+}
+
+/* What is opened ahead may be dropped: it is said now. */
+static void say_begun(struct state *x, const struct gpu_slot *slot)
+{
+    const struct lot *lot = &x->lot[slot->now_at];
+    if (lot->closing) say_closing(x, slot->now);
+    else if (lot->history.spent_s > 0) say_continued(x, slot->now);
+    else say_opened(x, slot, slot->now);
+}
+
 /* Begin the next job of a GPU that has none. */
 enum status session_begin(struct state *x, struct gpu_slot *slot)
 {
@@ -306,13 +325,14 @@ enum status session_begin(struct state *x, struct gpu_slot *slot)
         slot->next = NULL;
     } else {
         enum status st = session_deal(x, slot, &slot->now, &slot->now_at);
+        if (!st && !slot->now) st = take_over(x, slot);
         if (st || !slot->now) return st;
     }
     struct lot *lot = &x->lot[slot->now_at];
     const double seconds = length_s(x, slot);
     const bool first = !lot->begun;
     lot->begun = true;
-    if (lot->closing) say_closing(x, slot->now); /* what is opened ahead may be dropped */
+    say_begun(x, slot);
     return job_begin(slot->now, slot->worker, seconds, first);
 }
 

@@ -36,6 +36,14 @@ int children_idle_compilers(const struct children *children)
     return idle;
 }
 
+bool children_compilers_rest(const struct children *children)
+{
+    bool rest = true;
+    for (int i = 0; i < children->compilers; i++)
+        rest &= children->compiler[i].stage == READY || children->compiler[i].stage == GONE;
+    return rest;
+}
+
 bool children_worker_idle(const struct children *children, int worker)
 {
     const struct child_slot *slot = &children->worker[worker];

@@ -66,6 +66,7 @@ struct build {
 };
 
 int children_idle_compilers(const struct children *children);
+bool children_compilers_rest(const struct children *children); /* each is idle or gone */
 bool children_worker_idle(const struct children *children,
                           int worker); /* greeted, alive, no outstanding request */
 

@@ -30,6 +30,7 @@ struct search {
     bool *done;
     struct turns *turns; /* NULL: what is told is told at once */
     bool stuck;          /* the strategy has nothing to propose until it has been told more */
+    size_t awaited;      /* what is to be told before the next proposal; NEIGHBOURS_NONE: nothing */
     size_t *suggested;   /* from suggested_at on not given yet */
     size_t suggested_at, suggested_count, suggested_room;
 };
@@ -57,6 +58,7 @@ enum status search_start(const char *strategy, const struct config *candidates, 
     s->strategy = found;
     s->count = s->left = count;
     s->room = growth ? growth->room : count;
+    s->awaited = NEIGHBOURS_NONE;
     s->done = calloc(s->room + 1, sizeof *s->done);
     s->self = s->done ? found->start(candidates, count, predicted_us, growth, seed) : NULL;
     if (!s->self) {
@@ -116,7 +118,19 @@ static bool take_turns(struct search *search)
     enum turn_answer answer;
     while ((answer = turns_next(search->turns, search->stuck, &index, &time_us)) == TURN_TELL)
         tell_own(search, index, time_us);
+    search->awaited = answer == TURN_WAIT ? index : NEIGHBOURS_NONE;
     return answer == TURN_NONE;
+}
+
+bool search_awaits(const struct search *search, size_t *index)
+{
+    *index = search->awaited;
+    return search->awaited != NEIGHBOURS_NONE;
+}
+
+bool search_put_off(struct search *search)
+{
+    return search->awaited != NEIGHBOURS_NONE && turns_put_off(search->turns, search->awaited);
 }
 
 static enum search_answer next(struct search *search, size_t *index)
@@ -154,6 +168,14 @@ void search_tell(struct search *search, size_t index, double time_us)
     search->strategy->tell(search->self, index, time_us);
     search->stuck = false;
     search->told++;
+}
+
+void search_finish(struct search *search)
+{
+    size_t index;
+    double time_us;
+    while (search->turns && turns_rest(search->turns, &index, &time_us)) tell_own(search, index, time_us);
+    if (search->strategy->finish) search->strategy->finish(search->self);
 }
 
 bool search_satisfied(const struct search *search)

@@ -34,6 +34,8 @@ struct search_strategy {
     void (*stop)(void *self);
     const char *(*note)(void *self); /* as search_note; NULL: never has one */
     double (*gain)(void *self);      /* as search_gain; NULL: does not know */
+    void (*finish)(
+        void *self); /* no proposal follows: gain is to be that of all that was told; NULL: it is */
 };
 
 extern const struct search_strategy *const search_strategies[];
@@ -52,6 +54,14 @@ enum status search_start(const char *strategy, const struct config *candidates, 
 enum status search_in_turns(struct search *search, const struct config *candidates,
                             const struct turn_limits *limits);
 
+/* Of a search in turns, after SEARCH_WAIT: the candidate whose result it waits for. False: of none in
+ * particular. */
+bool search_awaits(const struct search *search, size_t *index);
+
+/* It goes on without that result, and hears of it when it is told: what it proposes from then on depends on
+ * when that is. False: it cannot, for it goes on without as many as it may. */
+bool search_put_off(struct search *search);
+
 enum search_answer search_next(struct search *search, size_t *index);
 
 /* Give this candidate before any that the strategy would; several in the order suggested. *fresh: it had
@@ -61,6 +71,10 @@ enum status search_suggest(struct search *search, size_t index, bool *fresh);
 /* The time of a candidate, INFINITY if it is unusable. Also used to replay what an earlier run measured:
  * telling an index that was not asked for marks it as done. */
 void search_tell(struct search *search, size_t index, double time_us);
+
+/* Nothing will be asked any more: the strategy hears of every result there is, so that its note, its gain and
+ * whether it is satisfied leave out none. */
+void search_finish(struct search *search);
 void search_stop(struct search *search); /* takes NULL */
 
 /* What a person should know of how the search went, a sentence without its full stop; NULL: nothing. */

@@ -200,6 +200,13 @@ static double gain(void *self)
     return g->broken || g->usable == 0 ? (double)NAN : g->best_gain;
 }
 
+/* The gain was that of the last proposal, and all that was under way then has been told since. */
+static void finish(void *self)
+{
+    struct gp *g = self;
+    if (!g->broken && g->usable > 0 && look(g)) gp_most_promising(g);
+}
+
 const struct search_strategy search_gp = {
     .name = "gp",
     .summary = "expected improvement over a Gaussian process of all trials",
@@ -209,4 +216,5 @@ const struct search_strategy search_gp = {
     .stop = stop,
     .note = note,
     .gain = gain,
+    .finish = finish,
 };

@@ -17,7 +17,7 @@ enum kind {
 struct waiting {
     size_t index;
     enum kind kind;
-    bool known;
+    bool known, late;
     double time_us;
 };
 
@@ -26,7 +26,8 @@ struct turns {
     struct turn_limits limits;
     struct waiting *waiting; /* in the order proposed */
     size_t count, room;
-    size_t of_kind[KINDS];
+    size_t of_kind[KINDS]; /* without those that are late */
+    size_t late;
     bool told;
     uint32_t *kernel; /* hash table: the first candidate of each kernel, + 1; 0: free */
     size_t slots;     /* a power of two, more than twice the candidates */
@@ -45,13 +46,14 @@ struct turn_limits turn_limits_of(int compilers)
     const size_t spare = (size_t)(SPARE_SHARE * (double)count), first = FIRST_SHARE * count;
     return (struct turn_limits){.kernels_first = first > FIRST_LEAST ? first : FIRST_LEAST,
                                 .kernels = count + (spare > SPARE_LEAST ? spare : SPARE_LEAST),
-                                .launches = LAUNCHES_AHEAD};
+                                .launches = LAUNCHES_AHEAD,
+                                .late = count};
 }
 
 size_t turns_most(const struct turn_limits *limits)
 {
     const size_t kernels = limits->kernels > limits->kernels_first ? limits->kernels : limits->kernels_first;
-    return kernels + limits->kernels + limits->launches;
+    return kernels + limits->kernels + limits->launches + limits->late;
 }
 
 struct turns *turns_build(const struct config *candidates, size_t room, const struct turn_limits *limits)
@@ -61,8 +63,7 @@ struct turns *turns_build(const struct config *candidates, size_t room, const st
     t->candidates = candidates;
     t->limits = *limits;
     for (t->slots = 16; t->slots < 2 * room + 2;) t->slots *= 2;
-    const size_t kernels = limits->kernels > limits->kernels_first ? limits->kernels : limits->kernels_first;
-    t->room = kernels + limits->kernels + limits->launches;
+    t->room = turns_most(limits);
     t->waiting = calloc(t->room, sizeof *t->waiting);
     t->kernel = calloc(t->slots, sizeof *t->kernel);
     if (!t->waiting || !t->kernel) {
@@ -140,14 +141,33 @@ bool turns_result(struct turns *turns, size_t index, double time_us)
     return false;
 }
 
-/* The kind of which one is to be told; KINDS: none is. */
-static enum kind due(const struct turns *t, bool stuck)
+static size_t first(const struct turns *t, enum kind kind)
+{
+    size_t at = 0;
+    while (at < t->count && (t->waiting[at].kind != kind || t->waiting[at].late)) at++;
+    return at;
+}
+
+static size_t first_late(const struct turns *t, bool known)
+{
+    size_t at = t->late > 0 ? 0 : t->count;
+    while (at < t->count && (!t->waiting[at].late || t->waiting[at].known != known)) at++;
+    return at;
+}
+
+/* Which is to be told next, a place in the list; the length of the list: none need be. */
+static size_t due(const struct turns *t, bool stuck)
 {
     const struct turn_limits *most = &t->limits;
-    const size_t kernels = t->told ? most->kernels : most->kernels_first;
-    if (t->of_kind[LAUNCH] >= most->launches) return LAUNCH;
-    if (t->of_kind[KERNEL] >= kernels || t->of_kind[FOLLOWS] >= most->kernels) return KERNEL;
-    return !stuck || t->count == 0 ? KINDS : t->of_kind[LAUNCH] > 0 ? LAUNCH : KERNEL;
+    const size_t kernels = t->told ? most->kernels : most->kernels_first, launch = first(t, LAUNCH),
+                 kernel = first(t, KERNEL);
+    const bool follow = t->of_kind[FOLLOWS] >= most->kernels;
+    size_t at = first_late(t, true);
+    if (at < t->count) return at;
+    if (t->of_kind[LAUNCH] >= most->launches) return launch;
+    if (t->of_kind[KERNEL] >= kernels) return kernel;
+    if (!follow && (!stuck || launch < t->count)) return stuck ? launch : t->count;
+    return kernel < t->count ? kernel : first_late(t, false);
 }
 
 /* It is told of this kernel: the launches that followed are like others now. */
@@ -162,20 +182,47 @@ static void release(struct turns *t, const struct config *kernel)
     }
 }
 
-enum turn_answer turns_next(struct turns *turns, bool stuck, size_t *index, double *time_us)
+static void take(struct turns *t, size_t at, size_t *index, double *time_us)
 {
-    const enum kind kind = due(turns, stuck);
-    if (kind == KINDS) return TURN_NONE;
-    size_t at = 0;
-    while (turns->waiting[at].kind != kind) at++;
-    const struct waiting w = turns->waiting[at];
-    if (!w.known) return TURN_WAIT;
-    turns->count--;
-    turns->of_kind[kind]--;
-    memmove(&turns->waiting[at], &turns->waiting[at + 1], (turns->count - at) * sizeof w);
-    if (kind == KERNEL) release(turns, &turns->candidates[w.index]);
-    turns->told = true;
+    const struct waiting w = t->waiting[at];
+    if (w.late) t->late--;
+    else t->of_kind[w.kind]--;
+    t->count--;
+    memmove(&t->waiting[at], &t->waiting[at + 1], (t->count - at) * sizeof w);
+    if (w.kind == KERNEL) release(t, &t->candidates[w.index]);
+    t->told = true;
     *index = w.index;
     *time_us = w.time_us;
+}
+
+enum turn_answer turns_next(struct turns *turns, bool stuck, size_t *index, double *time_us)
+{
+    const size_t at = due(turns, stuck);
+    if (at == turns->count) return TURN_NONE;
+    *index = turns->waiting[at].index;
+    if (!turns->waiting[at].known) return TURN_WAIT;
+    take(turns, at, index, time_us);
     return TURN_TELL;
+}
+
+bool turns_put_off(struct turns *turns, size_t index)
+{
+    size_t at = 0;
+    while (at < turns->count && turns->waiting[at].index != index) at++;
+    if (at == turns->count || turns->late == turns->limits.late) return false;
+    struct waiting *w = &turns->waiting[at];
+    if (w->late || w->kind == FOLLOWS) return false;
+    w->late = true;
+    turns->late++;
+    turns->of_kind[w->kind]--;
+    return true;
+}
+
+bool turns_rest(struct turns *turns, size_t *index, double *time_us)
+{
+    size_t at = 0;
+    while (at < turns->count && !turns->waiting[at].known) at++;
+    if (at == turns->count) return false;
+    take(turns, at, index, time_us);
+    return true;
 }

@@ -5,6 +5,9 @@
  * strategy hears of new kernels in the order proposed, and of the launches of those it has heard of likewise;
  * the launches do not wait for kernels that were proposed before them. It hears as late as the limits allow,
  * so that what it knows at its n-th proposal is always the same.
+ *
+ * Who waits too long for a result can put it off: it is told as soon as it is there, and the launches of its
+ * kernel, if it has one of its own, after it. From then on the order depends on when that is.
  */
 #ifndef GT_TURNS_H
 #define GT_TURNS_H
@@ -18,6 +21,7 @@ struct turn_limits {
     size_t kernels_first; /* new kernels, before it has heard of the first */
     size_t kernels;       /* new kernels; as many launches of these */
     size_t launches;      /* launches of kernels that it has heard of */
+    size_t late;          /* put off; neither kernels nor launches count these */
 };
 
 /* For so many compilers: enough that neither they nor the GPU wait. More would hold the search back, which
@@ -47,10 +51,18 @@ bool turns_result(struct turns *turns, size_t index, double time_us);
 enum turn_answer {
     TURN_NONE, /* it may propose */
     TURN_TELL, /* *index and *time_us are to be told before it proposes */
-    TURN_WAIT  /* what is to be told next has no result yet */
+    TURN_WAIT  /* what is to be told next, *index, has no result yet */
 };
 
 /* stuck: it can propose nothing until it has heard more. */
 enum turn_answer turns_next(struct turns *turns, bool stuck, size_t *index, double *time_us);
+
+/* Waits no longer for the result of this proposal, which turns_next asks for. False: it has been put off
+ * already, or as many as may be. */
+bool turns_put_off(struct turns *turns, size_t index);
+
+/* One more result that there is, in the order proposed, whatever the limits, for no proposal follows. False:
+ * there is none. */
+bool turns_rest(struct turns *turns, size_t *index, double *time_us);
 
 #endif

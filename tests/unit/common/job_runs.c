@@ -55,7 +55,9 @@ int clean_up(void **state)
         "FAKE_COMPILER_CRASH",  "FAKE_COMPILER_DEATH", "FAKE_COMPILER_DEATH_2",
         "FAKE_WORKER_DEATH",    "FAKE_WORKER_DEATH_2", "FAKE_DEAD_FROM",
         "FAKE_NO_ROOM",         "FAKE_OTHER_GPU",      "FAKE_FAST",
-        "FAKE_COMPILE_UPTO_MS", "FAKE_STEADY"};
+        "FAKE_COMPILE_UPTO_MS", "FAKE_STEADY",         "FAKE_SLOW",
+        "FAKE_SLOW_MS",         "FAKE_SMOOTH",         "FAKE_LOSE_CUBIN",
+        "FAKE_NO_COMPILER_FROM"};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) unsetenv(variables[i]);
     return 0;
 }

@@ -36,6 +36,13 @@ TEST(what_is_no_time_is_refused_with_its_text)
     }
 }
 
+TEST(a_search_waits_five_times_as_long_as_usual_and_five_seconds)
+{
+    assert_true(budget_patience_s(0.7) == 5);
+    assert_true(budget_patience_s(3) == 15);
+    assert_true(budget_patience_s(0) == 20); /* nobody knows */
+}
+
 TEST(time_that_one_problem_leaves_over_goes_to_the_rest)
 {
     assert_true(budget_share(100, 4, 1) == 25);
@@ -169,6 +176,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_are_read_in_all_their_units),
         cmocka_unit_test(what_is_no_time_is_refused_with_its_text),
+        cmocka_unit_test(a_search_waits_five_times_as_long_as_usual_and_five_seconds),
         cmocka_unit_test(time_that_one_problem_leaves_over_goes_to_the_rest),
         cmocka_unit_test(several_gpus_share_the_same_wall_clock),
         cmocka_unit_test(long_calls_get_more_time_but_not_in_proportion),

@@ -57,11 +57,40 @@ TEST(every_kernel_is_found_again_among_many)
     builds_close(builds);
 }
 
+static void compile(struct builds *builds, int number, double seconds, bool cached)
+{
+    struct kernel_key key = simt();
+    key.arch = number;
+    struct built *built = builds_get(builds, &key);
+    assert_non_null(built);
+    builds_ask(built);
+    assert_int_equal(built->state, BUILD_ASKED);
+    built->asked_s -= seconds;
+    const struct build build = {.built = true, .cached = cached};
+    assert_ok(builds_tell(builds, built, &build));
+}
+
+TEST(the_usual_compilation_is_the_median_of_the_last_ones_not_from_the_cache)
+{
+    struct builds *builds;
+    assert_ok(builds_open(&builds));
+    for (int i = 0; i < 10; i++) compile(builds, i, 0, true);
+    for (int i = 10; i < 13; i++) compile(builds, i, 2, false);
+    assert_true(builds_usual_s(builds) == 0); /* of three nobody can tell */
+    compile(builds, 13, 60, false);
+    const double usual_s = builds_usual_s(builds);
+    assert_true(usual_s >= 2 && usual_s < 3);
+    for (int i = 14; i < 60; i++) compile(builds, i, 8, false);
+    assert_true(builds_usual_s(builds) >= 8);
+    builds_close(builds);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_types_never_share_a_kernel),
         cmocka_unit_test(every_kernel_is_found_again_among_many),
+        cmocka_unit_test(the_usual_compilation_is_the_median_of_the_last_ones_not_from_the_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -352,6 +352,36 @@ TEST(two_gpus_work_on_different_problems)
     assert_true(winner_of("768x768x768").base.time_us > 0);
 }
 
+/* The child that did this for the nth time. */
+static int process_of(const char *verb, int nth)
+{
+    char line[1024];
+    int process = 0;
+    FILE *f = fopen(in_folder("log"), "r");
+    while (f && nth > 0 && fgets(line, sizeof line, f)) {
+        if (strncmp(line, verb, strlen(verb)) != 0) continue;
+        nth--;
+        process = atoi(line + strlen(verb));
+    }
+    if (f) fclose(f);
+    assert_int_equal(nth, 0);
+    return process;
+}
+
+/* The first problem takes 4 s, and the third is opened for its GPU after 2 s. The second ends before the
+ * first does, for half of its trials are known. */
+TEST(a_gpu_without_work_takes_what_another_has_not_begun)
+{
+    assert_int_equal(tune("--max-trials 55 --shape " SHAPE2), 0);
+    unlink(in_folder("log"));
+    setenv("FAKE_DEVICES", "2", 1);
+    setenv("FAKE_TRIAL_MS", "40", 1);
+    assert_int_equal(tune("--gpus all --again --max-trials 110 --budget 8s " SUITE), 0);
+    assert_int_equal(process_of("prepare", 3), process_of("verify", 1));
+    assert_int_equal(times_said("configurations to choose from"), 3);
+    assert_clean_db();
+}
+
 /* Times of the one say nothing of those of the other. */
 TEST(no_search_goes_from_one_model_of_gpu_to_another)
 {
@@ -501,6 +531,7 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(a_search_begins_with_winners_that_ship_unless_told_otherwise),
     JOB_TEST(every_strategy_finds_the_fastest_of_a_small_space),
     JOB_TEST(two_gpus_work_on_different_problems),
+    JOB_TEST(a_gpu_without_work_takes_what_another_has_not_begun),
     JOB_TEST(no_search_goes_from_one_model_of_gpu_to_another),
     JOB_TEST(a_dead_gpu_is_given_up_and_the_other_does_its_work),
     JOB_TEST(when_every_gpu_is_dead_the_run_ends_with_a_sentence),

@@ -4,6 +4,7 @@
 #include "job_runs.h"
 
 #include "clock.h"
+#include "files.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -74,6 +75,83 @@ TEST(a_candidate_that_hangs_is_killed_and_recorded)
     assert_int_equal(census(SHAPE, NULL)->verdict[VERDICT_MEASURED], LEGAL - 1);
 }
 
+/* Lines of the log before the nth with this beginning and this part. */
+static int lines_before(const char *verb, const char *part, int nth, const char *counted)
+{
+    char line[1024];
+    int count = 0;
+    FILE *f = fopen(in_folder("log"), "r");
+    while (f && nth > 0 && fgets(line, sizeof line, f)) {
+        nth -= strncmp(line, verb, strlen(verb)) == 0 && strstr(line, part) != NULL;
+        count += nth > 0 && strncmp(line, counted, strlen(counted)) == 0;
+    }
+    if (f) fclose(f);
+    assert_int_equal(nth, 0);
+    return count;
+}
+
+static bool counts_late(void *self, const struct db_search_note *note)
+{
+    int *late = self;
+    return sscanf(note->text, "the search did not wait for %d overdue result", late) != 1;
+}
+
+/* Results that the search did not wait for, as tune explain shows them; 0: nothing is said. */
+static int late_results(void)
+{
+    int late = 0;
+    struct problem problem;
+    struct db *db;
+    assert_ok(problem_parse(SHAPE, &problem));
+    const struct db_filter filter = {.problem = &problem};
+    assert_ok(db_open(in_folder("t.db"), DB_READ, &db));
+    assert_ok(db_notes(db, &filter, counts_late, &late));
+    db_close(db);
+    return late;
+}
+
+/* The first trial of all. Before it is heard of, 8 kernels are proposed. */
+static void first_tried(char config[CONFIG_TEXT_MAX])
+{
+    assert_int_equal(tune("--max-trials 1 --shape " SHAPE), 0);
+    memcpy(config, census(SHAPE, NULL)->seen[0], CONFIG_TEXT_MAX);
+    unlink(in_folder("t.db")), unlink(in_folder("log"));
+}
+
+TEST(a_kernel_that_compiles_for_long_holds_up_no_other)
+{
+    char slow[CONFIG_TEXT_MAX];
+    first_tried(slow);
+    setenv("FAKE_SLOW", slow, 1);
+    setenv("FAKE_SLOW_MS", "3000", 1); /* no more than a search waits for */
+    assert_int_equal(tune("--max-trials 60 --shape " SHAPE), 0);
+    assert_true(lines_before("trial", slow, 1, "trial") < 20);
+    assert_int_equal(late_results(), 0);
+    unlink(in_folder("t.db")), unlink(in_folder("log"));
+    setenv("FAKE_SLOW_MS", "10000", 1);
+    assert_int_equal(tune("--max-trials 60 --shape " SHAPE), 0);
+    assert_true(lines_before("trial", slow, 1, "trial") > 50);
+    assert_int_equal(census(SHAPE, slow)->verdict[VERDICT_MEASURED], 1);
+    assert_int_equal(census(SHAPE, NULL)->total, 60);
+    assert_int_equal(late_results(), 1);
+    assert_clean_db();
+}
+
+/* It is found out after 6 or 8 s, and tried once more: by then others are compiled. The worker starts anew
+ * each time. */
+TEST(a_candidate_that_hangs_holds_up_no_compiler)
+{
+    char hanging[CONFIG_TEXT_MAX];
+    first_tried(hanging);
+    setenv("FAKE_HANG", hanging, 1);
+    setenv("FAKE_TRIAL_MS", "300", 1);
+    assert_int_equal(tune("--max-trials 20 --shape " SHAPE), 0);
+    assert_true(lines_before("trial", hanging, 2, "compile") > 8);
+    assert_int_equal(census(SHAPE, hanging)->verdict[VERDICT_HUNG], 2);
+    assert_int_equal(census(SHAPE, NULL)->verdict[VERDICT_MEASURED], 19);
+    assert_int_equal(late_results(), 1);
+}
+
 TEST(a_worker_that_talks_nonsense_is_replaced)
 {
     setenv("FAKE_GARBAGE", one(), 1);
@@ -98,6 +176,51 @@ TEST(a_cubin_that_left_the_cache_is_compiled_again_and_nobody_is_blamed)
     assert_int_equal(tune("--shape " SHAPE), 0);
     assert_int_equal(census(SHAPE, NULL)->verdict[VERDICT_MEASURED], LEGAL);
     assert_int_equal(count_log("compile"), LEGAL / 2 + 1);
+}
+
+/* The other compiles for the second problem, which has kernels of its own, while the first one races. */
+TEST(a_compiler_that_is_gone_for_good_keeps_no_other_from_compiling_ahead)
+{
+    char none[160];
+    snprintf(none, sizeof none, "%s", in_folder("none"));
+    setenv("FAKE_NO_COMPILER_FROM", none, 1);
+    setenv("FAKE_BLOCK_MS", "20", 1);
+    const pid_t pid =
+        start_until("--budget 15s --max-trials 20 --shape " SHAPE " --shape sgemm:nt:" SHAPE, "compile", 1);
+    file_write(none, "");
+    kill(last_process("compile"), SIGKILL);
+    assert_int_equal(wait_exit(pid), 0);
+    assert_int_equal(census(SHAPE, NULL)->total, 20);
+    assert_true(lines_before("verify", "", 1, "compile") > lines_before("block", "", 1, "compile") + 5);
+    assert_clean_db();
+}
+
+/* One kernel for all. The second problem is known and races, while the first is searched on the other GPU. */
+TEST(a_cubin_that_another_gpu_misses_is_waited_for_in_the_race)
+{
+    char lose[160], words[512];
+    snprintf(lose, sizeof lose, "%s", in_folder("lose"));
+    snprintf(words, sizeof words, "%s", in_folder("space.conf"));
+    file_write(words, "[simt]\nBM = 128\nBN = 64\nBK = 8\nWM = 32\nWN = 64\nTM = 8\nTN = 8\nSTAGES = 2\n"
+                      "LOADER = 0\nPACK = 0\nVA = 4\nVB = 4\nVC = 4\nUNROLL = 8\nSTORE_AT = 4\n"
+                      "MIN_BLOCKS = 1\nREDUCE = 0\nGROUP = 1 2 3 4 5 6 7 8\nSPLIT_K = 1\n");
+    snprintf(words, sizeof words, "--space %s --shape " SHAPE2, in_folder("space.conf"));
+    assert_int_equal(tune(words), 0);
+    unlink(in_folder("log"));
+    setenv("FAKE_DEVICES", "2", 1);
+    setenv("FAKE_TRIAL_MS", "300", 1);
+    setenv("FAKE_BLOCK_MS", "100", 1);
+    setenv("FAKE_COMPILE_MS", "800", 1);
+    setenv("FAKE_LOSE_CUBIN", lose, 1);
+    snprintf(words, sizeof words, "--space %s --again --gpus all --shape " SHAPE " --shape " SHAPE2,
+             in_folder("space.conf"));
+    const pid_t pid = start_until(words, "block", 3);
+    file_write(lose, "");
+    assert_int_equal(wait_exit(pid), 0);
+    assert_true(access(lose, F_OK) != 0);
+    assert_int_equal(count_log("hello"), 2 + 2); /* no worker started anew, nor did a compiler */
+    assert_int_equal(count_log("compile"), 2);
+    assert_clean_db();
 }
 
 TEST(a_winner_that_fails_the_last_check_yields_to_the_next)
@@ -221,9 +344,13 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(a_candidate_that_crashes_twice_is_quarantined_and_no_other_is_blamed),
     JOB_TEST(a_candidate_that_crashes_once_gets_its_second_chance),
     JOB_TEST(a_candidate_that_hangs_is_killed_and_recorded),
+    JOB_TEST(a_kernel_that_compiles_for_long_holds_up_no_other),
+    JOB_TEST(a_candidate_that_hangs_holds_up_no_compiler),
     JOB_TEST(a_worker_that_talks_nonsense_is_replaced),
     JOB_TEST(a_compiler_that_crashes_makes_the_candidate_unbuildable),
     JOB_TEST(a_cubin_that_left_the_cache_is_compiled_again_and_nobody_is_blamed),
+    JOB_TEST(a_compiler_that_is_gone_for_good_keeps_no_other_from_compiling_ahead),
+    JOB_TEST(a_cubin_that_another_gpu_misses_is_waited_for_in_the_race),
     JOB_TEST(a_winner_that_fails_the_last_check_yields_to_the_next),
     JOB_TEST(a_problem_without_a_usable_candidate_has_no_winner_and_an_exit_code),
     JOB_TEST(without_cublas_plain_times_decide),

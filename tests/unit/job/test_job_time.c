@@ -2,6 +2,7 @@
 #include "job_runs.h"
 
 #include "clock.h"
+#include "files.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -176,6 +177,36 @@ TEST(however_short_the_budget_one_candidate_is_tried)
     assert_true(winner_of(SHAPE).base.time_us > 0);
 }
 
+static void write_space(const char *path)
+{
+    file_write(path,
+               "[simt]\nBM = 128\nBN = 64\nBK = 8 16\nWM = 32 64\nWN = 32 64\nTM = 8\nTN = 8\n"
+               "STAGES = 2 3\nLOADER = 0 1\nPACK = 0\nVA = 4\nVB = 4\nVC = 4\nUNROLL = 8\nSTORE_AT = 4\n"
+               "MIN_BLOCKS = 1 2\nREDUCE = 0\nGROUP = 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\nSPLIT_K = 1\n");
+}
+
+static double time_of(const char *words)
+{
+    remove(in_folder("t.db"));
+    const double from = now_s();
+    const int code = tune(words);
+    assert_true(code == 0 || code == 1);
+    return now_s() - from;
+}
+
+/* Sixteen launches of each: no compiler and no GPU is at work whose answer would come. */
+TEST(candidates_of_kernels_that_are_known_to_be_refused_cost_no_time)
+{
+    char words[256];
+    write_space(in_folder("space.conf"));
+    snprintf(words, sizeof words, "--space %s --shape " SHAPE, in_folder("space.conf"));
+    const double usual_s = time_of(words);
+    setenv("FAKE_UNBUILDABLE", "simt", 1);
+    const double refused_s = time_of(words);
+    assert_int_equal(census(SHAPE, NULL)->verdict[VERDICT_UNBUILDABLE], 256);
+    assert_true(refused_s < usual_s + 2);
+}
+
 const struct CMUnitTest job_tests[] = {
     JOB_TEST(the_budget_is_kept_with_search_race_and_check_in_it),
     JOB_TEST(a_budget_is_shared_by_the_problems_of_a_suite),
@@ -187,5 +218,6 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(a_killed_run_goes_on_with_the_slices_that_it_has_not_made),
     JOB_TEST(a_later_slice_without_a_winner_leaves_the_one_that_is_there_and_ends_nothing_for_good),
     JOB_TEST(however_short_the_budget_one_candidate_is_tried),
+    JOB_TEST(candidates_of_kernels_that_are_known_to_be_refused_cost_no_time),
 };
 const size_t job_test_count = sizeof job_tests / sizeof *job_tests;

@@ -14,7 +14,7 @@ static const struct param params[] = {
     {"SPLIT", PARAM_LAUNCH, ROLE_NAMED, 0, 64, ""},
 };
 static const struct template small = {.name = "small", .params = params, .param_count = 3};
-enum { TILE, DEPTH, SPLIT, SIDE = 8, LAUNCHES = 4, COUNT = SIDE * SIDE * LAUNCHES };
+enum { TILE, DEPTH, SPLIT, SIDE = 8, LAUNCHES = 4, COUNT = SIDE * SIDE * LAUNCHES, FIRST = 8 };
 
 static struct config config[COUNT]; /* LAUNCHES in a row have a kernel */
 
@@ -38,7 +38,7 @@ static double time_of(size_t index)
 
 static struct turns *build(size_t first, size_t kernels, size_t launches)
 {
-    const struct turn_limits limits = {first, kernels, launches};
+    const struct turn_limits limits = {first, kernels, launches, .late = 2};
     struct turns *t = turns_build(config, COUNT, &limits);
     assert_non_null(t);
     return t;
@@ -125,6 +125,144 @@ TEST(who_can_propose_nothing_hears_one_more)
     turns_free(t);
 }
 
+TEST(who_waits_too_long_goes_on_and_hears_of_it_when_it_is_there)
+{
+    struct turns *t = build(2, 2, 1);
+    size_t index;
+    double time_us;
+    turns_propose(t, 0);
+    turns_propose(t, 4);
+    assert_int_equal(turns_next(t, false, &index, &time_us), TURN_WAIT);
+    assert_int_equal(index, 0);
+    assert_true(turns_put_off(t, 0));
+    assert_int_equal(answer_of(t, false), TURN_NONE);
+    turns_propose(t, 8);
+    assert_true(turns_result(t, 4, 4));
+    assert_told(t, false, 4);
+    turns_propose(t, 12);
+    assert_int_equal(turns_next(t, false, &index, &time_us), TURN_WAIT);
+    assert_int_equal(index, 8);
+    assert_true(turns_result(t, 0, 0));
+    assert_told(t, false, 0);
+    assert_int_equal(answer_of(t, false), TURN_WAIT);
+    turns_free(t);
+}
+
+TEST(launches_of_a_kernel_that_is_put_off_come_after_it_and_hold_up_no_others)
+{
+    struct turns *t = build(3, 2, 1);
+    turns_propose(t, 0);
+    turns_propose(t, 1);
+    assert_true(turns_put_off(t, 0));
+    turns_propose(t, 4);
+    assert_true(turns_result(t, 4, 4));
+    assert_told(t, true, 4);
+    turns_propose(t, 5); /* of a kernel that is known, unlike 1 */
+    assert_true(turns_result(t, 5, 5));
+    assert_told(t, false, 5);
+    turns_propose(t, 2); /* the second that follows 0, as many as may */
+    assert_int_equal(answer_of(t, false), TURN_WAIT);
+    assert_true(turns_result(t, 0, 0));
+    assert_true(turns_result(t, 1, 1));
+    assert_true(turns_result(t, 2, 2));
+    assert_told(t, false, 0);
+    assert_told(t, false, 1);
+    assert_told(t, false, 2);
+    assert_int_equal(answer_of(t, true), TURN_NONE);
+    turns_free(t);
+}
+
+TEST(no_more_are_put_off_than_may_be_and_none_twice)
+{
+    struct turns *t = build(4, 4, 1);
+    for (size_t k = 0; k < 4; k++) turns_propose(t, 4 * k);
+    assert_true(turns_put_off(t, 0));
+    assert_false(turns_put_off(t, 0));
+    assert_false(turns_put_off(t, 16)); /* never proposed */
+    assert_true(turns_put_off(t, 4));
+    assert_false(turns_put_off(t, 8));
+    assert_int_equal(answer_of(t, false), TURN_NONE); /* two more may be proposed */
+    assert_true(turns_result(t, 8, 8));
+    assert_true(turns_result(t, 12, 12));
+    assert_told(t, true, 8);
+    assert_told(t, true, 12);
+    assert_int_equal(answer_of(t, true), TURN_WAIT); /* only late ones are left */
+    turns_free(t);
+}
+
+TEST(in_the_end_it_hears_of_all_results_in_the_order_proposed)
+{
+    struct turns *t = build(8, 8, 8);
+    size_t index;
+    double time_us;
+    for (size_t k = 0; k < 5; k++) turns_propose(t, 4 * k);
+    turns_propose(t, 1);
+    assert_true(turns_put_off(t, 4));
+    static const size_t results[] = {16, 4, 1, 0};
+    for (int i = 0; i < 4; i++) assert_true(turns_result(t, results[i], (double)results[i]));
+    static const size_t told[] = {0, 4, 16, 1};
+    for (int i = 0; i < 4; i++) {
+        assert_true(turns_rest(t, &index, &time_us));
+        assert_int_equal(index, told[i]);
+        assert_true(time_us == (double)told[i]);
+    }
+    assert_false(turns_rest(t, &index, &time_us));
+    assert_int_equal(turns_waiting(t), 2);
+    turns_free(t);
+}
+
+/* A search of `limit` proposals whose candidates of one tile have no result before the end, if it may go on
+ * without them. Returns how many it made. */
+static size_t run_without(const char *strategy, int tile, bool put_off, size_t limit)
+{
+    const struct turn_limits limits = turn_limits_of(4);
+    struct search *search;
+    size_t made = 0, index, held = 0, awaited;
+    assert_ok(search_start(strategy, config, COUNT, NULL, NULL, 7, &search));
+    assert_ok(search_in_turns(search, config, &limits));
+    for (bool goes_on = true; goes_on && made < limit;) {
+        const enum search_answer answer = search_next(search, &index);
+        if (answer == SEARCH_TRY) {
+            made++;
+            if (config[index].value[TILE] == tile && held < limits.late) held++;
+            else search_tell(search, index, time_of(index));
+            assert_false(search_awaits(search, &awaited));
+            continue;
+        }
+        assert_int_equal(answer, SEARCH_WAIT);
+        assert_true(search_awaits(search, &awaited));
+        assert_int_equal(config[awaited].value[TILE], tile);
+        goes_on = put_off && search_put_off(search);
+    }
+    search_stop(search);
+    return made;
+}
+
+TEST(a_search_goes_on_without_what_it_puts_off)
+{
+    static const char *const strategies[] = {"ils", "gp", "random", "exhaustive"};
+    for (int s = 0; s < 4; s++) {
+        assert_true(run_without(strategies[s], 0, false, 60) < 60);
+        assert_int_equal(run_without(strategies[s], 0, true, 60), 60);
+    }
+}
+
+/* As few trials as there are before the first is heard of: nothing is known of what is to be gained. */
+TEST(what_is_told_after_the_last_proposal_counts_in_the_end)
+{
+    const struct turn_limits limits = turn_limits_of(4);
+    struct search *search;
+    size_t made[FIRST], count = 0;
+    assert_ok(search_start("gp", config, COUNT, NULL, NULL, 7, &search));
+    assert_ok(search_in_turns(search, config, &limits));
+    while (count < FIRST && search_next(search, &made[count]) == SEARCH_TRY) count++;
+    for (size_t i = 0; i < count; i++) search_tell(search, made[i], time_of(made[i]));
+    assert_true(count > 4 && isnan(search_gain(search)));
+    search_finish(search);
+    assert_true(search_gain(search) > 0);
+    search_stop(search);
+}
+
 /* Proposals in their order; results come in a random one. Returns how many it made. */
 static size_t run(const char *strategy, bool in_turns, uint64_t random, size_t *order)
 {
@@ -174,7 +312,8 @@ TEST(few_compilers_have_some_work_ahead_and_many_a_share)
     assert_int_equal(one.kernels, 5);
     assert_int_equal(many.kernels, 80);
     assert_true(one.kernels_first >= one.kernels && many.kernels_first >= many.kernels);
-    assert_int_equal(turns_most(&one), one.kernels_first + one.kernels + one.launches);
+    assert_int_equal(turns_most(&one), one.kernels_first + one.kernels + one.launches + one.late);
+    assert_int_equal(one.late, 1);
 }
 
 int main(void)
@@ -184,6 +323,12 @@ int main(void)
         cmocka_unit_test(launches_of_a_known_kernel_do_not_wait_for_kernels),
         cmocka_unit_test(launches_of_a_kernel_that_is_not_heard_of_come_after_it),
         cmocka_unit_test(who_can_propose_nothing_hears_one_more),
+        cmocka_unit_test(who_waits_too_long_goes_on_and_hears_of_it_when_it_is_there),
+        cmocka_unit_test(launches_of_a_kernel_that_is_put_off_come_after_it_and_hold_up_no_others),
+        cmocka_unit_test(no_more_are_put_off_than_may_be_and_none_twice),
+        cmocka_unit_test(in_the_end_it_hears_of_all_results_in_the_order_proposed),
+        cmocka_unit_test(a_search_goes_on_without_what_it_puts_off),
+        cmocka_unit_test(what_is_told_after_the_last_proposal_counts_in_the_end),
         cmocka_unit_test(a_seed_gives_one_order_of_proposals_in_whatever_order_results_come),
         cmocka_unit_test(few_compilers_have_some_work_ahead_and_many_a_share),
     };
