@@ -276,7 +276,7 @@ static void ask(struct gt_handle *handle, struct drawn *d, bool open, bool may_f
         status = gt_gemm(handle, &d->p, &d->call);
     }
     if (status < GT_OK || status > GT_DEVICE) fail_msg("an answer of %d", (int)status);
-    answers[status]++;
+    else answers[status]++;
     if (status && !gt_error_text()[0]) fail_msg("%d without a reason", (int)status);
     if (status == GT_INVALID && work_done() != before) fail_msg("%s, but something ran", gt_error_text());
     if (status && !d->wrong && !may_fail && !is_misused(d))
