@@ -216,6 +216,18 @@ static enum status add_figures(struct db *db, int64_t gpu_id, const struct gpu *
     return st ? st : add_rates(db, *id, gpu);
 }
 
+/* What is stored goes by the row's arch, and what is looked for by the GPU's: a row that is found by its hash
+ * but says something else would take trials that nobody finds again. */
+static enum status check_gpu(struct db *db, const struct gpu *gpu, int64_t id)
+{
+    struct binder b = db_bind(db, "SELECT name = ?1 AND arch = ?2 AND sm_count = ?3 FROM gpus WHERE id = ?4");
+    bind_gpu(&b, gpu);
+    bind_int(&b, id);
+    int64_t same;
+    enum status st = db_integer(db, &b, &same, "look at a GPU");
+    return st || same ? st : db_broken(db, "gpus: another GPU than the row's hash says", id);
+}
+
 enum status db_add_gpu(struct db *db, const struct gpu *gpu, int64_t *gpu_id, int64_t *figures_id)
 {
     struct binder b = db_bind(db, "INSERT INTO gpus (hash, name, arch, sm_count) "
@@ -224,7 +236,9 @@ enum status db_add_gpu(struct db *db, const struct gpu *gpu, int64_t *gpu_id, in
     bind_gpu(&b, gpu);
     enum status st = db_run(db, &b, NULL, "store a GPU");
     if (st) return st;
-    if ((st = db_find_gpu(db, gpu, gpu_id))) return st;
+    st = db_find_gpu(db, gpu, gpu_id);
+    if (!st) st = check_gpu(db, gpu, *gpu_id);
+    if (st) return st;
     return add_figures(db, *gpu_id, gpu, figures_id);
 }
 

@@ -8,15 +8,18 @@
 #include "output_file.h"
 #include "print.h"
 #include "process_limits.h"
+#include "standard_files.h"
 #include "version.h"
 #include "worker.h"
 
 #include <argp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 extern const char text_manual_txt[];
 
@@ -109,18 +112,25 @@ static enum status dispatch(int argc, char **argv)
     return command ? command_run(command, argc - 1, argv + 1) : unknown(word);
 }
 
+static const char *why_not_printed(int error)
+{
+    const int flags = fcntl(STDOUT_FILENO, F_GETFL);
+    return flags >= 0 && (flags & O_ACCMODE) == O_RDONLY ? "it is closed" : outfile_why(error);
+}
+
 int main(int argc, char **argv)
 {
     argp_program_version = "tune " GT_VERSION;
     argp_err_exit_status = status_exit_code(E_USAGE); /* argp ends the process itself on a wrong option */
     signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit answers with an error, which has a sentence */
     outfile_guard();
-    enum status st = limits_stack();
+    enum status st = standard_files_keep();
+    if (!st) st = limits_stack();
     if (!st) st = dispatch(argc, argv);
     /* What was printed counts only once it has been written. */
     errno = 0;
     if ((fflush(stdout) != 0 || ferror(stdout)) && (st == OK || st == E_ABSENT || st == E_HELPED))
-        st = fail(E_IO, "cannot write to standard output: %s", outfile_why(errno));
+        st = fail(E_IO, "cannot write to standard output: %s", why_not_printed(errno));
     if (st && st != E_HELPED && *status_text()) print_line(stderr, "tune: %s", status_text());
     return status_exit_code(st);
 }

@@ -19,6 +19,9 @@
 #define INPUTS_A_FILE 32 /* before a fresh database */
 
 const char *const fuzz_words[] = {"\"problem\": \"4x4x4\"",
+                                  ":batch=3:pointers",
+                                  ":epilogue=rowbias+gelu+out",
+                                  ":batch=3:epilogue=bias:stride_bias=9",
                                   "\"config\": \"cublas\"",
                                   "\"template_hash\": \"HASH-OF-TEMPLATE\"",
                                   "\"time_us\": 1e15",

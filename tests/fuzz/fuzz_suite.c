@@ -9,10 +9,33 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *const fuzz_words[] = {
-    "sgemm:nn:",       "4x4x4\n", "# ",       "\n", "\r\n",  "  ",    " # count=",
-    " time_us=",       "count=3", ":batch=2", "\t", "1e308", "1e300", "count=18446744073709551615",
-    "time_us=1.7e308", "nan",     "#",        "x",  NULL};
+const char *const fuzz_words[] = {"sgemm:nn:",
+                                  "4x4x4\n",
+                                  "# ",
+                                  "\n",
+                                  "\r\n",
+                                  "  ",
+                                  " # count=",
+                                  " time_us=",
+                                  "count=3",
+                                  ":batch=2",
+                                  "\t",
+                                  "1e308",
+                                  "1e300",
+                                  "count=18446744073709551615",
+                                  "time_us=1.7e308",
+                                  "nan",
+                                  "#",
+                                  "x",
+                                  ":pointers",
+                                  ":epilogue=rowbias+gelu+out",
+                                  ":batch=3:epilogue=bias:stride_bias=9",
+                                  ":beta=1",
+                                  ":lda=2147483648",
+                                  ":stride_a=0",
+                                  "2147418112x1x1",
+                                  "tf32gemm:tt:",
+                                  NULL};
 
 /* The lines one by one: how many problems until the first that is none. */
 static bool each_line(const uint8_t *data, size_t size, struct problem *problems, size_t *count)

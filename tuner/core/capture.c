@@ -106,8 +106,9 @@ static enum status parse_fields(char *text, uint64_t *count, double *time_us)
             *count = strtoull(value, &end, 10);
         else if (value && strcmp(word, "time_us") == 0 && *value >= '0' && *value <= '9')
             *time_us = number_double(value, &end);
-        if (!end || *end || errno || !(*time_us <= TIME_US_MAX))
-            return fail(E_INPUT, "'%.40s' is neither count=NUMBER nor time_us=NUMBER", word);
+        const bool good = end && !*end && !errno && *time_us <= TIME_US_MAX;
+        if (value) value[-1] = '=';
+        if (!good) return fail(E_INPUT, "'%.40s' is neither count=NUMBER nor time_us=NUMBER", word);
     }
     return OK;
 }
@@ -130,7 +131,7 @@ static enum status read_line(char *line, struct capture *capture)
 
 static enum status read_lines(FILE *file, const char *path, struct capture *capture)
 {
-    char *line = NULL, why[512];
+    char *line = NULL, why[900];
     size_t room = 0;
     ssize_t got;
     int number = 0;

@@ -53,17 +53,21 @@ static enum status parse_sizes(const char *whole, const char **text, struct prob
     return OK;
 }
 
+/* A refusal says which problem it is about: there may be many on a command line. */
+static enum status refuse(const char *whole, enum status st)
+{
+    char why[300];
+    snprintf(why, sizeof why, "%s", status_text());
+    return fail(st, "'%s': %s", whole, why);
+}
+
 /* The name of an epilogue, up to the next option. */
 static enum status parse_epilogue(const char *whole, const char **text, int *code)
 {
     char name[64];
     const size_t length = strcspn(*text, ":");
     snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name), *text);
-    if (epilogue_parse(name, code)) {
-        char why[300];
-        snprintf(why, sizeof why, "%s", status_text());
-        return fail(E_INPUT, "'%s': %s", whole, why);
-    }
+    if (epilogue_parse(name, code)) return refuse(whole, E_INPUT);
     *text += length;
     return OK;
 }
@@ -166,9 +170,9 @@ enum status problem_parse_as(const char *text, enum gemm_type type, struct probl
                         PROBLEM_DIM_MAX);
     if (p.pointers && (p.stride_a || p.stride_b || p.stride_c))
         return fail(E_INPUT, "'%s': " PROBLEM_NO_STRIDES, text);
-    if ((st = problem_check_ld(&p))) return st;
+    if ((st = problem_check_ld(&p))) return refuse(text, st);
     problem_set_defaults(&p);
-    if ((st = problem_check(&p))) return st;
+    if ((st = problem_check(&p))) return refuse(text, st);
     *problem = p;
     return OK;
 }

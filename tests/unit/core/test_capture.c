@@ -124,10 +124,14 @@ TEST(a_file_that_is_no_capture_is_refused_and_left_as_it_is)
 {
     static const struct {
         const char *text, *part;
-    } bad[] = {{"8x8x8 # count=x\n", ":1: 'count"},    {"\n8x8 # count=1\n", ":2: "},
-               {"8x8x8 # count=-1\n", "neither"},      {"8x8x8 # time_us=nan\n", "neither"},
-               {"8x8x8 # time_us=1e999\n", "neither"}, {"8x8x8 # count=99999999999999999999999\n", "neither"},
-               {"8x8x8 # my favourite\n", "'my'"},     {"#!/bin/sh\necho 1\n", ":2: "}};
+    } bad[] = {{"8x8x8 # count=x\n", ":1: 'count"},
+               {"\n8x8 # count=1\n", ":2: "},
+               {"8x8x8 # count=-1\n", "'count=-1' is neither"},
+               {"8x8x8 # time_us=nan\n", "'time_us=nan' is neither"},
+               {"8x8x8 # time_us=1e999\n", "neither"},
+               {"8x8x8 # count=99999999999999999999999\n", "neither"},
+               {"8x8x8 # my favourite\n", "'my'"},
+               {"#!/bin/sh\necho 1\n", ":2: "}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct capture c = {0};
         file_write(path, bad[i].text);

@@ -228,6 +228,7 @@ TEST(bad_text_gives_a_sentence_that_names_it)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct problem p;
         assert_fails(problem_parse(bad[i].text, &p), E_INPUT, bad[i].part);
+        assert_fails(problem_parse(bad[i].text, &p), E_INPUT, bad[i].text);
     }
 }
 
@@ -373,8 +374,10 @@ TEST(pointers_have_neither_strides_nor_an_epilogue)
                  {"64x64x64:pointers=3", "unknown option at 'pointers=3'"},
                  {"64x64x64:pointer", "known: batch pointers lda"}};
     struct problem p;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_fails(problem_parse(cases[i].text, &p), E_INPUT, cases[i].why);
+        assert_fails(problem_parse(cases[i].text, &p), E_INPUT, cases[i].text);
+    }
     p = problem_of("64x64x64:batch=3:pointers");
     p.stride_a++;
     assert_fails(problem_check(&p), E_INPUT, "there are no strides");

@@ -310,6 +310,28 @@ TEST(a_changed_template_makes_its_trials_and_winners_unusable)
     db_close(db);
 }
 
+/* What is stored goes by the arch of the row, and what is looked for by the GPU's. */
+TEST(nothing_is_stored_for_a_gpu_whose_row_says_another)
+{
+    static const char *const changes[] = {"UPDATE gpus SET arch = arch + 1",
+                                          "UPDATE gpus SET sm_count = sm_count - 1",
+                                          "UPDATE gpus SET name = name || ' '"};
+    struct db_context context = store_context();
+    const struct problem problem = problem_make(64, 64, 64);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        unlink(store_path);
+        make_database(1);
+        meddle(changes[i]);
+        struct db *db = store_open(DB_WRITE);
+        int64_t run;
+        bool changed;
+        assert_fails(db_run_start(db, &context, "tune", 1, &run), E_DB, "gpus");
+        assert_fails(db_prefer(db, &context.gpu, &problem, false, "simt BM=128", true, &changed), E_DB,
+                     "tune verify");
+        db_close(db);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -328,6 +350,7 @@ int main(void)
         STORE_TEST(impossible_values_are_named_and_never_believed),
         STORE_TEST(a_configuration_that_is_not_one_is_reported_and_never_parsed_into_a_winner),
         STORE_TEST(a_changed_template_makes_its_trials_and_winners_unusable),
+        STORE_TEST(nothing_is_stored_for_a_gpu_whose_row_says_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
