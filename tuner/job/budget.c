@@ -48,7 +48,9 @@ double budget_weighted_share(double left_s, double weight, double weights, int p
 }
 
 /* Of this many microseconds the calls of a trial take as long as the rest of it (H200). */
-#define LONG_CALL_US 600.0
+#define GRACE_S       60.0
+#define GRACE_BUDGETS 100.0 /* where that is less */
+#define LONG_CALL_US  600.0
 
 double budget_weight(double worth, double call_us)
 {
@@ -59,6 +61,11 @@ double budget_weight(double worth, double call_us)
  */
 #define QUIET_TRIALS 1200
 #define QUIET_SHARE  0.5
+
+double budget_grace_s(double budget_s)
+{
+    return fmin(GRACE_S, GRACE_BUDGETS * budget_s);
+}
 
 bool budget_converged(double share_s, size_t quiet_trials, double quiet_s)
 {

@@ -25,6 +25,10 @@ double budget_weighted_share(double left_s, double weight, double weights, int p
  * even at the machine's peak (call_us), if not in proportion: a search gains most from its first trials. */
 double budget_weight(double worth, double call_us);
 
+/* A budget that is too short for so many problems is exceeded, since each takes some trials and a race: how
+ * long after its end problems still begin. */
+double budget_grace_s(double budget_s);
+
 /* Whether a search that has found nothing better for so many trials and seconds had better leave the rest of
  * its share to other problems. */
 bool budget_converged(double share_s, size_t quiet_trials, double quiet_s);

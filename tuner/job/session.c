@@ -259,6 +259,11 @@ enum status session_run(struct session *s)
     if (!st && x.stopping) st = fail(E_INTERRUPTED, "interrupted; everything finished is kept");
     if (!st && is_deserted(&x)) st = fail(E_GPU, "no GPU is left to work on: %s", x.gone_reason);
     if (!st) settle_begun(&x);
+    if (x.left_out)
+        report_say(x.env.report,
+                   "the budget of %.3g s was too short for %zu problems: %d were not begun; the same command "
+                   "goes on with them",
+                   x.budget_s, o->problem_count, x.left_out);
     char sentence[1024];
     snprintf(sentence, sizeof sentence, "%s", status_text());
 

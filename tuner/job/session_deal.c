@@ -209,6 +209,23 @@ static void give_up(struct state *x, size_t at, const struct gpu *gpu)
     session_settle(x, at);
 }
 
+/* Problems no longer begin: the budget was too short for their number. One at least begins. */
+static bool is_too_late(const struct state *x)
+{
+    bool any = false;
+    for (size_t i = 0; i < x->s->options->problem_count && !any; i++) any = x->lot[i].begun;
+    return any && session_left_s(x) < -budget_grace_s(x->budget_s);
+}
+
+static void leave_out(struct state *x, size_t at)
+{
+    struct job_result *result = &x->s->results[at];
+    result->how = JOB_FRUITLESS;
+    snprintf(result->why, sizeof result->why, "not begun: the budget was over");
+    session_settle(x, at);
+    x->left_out++;
+}
+
 /* The next problem for a GPU, or no job if there is none left. */
 enum status session_deal(struct state *x, struct gpu_slot *slot, struct job **job, size_t *at)
 {
@@ -219,6 +236,10 @@ enum status session_deal(struct state *x, struct gpu_slot *slot, struct job **jo
         enum status st = begun ? OK : look_up(x, slot, *at);
         if (st) return st;
         if (x->lot[*at].turn == ENDED) continue;
+        if (!begun && x->lot[*at].history.spent_s <= 0 && is_too_late(x)) {
+            leave_out(x, *at);
+            continue;
+        }
         if (!begun && x->lot[*at].history.spent_s > 0) continue; /* others promise more, perhaps */
         st = job_open(&x->env, &slot->context, slot->run_id, &x->s->options->problems[*at], job);
         if (st == E_ABSENT) {
@@ -278,7 +299,7 @@ void session_drop_next(struct state *x, struct gpu_slot *slot)
 static bool is_due(const struct state *x, size_t at)
 {
     const struct lot *lot = &x->lot[at];
-    if (lot->history.spent_s <= 0) return true;
+    if (lot->history.spent_s <= 0) return !is_too_late(x);
     if (lot->closing) return slice_closing_fits(&lot->history, session_left_s(x));
     return slice_is_worth_beginning(x->even_s, search_left_s(x, &lot->history, owed_of(x)));
 }

@@ -38,6 +38,7 @@ struct state {
     int slots;
     struct lot *lot; /* of each problem */
     int ended;
+    int left_out; /* problems that the budget had no time for */
     double began_s, budget_s;
     double even_s; /* what an even division of the budget gives each problem */
     bool slices;

@@ -207,6 +207,35 @@ TEST(candidates_of_kernels_that_are_known_to_be_refused_cost_no_time)
     assert_true(refused_s < usual_s + 2);
 }
 
+static char *many_problems(int count)
+{
+    char *path = in_folder("many.txt");
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    for (int i = 0; i < count; i++) fprintf(f, "sgemm:nn:%dx256x256\n", 4 * (i + 16));
+    assert_int_equal(fclose(f), 0);
+    return path;
+}
+
+/* A try and a race for each takes longer than the budget: what has not begun long after its end never does,
+ * and the same command goes on with it. */
+TEST(a_budget_that_is_too_short_for_so_many_problems_ends_all_the_same)
+{
+    char words[256];
+    setenv("FAKE_TRIAL_MS", "50", 1);
+    snprintf(words, sizeof words, "--suite %s --budget 0.01s", many_problems(1000));
+    const double from = now_s();
+    assert_int_equal(tune(words), 1); /* some have no winner */
+    assert_true(now_s() - from < 20); /* all of them would take 100 s */
+    assert_non_null(strstr(text_of("err"), "the budget of 0.01 s was too short for 1000 problems: "));
+    assert_non_null(strstr(text_of("err"), "sgemm:nn:64x256x256: tuned"));
+    const int first = count_log("verify");
+    assert_in_range(first, 1, 900);
+    assert_int_equal(tune(words), 1);
+    assert_true(count_log("verify") > first);
+    assert_clean_db();
+}
+
 const struct CMUnitTest job_tests[] = {
     JOB_TEST(the_budget_is_kept_with_search_race_and_check_in_it),
     JOB_TEST(a_budget_is_shared_by_the_problems_of_a_suite),
@@ -219,5 +248,6 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(a_later_slice_without_a_winner_leaves_the_one_that_is_there_and_ends_nothing_for_good),
     JOB_TEST(however_short_the_budget_one_candidate_is_tried),
     JOB_TEST(candidates_of_kernels_that_are_known_to_be_refused_cost_no_time),
+    JOB_TEST(a_budget_that_is_too_short_for_so_many_problems_ends_all_the_same),
 };
 const size_t job_test_count = sizeof job_tests / sizeof *job_tests;
