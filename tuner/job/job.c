@@ -306,8 +306,10 @@ enum status job_step(struct job *job)
     enum status st = trial_settle_unbuilt(job);
     if (st || job->asked != ASKED_NOTHING) return st;
     if (job->stopping) {
+        const bool searching = job->phase == PHASE_SEARCH; /* else its notes are kept */
         job_best(job, &job->result.winner);
         job_end(job, JOB_INTERRUPTED, "interrupted");
+        if (!searching) return OK;
         search_finish(job->search);
         return keep_notes(job);
     }

@@ -22,11 +22,14 @@ static double search_end_s(const struct job *job)
     return end - budget_race(job->share_s, job->best_us, job_check_s(job), job->contenders).reserve_s;
 }
 
-/* Another problem can make better use of the time. */
+/* Another problem can make better use of the time. Without a budget a search that is satisfied is exhausted,
+ * as soon as what was proposed is measured. */
 static bool has_converged(const struct job *job)
 {
+    const bool limited = job->env->options->budget_s > 0;
+    if (!limited && job->satisfied) return false;
     return job->env->waiting > 0 && job->gain_us > 0 &&
-           (search_satisfied(job->search) ||
+           ((limited && search_satisfied(job->search)) ||
             budget_converged(job->share_s, job->result.trials - job->gain_trials, now_s() - job->gain_s));
 }
 

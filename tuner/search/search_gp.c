@@ -204,7 +204,9 @@ static double gain(void *self)
 static void finish(void *self)
 {
     struct gp *g = self;
-    if (!g->broken && g->usable > 0 && look(g)) gp_most_promising(g);
+    if (g->broken || g->usable == 0) return;
+    if (look(g)) gp_most_promising(g);
+    else g->best_gain = (double)NAN;
 }
 
 const struct search_strategy search_gp = {

@@ -12,7 +12,7 @@
 #include <math.h>
 
 #define PIECE_US         3.0
-#define PRELOADED_US     2.0 /* with PRELOAD: without the latency of its first loads, some 1 us; not fitted */
+#define PRELOAD_US       0.6 /* of a tile, that PRELOAD saves: the latency of its first loads; not fitted */
 #define ARRIVE_US        2.0
 #define L2_BYTES_A_CLOCK 28.0 /* an SM (model_tiled.c) */
 #define EMPTY_BLOCK_US   0.01 /* that returns at once */
@@ -20,7 +20,7 @@
 /* Of the blocks of an SM, which compute while others store. */
 static double pieces_us(const struct config *config, const struct line *line, int blocks_per_sm)
 {
-    const double each = PRELOAD ? PRELOADED_US : PIECE_US;
+    const double each = PIECE_US - (PRELOAD ? PRELOAD_US : 0);
     const double tiles = (double)line->shared / line->blocks + line->waves;
     const double pieces = line->shared % line->blocks > 0 && line->depth > 1 ? tiles + 1 : tiles;
     return fmax(pieces - 1, 0) * each / (1 + blocks_per_sm);
@@ -37,6 +37,12 @@ static double parts_us(const struct config *config, const struct line *line, con
     return ARRIVE_US + 2 * parts * bytes / (clock * gpu->sm_count) + fmax(each, 1) * bytes / clock;
 }
 
+/* Whole tiles are as those of simt, but that later ones are loaded early. */
+static double saved_us(const struct config *config, const struct prediction *p)
+{
+    return PRELOAD ? fmax(ceil(p->waves) - 1, 0) * PRELOAD_US / (1 + p->blocks_per_sm) : 0;
+}
+
 struct prediction streamk_predict(const struct config *config, const struct problem *problem,
                                   const struct gpu *gpu, const struct kernel_facts *facts)
 {
@@ -46,17 +52,23 @@ struct prediction streamk_predict(const struct config *config, const struct prob
     const int64_t items = plan.batch_per_launch, launches = (problem->batch - 1) / items + 1;
     const int64_t tiles = items * ((problem->m - 1) / BM + 1) * ((problem->n - 1) / BN + 1);
     const int depth = problem->k > 0 ? (int)((problem->k - 1) / BK + 1) : 1;
-    const struct line line = args.counters > 0 ? line_of((int)tiles, depth, args.splits)
-                                               : line_of_whole_tiles((int)tiles, depth, args.splits, 0);
+    const bool whole = args.counters == 0; /* then there is no line */
+    const struct line line = line_of((int)tiles, whole ? 1 : depth, args.splits);
     const double units = ceil((double)line.units / line.blocks) + (double)line.waves * depth;
     struct tiled_kernel t = tiled_kernel_of(config, problem);
     t.group = args.group;
-    t.tiles = fmin((double)line.units + (double)line.waves * line.blocks, line.blocks);
-    t.k_block = problem->k > 0 ? units * BK : 0;
+    if (whole) {
+        t.tiles = (double)tiles;
+        t.k_block = problem->k > 0 ? (double)depth * BK : 0;
+    } else {
+        t.tiles = fmin((double)line.units + (double)line.waves * line.blocks, line.blocks);
+        t.k_block = units * BK;
+    }
     struct prediction p = tiled_predict(&t, problem, gpu, facts);
     const double empty = (double)plan.kernel[0].grid[0] * (double)items - args.splits;
-    const double more = pieces_us(config, &line, p.blocks_per_sm) + parts_us(config, &line, gpu) +
-                        fmax(empty, 0) * EMPTY_BLOCK_US;
+    const double more = fmax(empty, 0) * EMPTY_BLOCK_US +
+                        (whole ? -saved_us(config, &p)
+                               : pieces_us(config, &line, p.blocks_per_sm) + parts_us(config, &line, gpu));
     p.overhead_us += more;
     p.time_us = (p.time_us + more) * (double)launches;
     return p;

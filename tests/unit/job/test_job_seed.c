@@ -78,8 +78,19 @@ TEST(a_search_that_expects_nothing_more_has_tried_the_same_whenever_that_is_seen
     }
 }
 
+/* Neither gives way to the other for ever. */
+TEST(two_searches_without_a_budget_end_when_each_expects_nothing_more)
+{
+    setenv("FAKE_STEADY", "1", 1);
+    setenv("FAKE_SMOOTH", "1", 1);
+    assert_int_equal(tune("--jobs 6 --seed 3 --space " LARGER " --shape " SHAPE " --shape " SHAPE2), 0);
+    assert_int_equal(times_said("nothing more is expected"), 2);
+    assert_clean_db();
+}
+
 const struct CMUnitTest job_tests[] = {
     JOB_TEST(a_seed_tries_the_same_whichever_compilation_ends_first),
     JOB_TEST(a_search_that_expects_nothing_more_has_tried_the_same_whenever_that_is_seen),
+    JOB_TEST(two_searches_without_a_budget_end_when_each_expects_nothing_more),
 };
 const size_t job_test_count = sizeof job_tests / sizeof *job_tests;

@@ -5,6 +5,12 @@
 #define SQUARE                                                                                               \
     "streamk BM=128 BN=128 BK=8 WM=64 WN=64 TM=16 TN=8 STAGES=3 LOADER=2 VA=4 VB=4 VC=4 UNROLL=8 "           \
     "STORE_AT=4 ORDER=0 MIN_BLOCKS=2 GROUP=1 SMS=132"
+#define SQUARE_WHOLE                                                                                         \
+    "streamk BM=128 BN=128 BK=8 WM=64 WN=64 TM=16 TN=8 STAGES=3 LOADER=2 VA=4 VB=4 VC=4 UNROLL=8 "           \
+    "STORE_AT=4 ORDER=0 MIN_BLOCKS=2 GROUP=1 WHOLE=1 SMS=132"
+#define EARLY_WHOLE                                                                                          \
+    "streamk BM=128 BN=128 BK=8 WM=64 WN=64 TM=16 TN=8 STAGES=3 LOADER=2 VA=4 VB=4 VC=4 UNROLL=8 "           \
+    "STORE_AT=4 ORDER=0 PRELOAD=1 MIN_BLOCKS=2 GROUP=1 WHOLE=1 SMS=132"
 #define WIDE                                                                                                 \
     "streamk BM=128 BN=192 BK=16 WM=32 WN=96 TM=8 TN=12 STAGES=3 LOADER=2 VA=4 VB=4 VC=4 UNROLL=16 "         \
     "STORE_AT=4 ORDER=1 MIN_BLOCKS=1 GROUP=1 SMS=132"
@@ -36,6 +42,19 @@ TEST(what_is_more_takes_longer)
     assert_true(parts > 288.0 / 264 * whole + 3); /* 288 tiles and 264, which nobody shares */
 }
 
+/* As blocks of simt: few tiles take as long as one, and a last wave that is nearly empty is no whole one. */
+TEST(whole_tiles_take_as_long_as_their_waves)
+{
+    const double one = predicted_us(SQUARE_WHOLE, "nn:128x128x4096");
+    assert_true(predicted_us(SQUARE_WHOLE, "nn:256x256x4096") < 1.05 * one);
+    const double full = predicted_us(SQUARE_WHOLE, "nn:128x128x2048:batch=528"),
+                 more = predicted_us(SQUARE_WHOLE, "nn:128x128x2048:batch=540"),
+                 third = predicted_us(SQUARE_WHOLE, "nn:128x128x2048:batch=792");
+    assert_true(full < more && more - full < 0.8 * (third - full));
+    assert_true(predicted_us(EARLY_WHOLE, "nn:128x128x64:batch=792") <
+                predicted_us(SQUARE_WHOLE, "nn:128x128x64:batch=792"));
+}
+
 /* Microseconds on an H200. */
 TEST(what_was_measured_is_predicted_within_a_tenth)
 {
@@ -59,6 +78,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_candidate_is_faster_than_arithmetic_and_memory_allow),
         cmocka_unit_test(what_is_more_takes_longer),
+        cmocka_unit_test(whole_tiles_take_as_long_as_their_waves),
         cmocka_unit_test(what_was_measured_is_predicted_within_a_tenth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
