@@ -2,7 +2,8 @@
  * multiplies one long tile; and what the parts of shared tiles take.
  *
  * The constants were fitted to 332 measurements of 32 problems on an H200, in a form of the kernel that
- * stored and read all parts: 5 % deviation, and 2 % less than measured in the mean, above 60 us.
+ * stored and read all parts: 5 % deviation, and 2 % less than measured in the mean, above 60 us. Nothing is
+ * said of PRELOAD, which has not been measured.
  */
 #include "streamk_host.h"
 
@@ -12,18 +13,17 @@
 #include <math.h>
 
 #define PIECE_US         3.0
-#define PRELOAD_US       0.6 /* of a tile, that PRELOAD saves: the latency of its first loads; not fitted */
+#define WAVE_US          2.2 /* that a later wave of whole tiles takes more than simt's: PIECE_US with it */
 #define ARRIVE_US        2.0
 #define L2_BYTES_A_CLOCK 28.0 /* an SM (model_tiled.c) */
 #define EMPTY_BLOCK_US   0.01 /* that returns at once */
 
 /* Of the blocks of an SM, which compute while others store. */
-static double pieces_us(const struct config *config, const struct line *line, int blocks_per_sm)
+static double pieces_us(const struct line *line, int blocks_per_sm)
 {
-    const double each = PIECE_US - (PRELOAD ? PRELOAD_US : 0);
     const double tiles = (double)line->shared / line->blocks + line->waves;
     const double pieces = line->shared % line->blocks > 0 && line->depth > 1 ? tiles + 1 : tiles;
-    return fmax(pieces - 1, 0) * each / (1 + blocks_per_sm);
+    return fmax(pieces - 1, 0) * PIECE_US / (1 + blocks_per_sm);
 }
 
 /* Each block stores a part and reads one, if tiles are shared at all; more, if there are less tiles. */
@@ -37,10 +37,10 @@ static double parts_us(const struct config *config, const struct line *line, con
     return ARRIVE_US + 2 * parts * bytes / (clock * gpu->sm_count) + fmax(each, 1) * bytes / clock;
 }
 
-/* Whole tiles are as those of simt, but that later ones are loaded early. */
-static double saved_us(const struct config *config, const struct prediction *p)
+/* What whole tiles take beyond those of simt. */
+static double waves_us(const struct prediction *p)
 {
-    return PRELOAD ? fmax(ceil(p->waves) - 1, 0) * PRELOAD_US / (1 + p->blocks_per_sm) : 0;
+    return fmax(ceil(p->waves) - 1, 0) * WAVE_US / (1 + p->blocks_per_sm);
 }
 
 struct prediction streamk_predict(const struct config *config, const struct problem *problem,
@@ -66,9 +66,9 @@ struct prediction streamk_predict(const struct config *config, const struct prob
     }
     struct prediction p = tiled_predict(&t, problem, gpu, facts);
     const double empty = (double)plan.kernel[0].grid[0] * (double)items - args.splits;
-    const double more = fmax(empty, 0) * EMPTY_BLOCK_US +
-                        (whole ? -saved_us(config, &p)
-                               : pieces_us(config, &line, p.blocks_per_sm) + parts_us(config, &line, gpu));
+    const double more =
+        fmax(empty, 0) * EMPTY_BLOCK_US +
+        (whole ? waves_us(&p) : pieces_us(&line, p.blocks_per_sm) + parts_us(config, &line, gpu));
     p.overhead_us += more;
     p.time_us = (p.time_us + more) * (double)launches;
     return p;

@@ -8,9 +8,6 @@
 #define SQUARE_WHOLE                                                                                         \
     "streamk BM=128 BN=128 BK=8 WM=64 WN=64 TM=16 TN=8 STAGES=3 LOADER=2 VA=4 VB=4 VC=4 UNROLL=8 "           \
     "STORE_AT=4 ORDER=0 MIN_BLOCKS=2 GROUP=1 WHOLE=1 SMS=132"
-#define EARLY_WHOLE                                                                                          \
-    "streamk BM=128 BN=128 BK=8 WM=64 WN=64 TM=16 TN=8 STAGES=3 LOADER=2 VA=4 VB=4 VC=4 UNROLL=8 "           \
-    "STORE_AT=4 ORDER=0 PRELOAD=1 MIN_BLOCKS=2 GROUP=1 WHOLE=1 SMS=132"
 #define WIDE                                                                                                 \
     "streamk BM=128 BN=192 BK=16 WM=32 WN=96 TM=8 TN=12 STAGES=3 LOADER=2 VA=4 VB=4 VC=4 UNROLL=16 "         \
     "STORE_AT=4 ORDER=1 MIN_BLOCKS=1 GROUP=1 SMS=132"
@@ -51,8 +48,6 @@ TEST(whole_tiles_take_as_long_as_their_waves)
                  more = predicted_us(SQUARE_WHOLE, "nn:128x128x2048:batch=540"),
                  third = predicted_us(SQUARE_WHOLE, "nn:128x128x2048:batch=792");
     assert_true(full < more && more - full < 0.8 * (third - full));
-    assert_true(predicted_us(EARLY_WHOLE, "nn:128x128x64:batch=792") <
-                predicted_us(SQUARE_WHOLE, "nn:128x128x64:batch=792"));
 }
 
 /* Microseconds on an H200. */
