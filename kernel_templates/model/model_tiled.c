@@ -236,6 +236,7 @@ struct prediction tiled_predict(const struct tiled_kernel *t, const struct probl
     int registers = find_registers(t, gpu, facts, &spills);
     int smem_bytes = t->smem_bytes + (facts ? facts->static_smem_bytes : 0);
     struct prediction p = {.blocks_per_sm = blocks_at_once(gpu, t->threads, registers, smem_bytes)};
+    if (t->most_blocks > 0 && p.blocks_per_sm > t->most_blocks) p.blocks_per_sm = t->most_blocks;
     p.waves = blocks(t) / ((double)p.blocks_per_sm * gpu->sm_count);
     p.compute_us = compute_us(t, gpu, p.blocks_per_sm) * registers_spill_factor(spills);
     p.memory_us = memory_us(t, problem, gpu, p.blocks_per_sm);

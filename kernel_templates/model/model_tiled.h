@@ -24,6 +24,7 @@ struct tiled_kernel {
     int threads, smem_bytes; /* of a block */
     int accumulators;        /* a thread */
     int min_blocks;          /* that an SM must hold */
+    int most_blocks;         /* that it is given; 0: as many as it holds */
     double bm, bn, bk, tm, tn, stages, unroll;
     double teams; /* of warps that share out the k of a tile */
     double vc;    /* floats a store of C */

@@ -1,46 +1,85 @@
 /* model_streamk.c — a streamk kernel as the model of tiled kernels sees it: one wave of blocks, each of which
- * multiplies one long tile; and what the parts of shared tiles take.
+ * multiplies one long tile, or whole tiles in waves; and what that takes beside simt.
  *
- * The constants were fitted to 332 measurements of 32 problems on an H200, in a form of the kernel that
- * stored and read all parts: 5 % deviation, and 2 % less than measured in the mean, above 60 us. Nothing is
- * said of PRELOAD, which has not been measured.
+ * The constants were fitted to 396 measurements of 11 problems on an H200 (docs/results/h200-preload.csv):
+ * half of the times are predicted within 2.7 %. PRELOAD is predicted to change nothing: what it did, 6 %
+ * faster to 5 % slower, it did by the registers of the main loop, also where each block has one tile.
  */
 #include "streamk_host.h"
 
 #include "gemm_block.h"
+#include "model_parts.h"
 #include "tile_family.h"
 
 #include <math.h>
 
-#define PIECE_US         3.0
-#define WAVE_US          2.2 /* that a later wave of whole tiles takes more than simt's: PIECE_US with it */
+#define PIECE_US         3.0 /* of a block from one piece to the next; others of its SM compute meanwhile */
 #define ARRIVE_US        2.0
 #define L2_BYTES_A_CLOCK 28.0 /* an SM (model_tiled.c) */
+#define DRAM_SHARE       0.90 /* the same */
 #define EMPTY_BLOCK_US   0.01 /* that returns at once */
 
+/* All blocks have equally much to multiply and store at the same time: less of it is hidden than in simt. */
+#define STORES_SEEN 0.6
+
+/* The tiles after the last full wave are those of the first blocks, which the GPU does not spread evenly over
+ * the SMs: of 264 blocks the first 88 put two on an SM, of 396 the first 116 two and the first 192 three. So
+ * many times more blocks, spread evenly, would take as long. */
+#define UNEVEN 1.6
+
 /* Of the blocks of an SM, which compute while others store. */
-static double pieces_us(const struct line *line, int blocks_per_sm)
+static double pieces_us(double pieces, int blocks_per_sm)
 {
-    const double tiles = (double)line->shared / line->blocks + line->waves;
-    const double pieces = line->shared % line->blocks > 0 && line->depth > 1 ? tiles + 1 : tiles;
     return fmax(pieces - 1, 0) * PIECE_US / (1 + blocks_per_sm);
 }
 
-/* Each block stores a part and reads one, if tiles are shared at all; more, if there are less tiles. */
+/* Of a block, one more for the tile that its share ends in. */
+static double pieces_of(const struct line *line)
+{
+    return (double)line->shared / line->blocks + line->waves + 1;
+}
+
+/* Each block stores a part and reads one; more, if there are less tiles. */
 static double parts_us(const struct config *config, const struct line *line, const struct gpu *gpu)
 {
     const int blocks = line->units < line->blocks ? line->units : line->blocks;
-    const int parts = line->units % line->blocks == 0 && line->shared % line->blocks == 0 ? 0 : blocks;
     const double bytes = 4.0 * BM * BN, clock = L2_BYTES_A_CLOCK * gpu->clock_mhz;
-    if (line->depth == 1 || parts == 0) return 0;
     const double each = ceil((double)blocks / line->shared) - 1; /* that the last block of a tile adds */
-    return ARRIVE_US + 2 * parts * bytes / (clock * gpu->sm_count) + fmax(each, 1) * bytes / clock;
+    return ARRIVE_US + 2 * blocks * bytes / (clock * gpu->sm_count) + fmax(each, 1) * bytes / clock;
 }
 
-/* What whole tiles take beyond those of simt. */
-static double waves_us(const struct prediction *p)
+/* Of C, by a launch. */
+static double stores_us(const struct problem *problem, int64_t items, const struct gpu *gpu)
 {
-    return fmax(ceil(p->waves) - 1, 0) * WAVE_US / (1 + p->blocks_per_sm);
+    const double bytes = 4.0 * (double)problem->m * (double)problem->n * (double)items;
+    return (problem->beta != 0 ? 2 : 1) * bytes / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3);
+}
+
+/* Of a launch whose tiles are whole: simt's waves. */
+static struct prediction predict_whole(struct tiled_kernel *t, const struct line *line, double tiles,
+                                       const struct problem *problem, const struct gpu *gpu,
+                                       const struct kernel_facts *facts)
+{
+    const double rest = fmod(tiles, line->blocks);
+    t->tiles = tiles - rest + fmin(line->blocks, ceil(UNEVEN * rest));
+    t->k_block = (double)problem->k;
+    struct prediction p = tiled_predict(t, problem, gpu, facts);
+    p.waves = tiles / line->blocks;
+    p.overhead_us += pieces_us(ceil(p.waves), p.blocks_per_sm);
+    return p;
+}
+
+/* Of one with a line: one wave of blocks. */
+static struct prediction predict_line(struct tiled_kernel *t, const struct line *line,
+                                      const struct config *config, const struct problem *problem,
+                                      const struct gpu *gpu, const struct kernel_facts *facts)
+{
+    const double units = ceil((double)line->units / line->blocks) + (double)line->waves * line->depth;
+    t->tiles = fmin((double)line->units + (double)line->waves * line->blocks, line->blocks);
+    t->k_block = units * BK;
+    struct prediction p = tiled_predict(t, problem, gpu, facts);
+    p.overhead_us += pieces_us(pieces_of(line), p.blocks_per_sm) + parts_us(config, line, gpu);
+    return p;
 }
 
 struct prediction streamk_predict(const struct config *config, const struct problem *problem,
@@ -52,24 +91,16 @@ struct prediction streamk_predict(const struct config *config, const struct prob
     const int64_t items = plan.batch_per_launch, launches = (problem->batch - 1) / items + 1;
     const int64_t tiles = items * ((problem->m - 1) / BM + 1) * ((problem->n - 1) / BN + 1);
     const int depth = problem->k > 0 ? (int)((problem->k - 1) / BK + 1) : 1;
-    const bool whole = args.counters == 0; /* then there is no line */
-    const struct line line = line_of((int)tiles, whole ? 1 : depth, args.splits);
-    const double units = ceil((double)line.units / line.blocks) + (double)line.waves * depth;
+    const bool divides = args.counters > 0; /* else there is no line */
+    const struct line line = line_of((int)tiles, divides ? depth : 1, args.splits);
+    const bool whole = !divides || line.shared == 0;
     struct tiled_kernel t = tiled_kernel_of(config, problem);
     t.group = args.group;
-    if (whole) {
-        t.tiles = (double)tiles;
-        t.k_block = problem->k > 0 ? (double)depth * BK : 0;
-    } else {
-        t.tiles = fmin((double)line.units + (double)line.waves * line.blocks, line.blocks);
-        t.k_block = units * BK;
-    }
-    struct prediction p = tiled_predict(&t, problem, gpu, facts);
+    t.most_blocks = MIN_BLOCKS;
+    struct prediction p = whole ? predict_whole(&t, &line, (double)tiles, problem, gpu, facts)
+                                : predict_line(&t, &line, config, problem, gpu, facts);
     const double empty = (double)plan.kernel[0].grid[0] * (double)items - args.splits;
-    const double more =
-        fmax(empty, 0) * EMPTY_BLOCK_US +
-        (whole ? waves_us(&p) : pieces_us(&line, p.blocks_per_sm) + parts_us(config, &line, gpu));
-    p.overhead_us += more;
-    p.time_us = (p.time_us + more) * (double)launches;
+    p.overhead_us += fmax(empty, 0) * EMPTY_BLOCK_US + STORES_SEEN * stores_us(problem, items, gpu);
+    p.time_us = (p.overhead_us + overlapped_us(p.compute_us, p.memory_us, 4)) * (double)launches;
     return p;
 }
