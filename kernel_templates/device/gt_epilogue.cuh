@@ -144,7 +144,7 @@ static __device__ __forceinline__ biases<COUNT> biases_at(blending blend, int ro
 /* Without a branch for parts. NaN stays NaN. */
 static __device__ __forceinline__ float activated(float x, float limit)
 {
-    if (ACTIVATION == 1) return x < limit ? 0.0f : x;
+    if (ACTIVATION == 1) return x < limit ? limit : x;
     if (ACTIVATION == 2) {
         /* x / 2 (1 + tanh(u)) = x / (1 + exp(-2 u)) with u = sqrt(2 / pi) (x + 0.044715 x^3), where exp(-2 u)
          * is 2 to the power of -2 log2(e) u. */

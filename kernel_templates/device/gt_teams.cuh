@@ -14,6 +14,62 @@
 #include "gt_memory.cuh"
 #include "gt_store.cuh"
 
+#if EPILOGUE
+/* What is added to a thread's vectors of V columns: PASSES_M x PASSES_N of them, ROWS rows and COLUMNS vectors
+ * apart, the first at (row, column). All biases are loaded at once: a vector that loaded its own would wait
+ * for it after the vector before was stored. */
+template <int V, int ROWS, int COLUMNS, int PASSES_M, int PASSES_N> struct biases_of_passes {
+    biases<V> of_columns[PASSES_N];
+    biases<1> of_rows[PASSES_M];
+
+    __device__ __forceinline__ void load(blending blend, int row, int column, int m, int n)
+    {
+#pragma unroll
+        for (int j = 0; j < PASSES_N; j++)
+            of_columns[j].template load_columns<V, 1>(blend, column + j * (COLUMNS * V), n);
+#pragma unroll
+        for (int i = 0; i < PASSES_M; i++)
+            if (row + i * ROWS < m) of_rows[i].load_row(blend, row + i * ROWS);
+    }
+
+    __device__ __forceinline__ biases<V> of(int pass) const
+    {
+        biases<V> bias = of_columns[pass % PASSES_N];
+        if (BIAS == 2)
+#pragma unroll
+            for (int e = 0; e < V; e++) bias.of[e] = of_rows[pass / PASSES_N].of[0];
+        return bias;
+    }
+};
+
+/* Destination of a tile's vectors: m x n elements of C from c on, where blend begins, too. */
+template <int V, bool BLEND, class BIASES> struct place_in_c {
+    float *c;
+    long long ldc;
+    int m, n;
+    blending blend;
+    BIASES biases;
+
+    __device__ __forceinline__ void store(int pass, int row, int column, const float *sum) const
+    {
+        if (row < m && column < n)
+            store_scaled<V, BLEND>(c + row * ldc + column, sum, 1.0f, blend, biases.of(pass));
+    }
+};
+
+/* Passes a vector of a pass on to its destination. */
+template <class OUT>
+static __device__ __forceinline__ void pass_on(const OUT &out, int, int row, int column, const float *sum)
+{
+    out(row, column, sum);
+}
+template <int V, bool BLEND, class BIASES>
+static __device__ __forceinline__ void pass_on(const place_in_c<V, BLEND, BIASES> &out, int pass, int row,
+                                               int column, const float *sum)
+{
+    out.store(pass, row, column, sum);
+}
+#else
 /* Destination of a tile's vectors: m x n elements of C from c on, where blend begins, too. */
 template <int V, bool BLEND> struct place_in_c {
     float *c;
@@ -29,6 +85,7 @@ template <int V, bool BLEND> struct place_in_c {
         }
     }
 };
+#endif
 
 /* Destination in shared memory. */
 template <int V, int STRIDE> struct place_in_tile {
@@ -91,7 +148,11 @@ template <int TILE_M, int TILE_N, int STRIDE, int V, int THREAD_COUNT, int TEAMS
                 for (int t = 1; t < TEAMS; t++)
 #pragma unroll
                     for (int e = 0; e < V; e++) sum[e] += x[i - first][t][e];
+#if EPILOGUE
+                if (has(row, column, i)) pass_on(out, i, row + step_m(i), column + step_n(i), sum);
+#else
                 if (has(row, column, i)) out(row + step_m(i), column + step_n(i), sum);
+#endif
             }
         }
     }
@@ -100,7 +161,13 @@ template <int TILE_M, int TILE_N, int STRIDE, int V, int THREAD_COUNT, int TEAMS
     static __device__ __forceinline__ void add_to_c(const float *tiles, float *c, long long ldc, int m, int n,
                                                     blending blend)
     {
+#if EPILOGUE
+        biases_of_passes<V, ROWS, COLUMNS, PASSES_M, PASSES_N> bias;
+        bias.load(blend, thread_index() / COLUMNS, thread_index() % COLUMNS * V, m, n);
+        if (blend == 0.0f) add(tiles, place_in_c<V, false, decltype(bias)>{c, ldc, m, n, blend, bias});
+#else
         if (blend == 0.0f) add(tiles, place_in_c<V, false>{c, ldc, m, n, blend});
+#endif
         else {
             const float *const source = source_of(blend, c);
             const int column = thread_index() % COLUMNS * V, row = thread_index() / COLUMNS;
@@ -109,7 +176,11 @@ template <int TILE_M, int TILE_N, int STRIDE, int V, int THREAD_COUNT, int TEAMS
                 if (has(row, column, i) && row + step_m(i) < m && column + step_n(i) < n)
                     ask_for(source + (row + step_m(i)) * ldc + column +
                             step_n(i)); /* prefetched at once, as in store_tile */
+#if EPILOGUE
+            add(tiles, place_in_c<V, true, decltype(bias)>{c, ldc, m, n, blend, bias});
+#else
             add(tiles, place_in_c<V, true>{c, ldc, m, n, blend});
+#endif
         }
     }
 
