@@ -15,9 +15,9 @@
 #include "gt_store.cuh"
 
 #if EPILOGUE
-/* What is added to a thread's vectors of V columns: PASSES_M x PASSES_N of them, ROWS rows and COLUMNS vectors
- * apart, the first at (row, column). All biases are loaded at once: a vector that loaded its own would wait
- * for it after the vector before was stored. */
+/* What is added to a thread's vectors of V columns: PASSES_M x PASSES_N of them, ROWS rows and COLUMNS
+ * vectors apart, the first at (row, column). All biases are loaded at once: a vector that loaded its own
+ * would wait for it after the vector before was stored. */
 template <int V, int ROWS, int COLUMNS, int PASSES_M, int PASSES_N> struct biases_of_passes {
     biases<V> of_columns[PASSES_N];
     biases<1> of_rows[PASSES_M];
@@ -52,7 +52,7 @@ template <int V, bool BLEND, class BIASES> struct place_in_c {
 
     __device__ __forceinline__ void store(int pass, int row, int column, const float *sum) const
     {
-        if (row < m && column < n)
+        if (column < n && row < m)
             store_scaled<V, BLEND>(c + row * ldc + column, sum, 1.0f, blend, biases.of(pass));
     }
 };
