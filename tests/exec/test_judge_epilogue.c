@@ -46,7 +46,7 @@ static const struct edit over_source = {
 static const struct edit always_blended = {
     "gt_store.cuh", "BLEND ? fmaf(blend, old[e], alpha * sum[e]) : alpha * sum[e];",
     "fmaf(blend, e < left ? *source_of(blend, c + e) : 0.0f, alpha * sum[e]);"};
-static const struct edit clamped = {"gt_epilogue.cuh", "x < limit ? 0.0f : x", "x > limit ? x : 0.0f"};
+static const struct edit clamped = {"gt_epilogue.cuh", "x < limit ? limit : x", "x > limit ? x : 0.0f"};
 static const struct edit first_bias = {"gt_epilogue.cuh", "args.bias + blockIdx.z * args.stride_bias",
                                        "args.bias"};
 static const struct edit in_place = {"gt_epilogue.cuh", "source - reinterpret_cast<const char *>(args.c) : 0",

@@ -37,26 +37,6 @@ static const struct {
     {0xa5ff458c04c3e177, 0xbe0b61c48634fe44}, /* tall sm_80 */
     {0x42084e5953eba908, 0x0cc2303f0757df02}, /* mma sm_80 */
     {0x91462e0b2a815168, 0x5c000ff0dded8762}, /* mma sm_90 */
-    {0xec220a87254c45cd, 0x7cb7a66ccab63612}, /* simt EPILOGUE sm_75 */
-    {0xa7a99f0f2558bdb4, 0x383f3af4cac2adf9}, /* simt REDUCE=1 EPILOGUE sm_75 */
-    {0xfac15eb5a8e5b4e7, 0x922b4c08dc14290c}, /* simt PACK=1 EPILOGUE sm_75 */
-    {0xb648f33da8f22cce, 0x4db2e090dc20a0f3}, /* simt PACK=1 REDUCE=1 EPILOGUE sm_75 */
-    {0x5e92855b542f564c, 0xef282140f9994691}, /* simt EPILOGUE sm_80 */
-    {0x1a1a19e3543bce33, 0xaaafb5c8f9a5be78}, /* simt REDUCE=1 EPILOGUE sm_80 */
-    {0x6d31d989d7c8c566, 0x049bc6dd0af7398b}, /* simt PACK=1 EPILOGUE sm_80 */
-    {0x28b96e11d7d53d4d, 0xc0235b650b03b172}, /* simt PACK=1 REDUCE=1 EPILOGUE sm_80 */
-    {0x25799f2cc9b4eaac, 0xb60f3b126f1edaf1}, /* simt EPILOGUE sm_90 */
-    {0xe10133b4c9c16293, 0x7196cf9a6f2b52d8}, /* simt REDUCE=1 EPILOGUE sm_90 */
-    {0xf4c8c01ad47021c7, 0x855e5c0079da120c}, /* simt REDUCE=2 EPILOGUE sm_90 */
-    {0x3418f35b4d4e59c6, 0xcb82e0ae807ccdeb}, /* simt PACK=1 EPILOGUE sm_90 */
-    {0xefa087e34d5ad1ad, 0x870a7536808945d2}, /* simt PACK=1 REDUCE=1 EPILOGUE sm_90 */
-    {0x03681449580990e1, 0x9ad2019c8b380506}, /* simt PACK=1 REDUCE=2 EPILOGUE sm_90 */
-    {0x9613cc06a2c27895, 0xafb874af227bf87e}, /* skinny EPILOGUE sm_75 */
-    {0x088446dad1a58914, 0x2228ef83515f08fd}, /* skinny EPILOGUE sm_80 */
-    {0xcf6b60ac472b1d74, 0xe9100954c6e49d5d}, /* skinny EPILOGUE sm_90 */
-    {0xe332ed1251d9dca8, 0xfcd795bad1935c91}, /* skinny REDUCE=2 EPILOGUE sm_90 */
-    {0x5dcf479a959c4485, 0x2889298049087a7f}, /* mma EPILOGUE sm_80 */
-    {0xad0d274c6c31ece5, 0x77c709321f9e22df}, /* mma EPILOGUE sm_90 */
 };
 
 uint64_t kernel_hash_kept(uint64_t source)
