@@ -1,4 +1,4 @@
-/* cpu_copies.c — asynchronous copies, in groups or counted by mbarriers; they complete as late as allowed. */
+/* cpu_copies.c — asynchronous copies, in groups or counted by mbarriers; they complete when awaited. */
 #include "cpu_threads.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ void gt_send(void *to, const void *from, unsigned bytes, void *barrier);
 void gt_bulk_copy(void *to, const void *from, unsigned bytes, void *barrier);
 
 /* A bulk copy, or the arrival of a thread that waits for its earlier copies. Both are held back until the
- * phase of the barrier waits for nothing else. */
+ * phase of the barrier lacks nothing else, and somebody waits for it. */
 struct held_back {
     char *to; /* NULL: an arrival */
     int bytes;
@@ -157,8 +157,8 @@ static void land_copies_of(int thread, int end)
     memmove(t->copies, t->copies + landing, (size_t)t->copy_count * sizeof *t->copies);
 }
 
-/* Starts the next phase if this one only waits for what is held back. */
-static void complete(struct mbarrier *b)
+/* Whether the phase only waits for what is held back. */
+static bool is_ready(const struct mbarrier *b)
 {
     int64_t bytes = 0;
     int arrivals = 0;
@@ -166,7 +166,26 @@ static void complete(struct mbarrier *b)
         if (b->held[i].to) bytes += b->held[i].bytes;
         else arrivals++;
     }
-    if (b->pending > arrivals || b->bytes != bytes) return;
+    return b->pending <= arrivals && b->bytes == bytes;
+}
+
+static bool is_complete(const struct mbarrier *b, unsigned parity)
+{
+    return b->phase % 2 != parity;
+}
+
+static bool is_awaited(const struct mbarrier *b)
+{
+    for (int i = 0; i < cluster * thread_count; i++)
+        if (threads[i].state == AT_MBARRIER && threads[i].mbarrier == b && !is_complete(b, threads[i].parity))
+            return true;
+    return false;
+}
+
+/* Starts the next phase if this one only waits for what is held back. */
+static void complete(struct mbarrier *b)
+{
+    if (!is_ready(b)) return;
     for (int i = 0; i < b->held_count; i++) {
         struct held_back *held = &b->held[i];
         if (!held->to) {
@@ -183,6 +202,12 @@ static void complete(struct mbarrier *b)
     b->phase++;
 }
 
+/* What is held back lands when somebody waits for it: who forgets to wait does not find it. */
+static void complete_if_awaited(struct mbarrier *b)
+{
+    if (b->held_count == 0 || is_awaited(b)) complete(b);
+}
+
 /* Other threads may be anywhere when this thread goes on, far ahead of it or far behind. */
 static void let_others_run(void)
 {
@@ -193,10 +218,11 @@ void gt_mbarrier_arrive(void *at, unsigned bytes, int who)
 {
     if (who) {
         struct mbarrier *b = mbarrier_at(at);
+        complete(b);
         if (b->pending == 0) broken("arrives at the mbarrier at %p, which expects nobody any more", at);
         b->pending--;
         b->bytes += bytes;
-        complete(b);
+        complete_if_awaited(b);
     }
     let_others_run();
 }
@@ -205,8 +231,9 @@ void gt_mbarrier_arrive_copies(void *at)
 {
     struct mbarrier *b = mbarrier_at(at);
     const struct thread *t = &threads[self];
-    hold_back(b)->copies = t->copies_landed + t->copy_count;
     complete(b);
+    hold_back(b)->copies = t->copies_landed + t->copy_count;
+    complete_if_awaited(b);
     let_others_run();
 }
 
@@ -224,8 +251,9 @@ static void send(void *to, const void *from, unsigned bytes, struct mbarrier *b)
 void gt_send(void *to, const void *from, unsigned bytes, void *at)
 {
     struct mbarrier *b = mbarrier_at(at);
-    send(to, from, bytes, b);
     complete(b);
+    send(to, from, bytes, b);
+    complete_if_awaited(b);
 }
 
 void gt_bulk_copy(void *to, const void *from, unsigned bytes, void *at)
@@ -234,22 +262,20 @@ void gt_bulk_copy(void *to, const void *from, unsigned bytes, void *at)
     if ((uintptr_t)to % 16) broken("copies in bulk to the misaligned %p", to);
     if ((uintptr_t)from % 16) broken("copies in bulk from the misaligned %p", from);
     struct mbarrier *b = mbarrier_at(at);
-    if (bytes > 0) send(to, from, bytes, b);
     complete(b);
-}
-
-static bool is_complete(const struct mbarrier *b, unsigned parity)
-{
-    return b->phase % 2 != parity;
+    if (bytes > 0) send(to, from, bytes, b);
+    complete_if_awaited(b);
 }
 
 void gt_mbarrier_wait(void *at, unsigned parity)
 {
     struct thread *t = &threads[self];
-    t->mbarrier = mbarrier_at(at);
+    struct mbarrier *const b = mbarrier_at(at);
+    t->mbarrier = b;
     t->parity = parity;
     if (parity > 1) broken("waits for the parity %u", parity);
-    if (!is_complete(t->mbarrier, parity)) wait_in(AT_MBARRIER);
+    if (!is_complete(b, parity)) complete(b);
+    if (!is_complete(b, parity)) wait_in(AT_MBARRIER);
     /* Lanes do not see the completion at the same time: some go on long after others. */
     for (unsigned passes = draw(2) ? draw(8) : 0; passes > 0; passes--) wait_in(READY);
 }
@@ -269,6 +295,7 @@ bool copies_release(void)
 void gt_mbarrier_end(void *at)
 {
     struct mbarrier *b = mbarrier_at(at), *last = &mbarriers[mbarrier_count - 1];
+    complete(b);
     if (b->held_count > 0) broken("ends the mbarrier at %p, where arrivals are still to come", at);
     for (int i = 0; i < cluster * thread_count; i++)
         if (threads[i].state == AT_MBARRIER && threads[i].mbarrier == b)
@@ -305,7 +332,9 @@ void copies_end_block(const char *begin, const char *end)
 
 void copies_end_cluster(void)
 {
-    for (int i = 0; i < mbarrier_count; i++)
+    for (int i = 0; i < mbarrier_count; i++) {
+        complete(&mbarriers[i]);
         if (mbarriers[i].held_count > 0)
             broken("ends before what it has copied in bulk, or with arrivals still to come");
+    }
 }

@@ -7,7 +7,7 @@
  *
  * Static __shared__ arrays and gt_shared_memory() hold NaN when a block starts. An asynchronous copy makes
  * its target NaN when it is issued and fills it only when its own thread waits for its group, or when a phase
- * of an mbarrier lacks nothing else. Fences do nothing here: a missing one is not detected.
+ * of an mbarrier lacks nothing else and is waited for. Fences do nothing here: a missing one is not detected.
  */
 #ifndef GT_CPU_H
 #define GT_CPU_H
@@ -66,8 +66,8 @@ void gt_mbarrier_arrive(void *barrier, unsigned bytes, int who);
 void gt_mbarrier_arrive_copies(void *barrier); /* when this thread's earlier copies have completed */
 void gt_mbarrier_wait(void *barrier, unsigned parity);
 void gt_send(void *to, const void *from, unsigned bytes, void *barrier); /* addresses in another block */
-/* Makes its target NaN at once and completes as late as allowed: when the barrier's phase waits for nothing
- * else. */
+/* Makes its target NaN at once and completes as late as allowed: when the barrier's phase lacks nothing else
+ * and a thread waits for it, or goes on to the next phase. */
 void gt_bulk_copy(void *to, const void *from, unsigned bytes, void *barrier);
 
 float *gt_dynamic_shared(void); /* exactly as many bytes as the launch asked for */
