@@ -1,7 +1,8 @@
 /* oracle.cu — the judge's own kernels: operands from a seed, the right C in FP64, and how far a C is from it.
  *
  * Plain on purpose: they judge every other kernel, so they must be right by reading. Nothing here is shared
- * with the kernel templates. All are grid-stride: any grid serves any size.
+ * with the kernel templates. All are grid-stride: any grid serves any size. Loops that are not unrolled are
+ * kept so because the compiler would take longer than they do: a run starts with compiling this file.
  *
  *   fill         elements from a seed
  *   addresses    arrays of the addresses of batch items
@@ -85,6 +86,7 @@ __device__ void merge(struct finding *total, const struct finding &mine)
     __shared__ struct finding all[THREADS];
     all[threadIdx.x] = mine;
     __syncthreads();
+#pragma unroll 1
     for (int half = THREADS / 2; half > 0; half /= 2) {
         if ((int)threadIdx.x < half) {
             struct finding &x = all[threadIdx.x];
@@ -300,6 +302,7 @@ extern "C" __global__ void __launch_bounds__(256) untouched(struct scan_args p)
 {
     struct finding mine = {};
     long long threads = (long long)gridDim.x * blockDim.x;
+#pragma unroll 1
     for (long long at = p.begin + (long long)blockIdx.x * blockDim.x + threadIdx.x; at < p.end;
          at += threads) {
         long long item = at >= 0 && p.c.batch > 1 && p.c.stride > 0 ? at / p.c.stride : 0;
