@@ -23,6 +23,12 @@
 #define ORACLE_C ORACLE_F32
 #endif
 
+/* Which parts are compiled: 1 operands and the end of a reference, 2 its sums, 4 the verdict. They take about as
+ * long each (oracle_build.h). */
+#ifndef ORACLE_PARTS
+#define ORACLE_PARTS 7
+#endif
+
 namespace
 {
 
@@ -114,6 +120,8 @@ __device__ void merge(struct finding *total, const struct finding &mine)
 
 } // namespace
 
+#if ORACLE_PARTS & 1
+
 extern "C" __global__ void __launch_bounds__(256) fill(struct fill_args p)
 {
     each_element(p.to.batch, p.to.rows, p.to.cols, [&](long long item, long long row, long long col) {
@@ -130,6 +138,9 @@ extern "C" __global__ void __launch_bounds__(256) addresses(struct addresses_arg
     for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < p.of.batch; i += threads)
         p.to[i] = (oracle_u64)p.of.data + (oracle_u64)((i * p.step + p.first) % p.of.batch * bytes);
 }
+
+#endif
+#if ORACLE_PARTS & 2
 
 /* Grid: x = tiles of the piece, y = splits of K, z = batch items. */
 extern "C" __global__ void __launch_bounds__(256) reference(struct reference_args p)
@@ -169,6 +180,9 @@ extern "C" __global__ void __launch_bounds__(256) reference(struct reference_arg
             }
     }
 }
+
+#endif
+#if ORACLE_PARTS & 1
 
 extern "C" __global__ void __launch_bounds__(256) finish(struct reference_args p)
 {
@@ -239,6 +253,9 @@ extern "C" __global__ void __launch_bounds__(256) epilogue(struct epilogue_args 
     atomicMax(p.largest_mass, mine.worst);
     atomicMax(p.largest_value, mine.largest);
 }
+
+#endif
+#if ORACLE_PARTS & 4
 
 namespace
 {
@@ -315,3 +332,5 @@ extern "C" __global__ void __launch_bounds__(256) untouched(struct scan_args p)
     }
     merge(p.finding, mine);
 }
+
+#endif
