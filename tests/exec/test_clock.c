@@ -1,6 +1,7 @@
 /* The timer, on a device whose clock the tests control. */
 #include "host_device.h"
 #include "measure.h"
+#include "screen.h"
 #include "unit.h"
 
 #include <math.h>
@@ -14,6 +15,7 @@ static struct stopwatch watch;
 /* A kernel with a given duration that records its operands. */
 struct runner {
     double us, slower_us; /* each call takes slower_us longer than the previous one */
+    double least_us;      /* but no less than this */
     double swing_us;      /* ten calls take this much longer, the next ten do not, and so on */
     int calls;
     CUdeviceptr c[4096];
@@ -26,7 +28,7 @@ static enum status run(void *self, const struct operands *operands, double alpha
     if (r->calls < 4096) r->c[r->calls] = operands->c;
     r->calls++;
     host_spend(r->us + (r->calls / 10 % 2 ? r->swing_us : 0));
-    r->us += r->slower_us;
+    r->us = fmax(r->us + r->slower_us, r->least_us);
     return OK;
 }
 
@@ -114,7 +116,7 @@ TEST(a_sample_is_the_mean_of_its_own_block)
     timed_stop(&timed);
 }
 
-TEST(warming_up_ends_once_three_blocks_agree)
+TEST(warming_up_ends_once_four_blocks_agree)
 {
     struct runner r = {.us = 100};
     struct timed timed;
@@ -122,8 +124,22 @@ TEST(warming_up_ends_once_three_blocks_agree)
     int count;
     start(&r, &timed);
     assert_ok(timed_warm_up(&timed, 30, medians, 8, &count, &spent));
-    assert_int_equal(count, 3);
+    assert_int_equal(count, 4);
     assert_true(spent < 10);
+    timed_stop(&timed);
+}
+
+/* As a clock that rises. */
+TEST(warming_up_goes_on_while_calls_become_faster)
+{
+    struct runner r = {.us = 200, .slower_us = -0.02, .least_us = 100};
+    struct timed timed;
+    double medians[32], spent;
+    int count;
+    start(&r, &timed);
+    assert_ok(timed_warm_up(&timed, 1.6, medians, 32, &count, &spent));
+    assert_true(count > 4 && r.us == 100);
+    for (int i = 0; i < SCREEN_STEADY; i++) assert_true(medians[count - 1 - i] < 106);
     timed_stop(&timed);
 }
 
@@ -163,7 +179,8 @@ int main(void)
         cmocka_unit_test(a_graph_visits_every_set_equally_often_in_turn),
         cmocka_unit_test(a_long_call_is_launched_one_by_one_over_the_sets),
         cmocka_unit_test(a_sample_is_the_mean_of_its_own_block),
-        cmocka_unit_test(warming_up_ends_once_three_blocks_agree),
+        cmocka_unit_test(warming_up_ends_once_four_blocks_agree),
+        cmocka_unit_test(warming_up_goes_on_while_calls_become_faster),
         cmocka_unit_test(warming_up_ends_at_its_limit_when_the_clock_never_settles),
         cmocka_unit_test(an_empty_kernel_takes_some_time),
     };

@@ -5,6 +5,7 @@
 #include "contenders.h"
 #include "gpu_tests.h"
 #include "roofline.h"
+#include "screen.h"
 #include "template.h"
 #include "verify.h"
 
@@ -355,7 +356,7 @@ TEST(warming_up_settles)
     if (!contenders.has_anchor) skip();
     assert_ok(timed_warm_up(&contenders.anchor, 4, medians, 32, &count, &spent));
     print_message("%d blocks in %.2f s, last %.2f us\n", count, spent, medians[count - 1]);
-    assert_true(count >= 3 && spent < 6);
+    assert_true(count >= SCREEN_STEADY && spent < 6);
     contenders_close(&contenders);
 }
 

@@ -321,7 +321,7 @@ static enum status describe(struct device *device)
     return OK;
 }
 
-enum status device_open(int ordinal, struct device *device)
+enum status device_find(int ordinal, struct device *device)
 {
     *device = (struct device){.ordinal = ordinal};
     int count = 0;
@@ -330,7 +330,12 @@ enum status device_open(int ordinal, struct device *device)
     if (ordinal < 0 || ordinal >= count)
         return fail(E_GPU, "there is no GPU %d: the driver lists %d, numbered from 0", ordinal, count);
     st = device_check(cuda.DeviceGet(&device->handle, ordinal), "open the GPU");
-    if (!st) st = describe(device);
+    return st ? st : describe(device);
+}
+
+enum status device_open(int ordinal, struct device *device)
+{
+    enum status st = device_find(ordinal, device);
     if (!st)
         st = device_check(cuda.DevicePrimaryCtxRetain(&device->context, device->handle),
                           "create the GPU's context");

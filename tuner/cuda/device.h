@@ -111,6 +111,9 @@ struct device {
  * H200" and "NVIDIA A100-SXM4-80GB" give "h200" and "a100". */
 void device_short_id(const char *name, char *id, size_t room);
 
+/* Describes a GPU: no context, nothing to close. Errors: E_GPU (no such GPU, no driver). */
+enum status device_find(int ordinal, struct device *device);
+
 /* Errors: E_GPU (no such GPU, no driver, the GPU refuses a context). */
 enum status device_open(int ordinal, struct device *device);
 void device_close(struct device *device); /* takes a zeroed struct too */

@@ -1,5 +1,6 @@
 #include "hints.h"
 
+#include "parallel.h"
 #include "pretuned.h"
 #include "shape.h"
 #include "template.h"
@@ -102,6 +103,23 @@ static size_t most_like(const struct field *field, const struct config *config, 
     return found;
 }
 
+/* As it was launched there (launch-time values that differ count), and as the model would launch that kernel
+ * here. */
+enum { LAUNCHED_THERE, LAUNCHED_HERE, LAUNCHED_COUNT };
+
+struct likenesses {
+    const struct field *field;
+    const struct hints *hints;
+    size_t index[HINTS_WINNERS_MAX * LAUNCHED_COUNT];
+};
+
+static void find_likeness(void *self, size_t i)
+{
+    struct likenesses *l = self;
+    l->index[i] = most_like(l->field, &l->hints->nearest[i / LAUNCHED_COUNT].config,
+                            i % LAUNCHED_COUNT == LAUNCHED_THERE);
+}
+
 enum status hints_give(struct field *field, struct db *db, const struct db_context *context,
                        const struct problem *problem, bool pretuned, struct search *search, size_t *given)
 {
@@ -112,13 +130,14 @@ enum status hints_give(struct field *field, struct db *db, const struct db_conte
     if (st == E_ABSENT) st = OK;
     if (!st && pretuned) st = take_all_pretuned(&hints, &context->gpu);
     for (int i = 0; i < hints.count && !st; i++) st = field_reach_launches(field, &hints.nearest[i].config);
-    for (int i = 0; i < hints.count && !st; i++)
-        /* As it was launched there, and as the model would launch that kernel here. */
-        for (int launch_cost = 1; launch_cost >= 0 && !st; launch_cost--) {
-            size_t index = most_like(field, &hints.nearest[i].config, launch_cost);
-            bool fresh = false;
-            if (index < field->count) st = search_suggest(search, index, &fresh);
-            *given += fresh;
-        }
+    if (st) return st;
+    struct likenesses like = {.field = field, .hints = &hints};
+    const size_t count = (size_t)hints.count * LAUNCHED_COUNT;
+    parallel_for(count, find_likeness, &like);
+    for (size_t i = 0; i < count && !st; i++) {
+        bool fresh = false;
+        if (like.index[i] < field->count) st = search_suggest(search, like.index[i], &fresh);
+        *given += fresh;
+    }
     return st;
 }

@@ -48,6 +48,22 @@ enum status job_open(struct job_env *env, const struct db_context *context, int6
     job->result.winner.gpu = context->gpu;
     problem_format(problem, job->text);
 
+    *out = job;
+    return OK;
+}
+
+/* A slice is of the search: it does not pay for opening it. */
+static void begin_slice(struct job *job)
+{
+    if (job->worker >= 0 && job->env->even_s > 0) job->began_s = now_s();
+}
+
+enum status job_explore(struct job *job)
+{
+    if (job->search) return OK;
+    const struct job_env *env = job->env;
+    const struct db_context *context = &job->context;
+    const struct problem *problem = &job->problem;
     const struct tune_options *options = env->options;
     const struct turn_limits turns = turn_limits_of(compilers_of_a_job(env->children));
     job->ahead_limit = turns_most(&turns);
@@ -65,16 +81,13 @@ enum status job_open(struct job_env *env, const struct db_context *context, int6
     if (!st) st = search_in_turns(job->search, job->field.config, &turns);
     if (!st) st = field_recall(&job->field, env->db, context, problem, job->search, &job->result.recalled);
     if (!st) st = take_hints(job);
-    if (st) {
-        job_close(job);
-        return st;
-    }
+    if (st) return st;
     job->result.legal = (size_t)job->field.legal;
     job->result.raw = job->field.raw_count;
     job->result.tried = job->result.recalled.usable + job->result.recalled.failed;
     if (field_best(&job->field, &job->best, 1)) job->best_us = job->field.time_us[job->best];
     race_recount(job, job->best_us);
-    *out = job;
+    begin_slice(job);
     return OK;
 }
 
@@ -99,11 +112,8 @@ void job_only_race(struct job *job)
     job->only_race = true;
 }
 
-enum status job_begin(struct job *job, int worker, double share_s, bool first)
+enum status job_start_search(struct job *job, bool first)
 {
-    job->worker = worker;
-    job->began_s = now_s();
-    job->share_s = share_s;
     enum status st = OK;
     if (first && job->transferred.trials) {
         char text[256];
@@ -216,6 +226,14 @@ static enum status send_prepare(struct job *job)
                    CHILDREN_PREPARE_S);
 }
 
+enum status job_begin(struct job *job, int worker, double share_s)
+{
+    job->worker = worker;
+    job->began_s = now_s();
+    job->share_s = share_s;
+    return children_worker_idle(job->env->children, worker) ? send_prepare(job) : OK;
+}
+
 static void prepare_answered(struct job *job, const json_t *answer)
 {
     if (message_check(answer)) {
@@ -227,7 +245,7 @@ static void prepare_answered(struct job *job, const json_t *answer)
     }
     job->prepared = true;
     job->prepare_failures = 0;
-    if (job->warming) job->share_s += now_s() - job->sent_s;
+    if (job->warming) job->share_s += now_s() - fmax(job->sent_s, job->began_s);
     job->warming = false;
     job->anchor_us = json_number_value(json_object_get(answer, "anchor_us"));
     const char *rival = json_string_value(json_object_get(answer, "rival"));

@@ -56,10 +56,15 @@ struct job_result {
     double closing_s; /* JOB_TUNED, JOB_KEPT: what a closing race takes (budget_closing_s) */
 };
 
-/* Enumerate, order, recall. Errors: E_ABSENT (nothing is legal), those of the database, E_MEMORY. */
+/* With what its worker needs for a preparation. Errors: E_MEMORY. */
 enum status job_open(struct job_env *env, const struct db_context *context, int64_t run_id,
                      const struct problem *problem, struct job **job);
 void job_close(struct job *job); /* takes NULL */
+
+/* Enumerate, order, recall; nothing if that is done. It may take as long as the preparation: where it was not
+ * done ahead, it follows job_begin, and nothing but job_close or job_abandon comes between. Errors: E_ABSENT
+ * (nothing is legal), those of the database, E_MEMORY. */
+enum status job_explore(struct job *job);
 
 /* This one of its candidates, if it has been tried, is among the finalists: the winner of a search that is
  * continued. raced: against the fastest of all trials there are; if none of those to come is faster, it stays
@@ -70,10 +75,14 @@ void job_defend(struct job *job, const struct db_winner *winner, bool raced);
 /* Before job_begin: no search, only a closing race of the fastest, the check and the winner. */
 void job_only_race(struct job *job);
 
-/* Lend it a worker for about share_s seconds. What other problems have won since it was opened is taken as
- * hints. first: of its problem in this run; what it learnt from others is told once. Errors: those of the
- * database, E_MEMORY. */
-enum status job_begin(struct job *job, int worker, double share_s, bool first);
+/* Lend it a worker for about share_s seconds; a free one is asked to prepare the problem. Errors: E_MEMORY.
+ */
+enum status job_begin(struct job *job, int worker, double share_s);
+
+/* Once it is begun and explored. What other problems have won since it was explored is taken as hints. first:
+ * of its problem in this run; what it learnt from others is told once. Errors: those of the database,
+ * E_MEMORY. */
+enum status job_start_search(struct job *job, bool first);
 bool job_half_done(const struct job *job); /* begun, and half of its time is over, or its search */
 
 /* Choose candidates ahead; then the next kernel that a compiler should make, NULL if there is none. */

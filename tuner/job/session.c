@@ -75,10 +75,26 @@ static enum status look_ahead(struct state *x)
         if (slot->gone || !slot->now || slot->next || !job_half_done(slot->now)) continue;
         if (x->slices && !another_is_next(x, slot->now_at)) continue;
         if (!children_compilers_rest(x->s->children)) return OK;
-        enum status st = session_deal(x, slot, &slot->next, &slot->next_at);
+        enum status st = session_deal_ahead(x, slot);
         if (st) return st;
     }
     return OK;
+}
+
+/* All GPUs are at work before the first search is opened. */
+static enum status begin_lanes(struct state *x, bool *changed)
+{
+    enum status st = OK;
+    for (int i = 0; i < x->slots && !st; i++) {
+        struct gpu_slot *slot = &x->slot[i];
+        if (!slot->now && !slot->gone && !x->stopping) st = session_begin(x, slot);
+    }
+    for (int i = 0; i < x->slots && !st; i++) {
+        const bool begun = x->slot[i].now;
+        st = session_start_search(x, &x->slot[i]);
+        *changed |= begun && !x->slot[i].now;
+    }
+    return st;
 }
 
 static enum status step_lanes(struct state *x, bool *working, bool *changed)
@@ -86,11 +102,11 @@ static enum status step_lanes(struct state *x, bool *working, bool *changed)
     *working = *changed = false;
     x->env.waiting = 0;
     for (size_t i = 0; i < x->s->options->problem_count; i++) x->env.waiting += session_is_ahead(x, i);
+    enum status st = begin_lanes(x, changed);
+    if (st) return st;
     for (int i = 0; i < x->slots; i++) {
         struct gpu_slot *slot = &x->slot[i];
-        enum status st = OK;
-        if (!slot->now && !slot->gone && !x->stopping) st = session_begin(x, slot);
-        if (!st && slot->now) st = job_step(slot->now);
+        if (slot->now) st = job_step(slot->now);
         if (st) return st;
         if (!slot->now) continue;
         *working = true;

@@ -1,5 +1,5 @@
-/* session_parts.h — the state of a run, shared by session.c (GPUs, events, begin and end) and session_deal.c
- * (which GPU works on which problem).
+/* session_parts.h — the state of a run, shared by session.c (GPUs, events, begin and end), session_deal.c
+ * (which GPU works on which problem) and session_close.c (what becomes of a problem whose job has ended).
  */
 #ifndef GT_SESSION_PARTS_H
 #define GT_SESSION_PARTS_H
@@ -16,6 +16,7 @@ struct gpu_slot {
     int64_t run_id;
     struct job *now, *next; /* next: not begun, its first kernels are compiled while `now` is measured */
     size_t now_at, next_at; /* their problems */
+    bool fresh;             /* now has begun, and its search has not */
 };
 
 /* A problem that has a winner and waits for a further slice is WAITING, too. */
@@ -60,14 +61,17 @@ double session_promise(const struct state *x, size_t at);
 bool session_choose(const struct state *x, size_t *at);
 /* Where no slice is due: the problem whose closing race is, if there is one. */
 bool session_choose_closing(const struct state *x, size_t *at);
-/* Opens the job of the next problem for a GPU; *job NULL: there is none. */
-enum status session_deal(struct state *x, struct gpu_slot *slot, struct job **job, size_t *at);
+/* Opens and explores the job that a GPU works on next, if there is one. */
+enum status session_deal_ahead(struct state *x, struct gpu_slot *slot);
 /* No GPU works on the problem yet: it waits, or is the next one of a GPU. */
 bool session_is_ahead(const struct state *x, size_t at);
 /* Gives back the problem that a GPU would work on next. */
 void session_drop_next(struct state *x, struct gpu_slot *slot);
-/* Begins the next problem of an idle GPU, if there is one. */
+/* Begins the next problem of an idle GPU, if there is one: the GPU is prepared for it. */
 enum status session_begin(struct state *x, struct gpu_slot *slot);
+/* Meanwhile: opens the search of a problem that has just begun, unless that was done ahead. slot->now is NULL
+ * where nothing is legal. */
+enum status session_start_search(struct state *x, struct gpu_slot *slot);
 /* Takes the result of a GPU's job that has ended, and closes the job. */
 void session_close_ended(struct state *x, struct gpu_slot *slot);
 

@@ -1,7 +1,8 @@
 /* oracle.cu — the judge's own kernels: operands from a seed, the right C in FP64, and how far a C is from it.
  *
  * Plain on purpose: they judge every other kernel, so they must be right by reading. Nothing here is shared
- * with the kernel templates. All are grid-stride: any grid serves any size.
+ * with the kernel templates. All are grid-stride: any grid serves any size. Loops that are not unrolled are
+ * kept so because the compiler would take longer than they do: a run starts with compiling this file.
  *
  *   fill         elements from a seed
  *   addresses    arrays of the addresses of batch items
@@ -20,6 +21,12 @@
 #define ORACLE_A ORACLE_F32
 #define ORACLE_B ORACLE_F32
 #define ORACLE_C ORACLE_F32
+#endif
+
+/* Which parts are compiled: 1 operands and the end of a reference, 2 its sums, 4 the verdict. They take about as
+ * long each (oracle_build.h). */
+#ifndef ORACLE_PARTS
+#define ORACLE_PARTS 7
 #endif
 
 namespace
@@ -85,6 +92,7 @@ __device__ void merge(struct finding *total, const struct finding &mine)
     __shared__ struct finding all[THREADS];
     all[threadIdx.x] = mine;
     __syncthreads();
+#pragma unroll 1
     for (int half = THREADS / 2; half > 0; half /= 2) {
         if ((int)threadIdx.x < half) {
             struct finding &x = all[threadIdx.x];
@@ -112,6 +120,8 @@ __device__ void merge(struct finding *total, const struct finding &mine)
 
 } // namespace
 
+#if ORACLE_PARTS & 1
+
 extern "C" __global__ void __launch_bounds__(256) fill(struct fill_args p)
 {
     each_element(p.to.batch, p.to.rows, p.to.cols, [&](long long item, long long row, long long col) {
@@ -128,6 +138,9 @@ extern "C" __global__ void __launch_bounds__(256) addresses(struct addresses_arg
     for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < p.of.batch; i += threads)
         p.to[i] = (oracle_u64)p.of.data + (oracle_u64)((i * p.step + p.first) % p.of.batch * bytes);
 }
+
+#endif
+#if ORACLE_PARTS & 2
 
 /* Grid: x = tiles of the piece, y = splits of K, z = batch items. */
 extern "C" __global__ void __launch_bounds__(256) reference(struct reference_args p)
@@ -167,6 +180,9 @@ extern "C" __global__ void __launch_bounds__(256) reference(struct reference_arg
             }
     }
 }
+
+#endif
+#if ORACLE_PARTS & 1
 
 extern "C" __global__ void __launch_bounds__(256) finish(struct reference_args p)
 {
@@ -238,6 +254,9 @@ extern "C" __global__ void __launch_bounds__(256) epilogue(struct epilogue_args 
     atomicMax(p.largest_value, mine.largest);
 }
 
+#endif
+#if ORACLE_PARTS & 4
+
 namespace
 {
 
@@ -300,6 +319,7 @@ extern "C" __global__ void __launch_bounds__(256) untouched(struct scan_args p)
 {
     struct finding mine = {};
     long long threads = (long long)gridDim.x * blockDim.x;
+#pragma unroll 1
     for (long long at = p.begin + (long long)blockIdx.x * blockDim.x + threadIdx.x; at < p.end;
          at += threads) {
         long long item = at >= 0 && p.c.batch > 1 && p.c.stride > 0 ? at / p.c.stride : 0;
@@ -312,3 +332,5 @@ extern "C" __global__ void __launch_bounds__(256) untouched(struct scan_args p)
     }
     merge(p.finding, mine);
 }
+
+#endif

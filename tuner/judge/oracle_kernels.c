@@ -1,27 +1,16 @@
 #include "oracle_kernels.h"
 
-#include "compile.h"
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-
-extern const char text_oracle_cu[], text_oracle_args_h[];
 
 enum { TILE = 64, GRID_LIMIT = 65535 };
 
-static enum status load_module(struct device *device, const char *cache, const char *name, const char *text,
-                               const char *const *definitions, int definition_count, CUmodule *module)
+static enum status load_module(const struct compiled *built, CUmodule *module)
 {
-    const struct source_text sources[] = {{name, text}, {"oracle_args.h", text_oracle_args_h}};
-    struct compiled built;
-    enum status st =
-        compile_sources(sources, 2, definitions, definition_count, device->gpu.arch, cache, &built);
-    if (st) return st;
-    if (!built.built) return fail(E_COMPILER, "the compiler refused the judge's own %s: %s", name, built.log);
     char *bytes = NULL;
     size_t length = 0;
-    if ((st = compile_read_cubin(built.path, built.checksum, &bytes, &length))) return st;
-    st = device_check(cuda.ModuleLoadData(module, bytes), "loading the judge's kernels");
+    enum status st = compile_read_cubin(built->path, built->checksum, &bytes, &length);
+    if (!st) st = device_check(cuda.ModuleLoadData(module, bytes), "loading the judge's kernels");
     free(bytes);
     return st;
 }
@@ -29,7 +18,12 @@ static enum status load_module(struct device *device, const char *cache, const c
 enum status oracle_module_load(struct device *device, const char *cache, const char *name, const char *text,
                                CUmodule *module)
 {
-    return load_module(device, cache, name, text, NULL, 0, module);
+    const struct source_text source = {name, text};
+    struct compiled built;
+    enum status st = compile_sources(&source, 1, NULL, 0, device->gpu.arch, cache, &built);
+    if (st) return st;
+    if (!built.built) return fail(E_COMPILER, "the compiler refused the judge's own %s: %s", name, built.log);
+    return load_module(&built, module);
 }
 
 enum status oracle_module_entry(CUmodule module, const char *name, CUfunction *function)
@@ -46,30 +40,24 @@ bool oracle_kernels_serve(const struct oracle_kernels *kernels, enum gemm_type t
 enum status oracle_kernels_load(struct device *device, const char *cache, enum gemm_type type,
                                 struct oracle_kernels *kernels)
 {
-    const struct gemm_type_row *row = gemm_type_row(type);
-    const enum element elements[] = {row->a, row->b, row->c};
     struct oracle_kernels k = {.device = device, .type = type};
-    char texts[3][32];
-    const char *definitions[3];
-    for (int i = 0; i < 3; i++) {
-        snprintf(texts[i], sizeof texts[i], "-DORACLE_%c=%d", "ABC"[i], (int)elements[i]);
-        definitions[i] = texts[i];
-    }
-    enum status st = load_module(device, cache, "oracle.cu", text_oracle_cu, definitions, 3, &k.module);
-    if (st) return st;
+    struct compiled built[ORACLE_PART_COUNT];
+    enum status st = oracle_build_finish(oracle_build_start(device->gpu.arch, cache, type), built);
+    for (int i = 0; i < ORACLE_PART_COUNT && !st; i++) st = load_module(&built[i], &k.module[i]);
     const struct {
+        enum oracle_part part;
         const char *name;
         CUfunction *function;
-    } entries[] = {{"fill", &k.fill},
-                   {"addresses", &k.addresses},
-                   {"reference", &k.reference},
-                   {"finish", &k.finish},
-                   {"epilogue", &k.epilogue},
-                   {"compare", &k.compare},
-                   {"fingerprint", &k.fingerprint},
-                   {"untouched", &k.untouched}};
+    } entries[] = {{ORACLE_DATA, "fill", &k.fill},
+                   {ORACLE_DATA, "addresses", &k.addresses},
+                   {ORACLE_REFERENCE, "reference", &k.reference},
+                   {ORACLE_DATA, "finish", &k.finish},
+                   {ORACLE_DATA, "epilogue", &k.epilogue},
+                   {ORACLE_VERDICT, "compare", &k.compare},
+                   {ORACLE_VERDICT, "fingerprint", &k.fingerprint},
+                   {ORACLE_VERDICT, "untouched", &k.untouched}};
     for (size_t i = 0; i < sizeof entries / sizeof *entries && !st; i++)
-        st = oracle_module_entry(k.module, entries[i].name, entries[i].function);
+        st = oracle_module_entry(k.module[entries[i].part], entries[i].name, entries[i].function);
     if (st) oracle_kernels_unload(&k);
     else *kernels = k;
     return st;
@@ -77,7 +65,8 @@ enum status oracle_kernels_load(struct device *device, const char *cache, enum g
 
 void oracle_kernels_unload(struct oracle_kernels *kernels)
 {
-    if (kernels->module) cuda.ModuleUnload(kernels->module);
+    for (int i = 0; i < ORACLE_PART_COUNT; i++)
+        if (kernels->module[i]) cuda.ModuleUnload(kernels->module[i]);
     *kernels = (struct oracle_kernels){0};
 }
 

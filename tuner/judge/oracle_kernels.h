@@ -10,11 +10,12 @@
 #include "device.h"
 #include "gemm_type.h"
 #include "oracle_args.h"
+#include "oracle_build.h"
 
 struct oracle_kernels {
     struct device *device;
     enum gemm_type type; /* whose elements they are compiled for */
-    CUmodule module;
+    CUmodule module[ORACLE_PART_COUNT];
     CUfunction fill, addresses, reference, finish, epilogue, compare, fingerprint, untouched;
 };
 

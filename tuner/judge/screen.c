@@ -46,9 +46,9 @@ int screen_calls(double call_us, double block_us)
 
 bool screen_steady(const double *medians, int count)
 {
-    if (count < 3) return false;
+    if (count < SCREEN_STEADY) return false;
     double low = medians[count - 1], high = low;
-    for (int i = count - 3; i < count; i++) {
+    for (int i = count - SCREEN_STEADY; i < count; i++) {
         low = fmin(low, medians[i]);
         high = fmax(high, medians[i]);
     }

@@ -21,7 +21,8 @@ int screen_next(const double *samples_us, int count, double call_us, double best
  * negligible. */
 int screen_calls(double call_us, double block_us);
 
-/* True once the last three block medians lie within 0.3 %. */
+/* True once the last SCREEN_STEADY block medians lie within 0.3 %. */
+#define SCREEN_STEADY 4
 bool screen_steady(const double *medians, int count);
 
 #endif

@@ -9,6 +9,12 @@
 #define GRAPH_BELOW_US 50.0 /* shorter calls are captured */
 #define GRAPH_US       1000.0
 
+/* Blocks of warming up. As SCREEN_STEADY of them must agree, a clock that rests for 150 ms on its way up from
+ * idle is not taken for settled. What a power limit does over seconds shows in the longer blocks of long
+ * runs. */
+#define WARM_LEAST_US 50e3
+#define WARM_MOST_US  750e3
+
 enum { GRAPH_CALLS_MAX = 1024, RETRIES = 3 };
 
 enum status stopwatch_open(struct device *device, struct stopwatch *watch)
@@ -172,12 +178,18 @@ enum status timed_blocks(struct timed *timed, int count, double block_us, double
     return st;
 }
 
+static double warm_block_us(double limit_s)
+{
+    const double wanted = fmin(WARM_MOST_US, fmax(WARM_LEAST_US, 1e6 * limit_s / 16));
+    return fmin(wanted, 1e6 * limit_s / 5); /* within the limit, there is time for as many as must agree */
+}
+
 enum status timed_warm_up(struct timed *timed, double limit_s, double *medians, int room, int *count,
                           double *spent_s)
 {
     enum { PARTS = 10 };
-    double start = now_s(), block_us = 1e6 * fmin(1.0, limit_s / 4);
-    double kept[3] = {0};
+    const double start = now_s(), block_us = warm_block_us(limit_s);
+    double kept[SCREEN_STEADY] = {0};
     int blocks = 0;
     enum status st = OK;
     *count = 0;
@@ -186,13 +198,13 @@ enum status timed_warm_up(struct timed *timed, double limit_s, double *medians, 
         int64_t calls;
         st = timed_blocks(timed, PARTS, block_us / PARTS, samples, &calls, NULL);
         if (st) break;
-        memmove(kept, kept + 1, 2 * sizeof *kept);
-        kept[2] = stats_median(samples, PARTS);
+        memmove(kept, kept + 1, (SCREEN_STEADY - 1) * sizeof *kept);
+        kept[SCREEN_STEADY - 1] = stats_median(samples, PARTS);
         blocks++;
         if (*count == room && room > 0)
             memmove(medians, medians + 1, (size_t)(room - 1) * sizeof *medians), --*count;
-        if (room > 0) medians[(*count)++] = kept[2];
-    } while (!(blocks >= 3 && screen_steady(kept, 3)) && now_s() - start < limit_s);
+        if (room > 0) medians[(*count)++] = kept[SCREEN_STEADY - 1];
+    } while (!(blocks >= SCREEN_STEADY && screen_steady(kept, SCREEN_STEADY)) && now_s() - start < limit_s);
     *spent_s = now_s() - start;
     return st;
 }

@@ -19,13 +19,27 @@ void enumeration_launch(const struct launch_plan *plan, unsigned char *at)
     memcpy(at + GRIDS_BYTES, plan->argument, (size_t)plan->argument_bytes);
 }
 
-static void blame(struct enumeration *w, const char *why, double count)
+void enumeration_blame(struct enumeration *w, const char *why, double count)
 {
     int i = 0;
     while (i < w->reason_count && w->reason[i].why != why) i++;
     if (i == REASONS_MAX) return;
     if (i == w->reason_count) w->reason[w->reason_count++].why = why;
     w->reason[i].count += count;
+}
+
+enum status enumeration_is_full(struct enumeration *w)
+{
+    w->full = true;
+    return fail(E_INPUT, "the space has more than %d legal candidates for this problem; list fewer values",
+                SPACE_CANDIDATES_MAX);
+}
+
+enum status enumeration_goes_on(const struct enumeration *w)
+{
+    return fail(E_INPUT,
+                "%.0g combinations of [%s] were tried and the space still goes on; list fewer values",
+                CHECKS_MAX, w->section->name);
 }
 
 /* Whether a candidate of the same kernel is launched alike; if not, remembers this one. */
@@ -59,17 +73,13 @@ static enum status keep(struct enumeration *w, bool *found)
     w->config.template->plan(&w->config, w->problem, &plan);
     *found = plan.workspace_bytes <= w->workspace_bytes;
     if (!*found) {
-        blame(w, "it needs more workspace than is allowed (--workspace)", 1);
+        enumeration_blame(w, "it needs more workspace than is allowed (--workspace)", 1);
         return OK;
     }
     bool known;
     enum status st = known_already(w, &plan, &known);
     if (st || known) return st;
-    w->full = out->count == SPACE_CANDIDATES_MAX;
-    if (w->full)
-        return fail(E_INPUT,
-                    "the space has more than %d legal candidates for this problem; list fewer values",
-                    SPACE_CANDIDATES_MAX);
+    if (out->count == SPACE_CANDIDATES_MAX) return enumeration_is_full(w);
     if (out->count == w->room) {
         w->room = w->room ? 2 * w->room : 1024;
         struct config *grown = realloc(out->config, w->room * sizeof *grown);
@@ -105,12 +115,11 @@ static bool is_wanted(const struct enumeration *w, int p, int32_t value)
            w->section->template->params[p].kind == PARAM_LAUNCH;
 }
 
-/* All values of parameter p with those before it set; of a `first` one only up to the first that leads to a
- * candidate. *found tells whether any did; what is legal so far and not taken for its hash counts as if. */
-static enum status walk_from(struct enumeration *w, int p, uint64_t hash, bool *found)
+enum status enumeration_walk(struct enumeration *w, int p, uint64_t hash, bool *found)
 {
     const struct template *t = w->section->template;
     if (p == t->param_count) return keep(w, found);
+    if (w->parts && p == ENUMERATION_FIRST) return enumeration_put_off(w, found);
     const struct space_values *values = &w->section->values[p];
     for (int i = 0; i < values->count; i++) {
         if (!is_wanted(w, p, values->value[i])) continue;
@@ -118,17 +127,14 @@ static enum status walk_from(struct enumeration *w, int p, uint64_t hash, bool *
         const uint64_t here_hash = enumeration_hash(hash, values->value[i]);
         const bool taken = enumeration_takes(here_hash, w->share[p]);
         if (!taken && *found) continue;
-        if (w->checks >= w->checks_most)
-            return fail(E_INPUT,
-                        "%.0g combinations of [%s] were tried and the space still goes on; list fewer values",
-                        CHECKS_MAX, w->section->name);
+        if (w->checks >= w->checks_most) return enumeration_goes_on(w);
         const char *why = enumeration_refusal(w, p);
         if (why) {
-            blame(w, why, w->below[p + 1]);
+            enumeration_blame(w, why, w->below[p + 1]);
             continue;
         }
         bool here = !taken;
-        enum status st = taken ? walk_from(w, p + 1, here_hash, &here) : OK;
+        enum status st = taken ? enumeration_walk(w, p + 1, here_hash, &here) : OK;
         if (st) return st;
         *found = *found || here;
         if (here && values->first) return OK;
@@ -159,10 +165,9 @@ static enum status walk_section(struct enumeration *w, const struct space_sectio
     double share;
     enum status st;
     do {
-        bool found = false;
         enumeration_begin(w, section);
         share = extent->sampled ? extent_shares(w, extent, sampled) : 1;
-        st = walk_from(w, 0, 0, &found);
+        st = enumeration_walk_all(w);
         w->out->checks += w->checks;
         if (!w->full || !extent->nodes[0]) break;
         /* There is far more than was estimated. */

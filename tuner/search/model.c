@@ -1,5 +1,6 @@
 #include "model.h"
 
+#include "parallel.h"
 #include "template.h"
 
 #include <math.h>
@@ -45,13 +46,30 @@ static void permute(struct config *candidates, struct ranked *order, size_t coun
     }
 }
 
+struct prediction_work {
+    const struct config *candidates;
+    const struct problem *problem;
+    const struct gpu *gpu;
+    struct ranked *order;
+    size_t count;
+};
+
+enum { PIECE = 2048 }; /* candidates: some milliseconds */
+
+static void predict_piece(void *self, size_t piece)
+{
+    const struct prediction_work *w = self;
+    for (size_t i = piece * PIECE; i < w->count && i < (piece + 1) * PIECE; i++)
+        w->order[i] = (struct ranked){model_predict(&w->candidates[i], w->problem, w->gpu, NULL).time_us, i};
+}
+
 enum status model_sort(struct config *candidates, size_t count, const struct problem *problem,
                        const struct gpu *gpu, double *predicted_us)
 {
     struct ranked *order = malloc((count + 1) * sizeof *order);
     if (!order) return fail(E_MEMORY, "out of memory while sorting %zu candidates", count);
-    for (size_t i = 0; i < count; i++)
-        order[i] = (struct ranked){model_predict(&candidates[i], problem, gpu, NULL).time_us, i};
+    struct prediction_work work = {candidates, problem, gpu, order, count};
+    parallel_for((count + PIECE - 1) / PIECE, predict_piece, &work);
     qsort(order, count, sizeof *order, by_time);
     for (size_t i = 0; predicted_us && i < count; i++) predicted_us[i] = order[i].time_us;
     permute(candidates, order, count);

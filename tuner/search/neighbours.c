@@ -94,8 +94,11 @@ static int learn(struct neighbours *n, size_t index)
         d->next = n->dimensions;
         n->dimensions = d;
     }
+    /* The one before it in the list is known already, and often has the same value. */
+    const struct config *before = index > 0 && c[-1].template == c->template ? c - 1 : NULL;
     for (int p = 0; p < c->template->param_count; p++)
-        if (!insert_value(&d->values[p], c->value[p])) return 0;
+        if (!(before && before->value[p] == c->value[p]) && !insert_value(&d->values[p], c->value[p]))
+            return 0;
     return 1;
 }
 

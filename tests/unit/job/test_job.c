@@ -153,6 +153,32 @@ TEST(a_winner_from_another_space_stays_unless_a_faster_one_is_found)
     assert_clean_db();
 }
 
+/* The rows of this problem are no multiples of its vectors, so that nothing of the space is legal. That is
+ * found out after the GPU has been asked to prepare it. */
+TEST(a_gpu_prepares_a_problem_while_its_space_is_opened)
+{
+    char words[512];
+    FILE *f = fopen(in_folder("vectors.conf"), "w");
+    assert_non_null(f);
+    fputs("[simt]\nBM = 64 128 ; test\nBN = 64 ; test\nBK = 8 ; test\nWM = 32 ; test\nWN = 64 ; test\n"
+          "TM = 8 ; test\nTN = 8 ; test\nSTAGES = 2 ; test\nLOADER = 0 ; test\nPACK = 0 ; test\n"
+          "VA = 4 ; test\nVB = 4 ; test\nVC = 4 ; test\nUNROLL = 8 ; test\nSTORE_AT = 4 ; test\n"
+          "MIN_BLOCKS = 1 ; test\nREDUCE = 0 ; test\nGROUP = 1 8 ; test\nSPLIT_K = 1 ; test\n",
+          f);
+    assert_int_equal(fclose(f), 0);
+    snprintf(words, sizeof words, "--budget 4s --space %s --shape 1001x1001x1001 --shape " SHAPE,
+             in_folder("vectors.conf"));
+    assert_int_equal(tune(words), E_ABSENT);
+    assert_int_equal(count_log("prepare"), 2);
+    assert_string_equal(winner_of("1001x1001x1001").config_text, "");
+    assert_true(winner_of(SHAPE).base.time_us > 0);
+    assert_int_equal(times_said("configurations to choose from"), 1);
+    assert_clean_db();
+
+    snprintf(words, sizeof words, "--space %s --shape 1001x1001x1001", in_folder("vectors.conf"));
+    assert_int_equal(tune(words), E_ABSENT);
+}
+
 TEST(a_suite_shares_compiled_kernels)
 {
     assert_int_equal(tune("--shape " SHAPE " --shape " SHAPE2 " --shape " SHAPE), 0);
@@ -382,6 +408,7 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(a_winner_of_another_power_limit_is_not_up_to_date),
     JOB_TEST(no_more_workspace_is_taken_than_is_allowed_and_a_winner_that_takes_more_is_tuned_anew),
     JOB_TEST(a_winner_from_another_space_stays_unless_a_faster_one_is_found),
+    JOB_TEST(a_gpu_prepares_a_problem_while_its_space_is_opened),
     JOB_TEST(a_suite_shares_compiled_kernels),
     JOB_TEST(the_type_reaches_a_suite_and_its_kernels_are_its_own),
     JOB_TEST(a_decision_about_tf32_names_its_rival_and_both_errors),
