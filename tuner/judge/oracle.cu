@@ -23,8 +23,8 @@
 #define ORACLE_C ORACLE_F32
 #endif
 
-/* Which parts are compiled: 1 operands and the end of a reference, 2 its sums, 4 the verdict. They take about as
- * long each (oracle_build.h). */
+/* Which parts are compiled: 1 operands and the end of a reference, 2 its sums, 4 the verdict. They take about
+ * as long each (oracle_build.h). */
 #ifndef ORACLE_PARTS
 #define ORACLE_PARTS 7
 #endif
