@@ -112,8 +112,9 @@ void job_only_race(struct job *job)
     job->only_race = true;
 }
 
-enum status job_start_search(struct job *job, bool first)
+enum status job_start_search(struct job *job, double share_s, bool first)
 {
+    if (share_s > 0) job->share_s = share_s;
     enum status st = OK;
     if (first && job->transferred.trials) {
         char text[256];
@@ -335,7 +336,10 @@ enum status job_step(struct job *job)
     if (!st && job->phase == PHASE_CALL && race_called(job)) st = race_begin(job);
     if (st || job->phase == PHASE_ENDED || !children_worker_idle(job->env->children, job->worker)) return st;
 
-    if (!job->prepared) return send_prepare(job);
+    if (!job->prepared) {
+        if (job->sent_s == 0) begin_slice(job); /* the worker was still at work for another problem */
+        return send_prepare(job);
+    }
     switch (job->phase) {
     case PHASE_SEARCH:
         return trial_send(job);

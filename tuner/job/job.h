@@ -80,9 +80,10 @@ void job_only_race(struct job *job);
 enum status job_begin(struct job *job, int worker, double share_s);
 
 /* Once it is begun and explored. What other problems have won since it was explored is taken as hints. first:
- * of its problem in this run; what it learnt from others is told once. Errors: those of the database,
+ * of its problem in this run; what it learnt from others is told once. share_s: what is left to it now; 0:
+ * still that of job_begin. Errors: those of the database,
  * E_MEMORY. */
-enum status job_start_search(struct job *job, bool first);
+enum status job_start_search(struct job *job, double share_s, bool first);
 bool job_half_done(const struct job *job); /* begun, and half of its time is over, or its search */
 
 /* Choose candidates ahead; then the next kernel that a compiler should make, NULL if there is none. */

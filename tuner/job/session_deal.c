@@ -381,5 +381,6 @@ enum status session_start_search(struct state *x, struct gpu_slot *slot)
     const bool first = !lot->begun;
     lot->begun = true;
     say_begun(x, slot);
-    return job_start_search(slot->now, first);
+    /* Opening took time that the slice was to have. */
+    return job_start_search(slot->now, x->slices ? length_s(x, slot) : 0, first);
 }

@@ -15,7 +15,7 @@
  */
 #include "oracle_args.h"
 
-/* The types of A, B and C are macros (oracle_kernels.c defines them), so that the inner loop has no branch on
+/* The types of A, B and C are macros (oracle_build.c defines them), so that the inner loop has no branch on
  * them. */
 #ifndef ORACLE_A
 #define ORACLE_A ORACLE_F32

@@ -7,6 +7,7 @@
 extern const char text_oracle_cu[], text_oracle_args_h[];
 
 enum { DEFINITIONS = 4 };
+#define STACK_BYTES (8u << 20) /* the compiler recurses */
 
 struct part {
     const struct oracle_build *build;
@@ -45,6 +46,9 @@ struct oracle_build *oracle_build_start(int arch, const char *cache, enum gemm_t
     const enum element elements[] = {row->a, row->b, row->c};
     struct oracle_build *build = calloc(1, sizeof *build);
     if (!build) return NULL;
+    pthread_attr_t attributes;
+    const bool roomy = pthread_attr_init(&attributes) == 0;
+    if (roomy) pthread_attr_setstacksize(&attributes, STACK_BYTES);
     build->arch = arch;
     build->cache = cache;
     for (int i = 0; i < ORACLE_PART_COUNT; i++) {
@@ -54,8 +58,9 @@ struct oracle_build *oracle_build_start(int arch, const char *cache, enum gemm_t
             snprintf(part->definition[e], sizeof part->definition[e], "-DORACLE_%c=%d", "ABC"[e],
                      (int)elements[e]);
         snprintf(part->definition[3], sizeof part->definition[3], "-DORACLE_PARTS=%d", 1 << i);
-        part->threaded = pthread_create(&part->thread, NULL, compile, part) == 0;
+        part->threaded = pthread_create(&part->thread, roomy ? &attributes : NULL, compile, part) == 0;
     }
+    if (roomy) pthread_attr_destroy(&attributes);
     return build;
 }
 

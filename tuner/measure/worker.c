@@ -97,9 +97,11 @@ static enum status open_device(struct worker *w)
     enum status st = device_find(w->ordinal, &w->device);
     if (st) return st;
     struct oracle_build *build = oracle_build_start(w->device.gpu.arch, w->cache, GEMM_SGEMM);
+    char why[512];
     st = device_open(w->ordinal, &w->device);
-    const enum status compiled = oracle_build_finish(build, built);
-    return st ? st : compiled;
+    if (st) snprintf(why, sizeof why, "%s", status_text());
+    const enum status compiled = oracle_build_finish(build, built); /* its sentence would be the last one */
+    return st ? fail(st, "%s", why) : compiled;
 }
 
 static enum status open_worker(struct worker *w)

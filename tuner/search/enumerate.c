@@ -79,7 +79,8 @@ static enum status keep(struct enumeration *w, bool *found)
     bool known;
     enum status st = known_already(w, &plan, &known);
     if (st || known) return st;
-    if (out->count == SPACE_CANDIDATES_MAX) return enumeration_is_full(w);
+    const size_t count = w->total ? atomic_fetch_add(&w->total->candidates, 1) : out->count;
+    if (count >= SPACE_CANDIDATES_MAX) return enumeration_is_full(w);
     if (out->count == w->room) {
         w->room = w->room ? 2 * w->room : 1024;
         struct config *grown = realloc(out->config, w->room * sizeof *grown);
@@ -115,6 +116,18 @@ static bool is_wanted(const struct enumeration *w, int p, int32_t value)
            w->section->template->params[p].kind == PARAM_LAUNCH;
 }
 
+/* Parts tell each other now and then. */
+static bool has_tried_enough(struct enumeration *w)
+{
+    enum { NOW_AND_THEN = 4096 };
+    if (!w->total) return w->checks >= w->checks_most;
+    if (w->checks - w->checks_told >= NOW_AND_THEN) {
+        atomic_fetch_add(&w->total->checks, (long long)(w->checks - w->checks_told));
+        w->checks_told = w->checks;
+    }
+    return (double)atomic_load(&w->total->checks) >= w->checks_most;
+}
+
 enum status enumeration_walk(struct enumeration *w, int p, uint64_t hash, bool *found)
 {
     const struct template *t = w->section->template;
@@ -127,7 +140,7 @@ enum status enumeration_walk(struct enumeration *w, int p, uint64_t hash, bool *
         const uint64_t here_hash = enumeration_hash(hash, values->value[i]);
         const bool taken = enumeration_takes(here_hash, w->share[p]);
         if (!taken && *found) continue;
-        if (w->checks >= w->checks_most) return enumeration_goes_on(w);
+        if (has_tried_enough(w)) return enumeration_goes_on(w);
         const char *why = enumeration_refusal(w, p);
         if (why) {
             enumeration_blame(w, why, w->below[p + 1]);

@@ -8,12 +8,19 @@
 #include "space_values.h"
 
 #include "template.h"
+#include <stdatomic.h>
 
 #define CHECKS_MAX  2e8 /* some tens of seconds: beyond this the file is wrong, not the machine slow */
 #define REASONS_MAX 64
 
 /* What of a launch can differ between candidates of one kernel: its grids, and then the argument. */
 enum { GRIDS_BYTES = LAUNCH_KERNELS_MAX * 3 * sizeof(unsigned) };
+
+/* Of all parts of a section that are walked at the same time: the limits are for all together. */
+struct enumerated {
+    atomic_size_t candidates;
+    atomic_llong checks;
+};
 
 struct enumeration {
     const struct space_section *section;
@@ -32,6 +39,8 @@ struct enumeration {
     size_t launch_bytes;     /* of one */
     size_t launch_count, launch_room;
     double checks, checks_most;
+    struct enumerated *total; /* with the other parts; NULL: there are none */
+    double checks_told;       /* of checks, to total */
     struct {
         const char *why; /* the rules give constant sentences: compared by address */
         double count;

@@ -18,6 +18,7 @@ struct part {
 struct parts {
     struct part *part;
     size_t count, room;
+    struct enumerated total;
 };
 
 /* What a part knows must say nothing of the others: neither that a value of theirs has led to a candidate,
@@ -50,21 +51,23 @@ enum status enumeration_put_off(struct enumeration *w, bool *found)
 
 static void walk_part(void *self, size_t i)
 {
-    struct part *part = &((struct parts *)self)->part[i];
+    struct parts *parts = self;
+    struct part *part = &parts->part[i];
     struct enumeration *w = &part->w;
     bool found = false;
+    w->total = &parts->total;
     w->out = &part->out;
     w->parts = NULL;
     w->launches = NULL;
     w->launch_room = w->launch_count = w->room = 0;
-    w->checks = 0;
+    w->checks = w->checks_told = 0;
     w->reason_count = 0;
     part->st = enumeration_walk(w, ENUMERATION_FIRST, 0, &found);
     if (part->st) snprintf(part->why, sizeof part->why, "%s", status_text());
     free(w->launches);
 }
 
-static enum status join(struct enumeration *w, const struct parts *parts)
+static enum status join(struct enumeration *w, struct parts *parts)
 {
     struct candidates *out = w->out;
     size_t count = out->count;
@@ -77,17 +80,18 @@ static enum status join(struct enumeration *w, const struct parts *parts)
         if (part->st) return fail(part->st, "%s", part->why);
         count += part->out.count;
     }
-    if (w->checks >= w->checks_most) return enumeration_goes_on(w);
     if (count > SPACE_CANDIDATES_MAX) return enumeration_is_full(w);
+    if (w->checks >= w->checks_most) return enumeration_goes_on(w);
     struct config *grown = count ? realloc(out->config, count * sizeof *grown) : NULL;
     if (count && !grown) return fail(E_MEMORY, "out of memory for %zu candidates", count);
     if (!count) return OK;
     out->config = grown;
     w->room = count;
     for (size_t i = 0; i < parts->count; i++) {
-        const struct candidates *some = &parts->part[i].out;
+        struct candidates *some = &parts->part[i].out;
         if (some->count) memcpy(out->config + out->count, some->config, some->count * sizeof *some->config);
         out->count += some->count;
+        candidates_free(some); /* or there would be two of each at the end */
     }
     return OK;
 }
@@ -100,6 +104,8 @@ enum status enumeration_walk_all(struct enumeration *w)
     w->parts = &parts;
     enum status st = enumeration_walk(w, 0, 0, &found);
     w->parts = NULL;
+    atomic_init(&parts.total.candidates, w->out->count);
+    atomic_init(&parts.total.checks, (long long)w->checks);
     if (!st) parallel_for(parts.count, walk_part, &parts);
     if (!st) st = join(w, &parts);
     for (size_t i = 0; i < parts.count; i++) candidates_free(&parts.part[i].out);

@@ -375,6 +375,34 @@ TEST(a_space_beyond_bounds_is_refused_with_a_sentence)
     space_free(space);
 }
 
+/* Parts of a space are walked at the same time; each has room for its candidates, all together have not. */
+TEST(the_limit_is_for_all_parts_of_a_space)
+{
+    static const char *const tiles[] = {"BM = 64\nBN = 64\n", "BM = 64 128\nBN = 64 128\n"};
+    for (int i = 0; i < 2; i++) {
+        char text[1000];
+        snprintf(text, sizeof text,
+                 "[simt]\n%sBK = 32\nWM = 32\nWN = 32\nTM = 4\nTN = 8\nSTAGES = 2 3\nLOADER = 0 1\nPACK = 0\n"
+                 "VA = 1 2 4\nVB = 1 2 4\nVC = 1 2 4\nUNROLL = 2 4 8 16 32\nSTORE_AT = 0 1 2 3\n"
+                 "MIN_BLOCKS = 1 2\nREDUCE = 0\nGROUP = 1 2 3 4 5 6 7 8 9 10\nSPLIT_K = 1 2 3 4 5 6 7 8\n",
+                 tiles[i]);
+        struct space *space = load(text);
+        struct gpu gpu = h200();
+        struct problem p = problem_of("4096x512x4096");
+        struct candidates c;
+        if (i == 0) {
+            assert_ok(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &c));
+            assert_in_range(c.count, 260000, 1000000);
+            candidates_free(&c);
+        } else {
+            assert_fails(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &c), E_INPUT,
+                         "more than 1000000 legal candidates");
+            assert_null(c.config);
+        }
+        space_free(space);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -383,6 +411,7 @@ int main(void)
         cmocka_unit_test(reasons_comments_blank_lines_and_continuations_are_understood),
         cmocka_unit_test(a_long_reason_does_not_cut_values),
         cmocka_unit_test(first_takes_the_first_value_that_is_legal),
+        cmocka_unit_test(the_limit_is_for_all_parts_of_a_space),
         cmocka_unit_test(sections_of_one_template_are_united_without_repeats),
         cmocka_unit_test(several_templates_share_a_file),
         cmocka_unit_test(wrong_files_are_refused_with_line_and_reason),
