@@ -70,7 +70,7 @@ static __device__ __forceinline__ void pass_on(const place_in_c<V, BLEND, BIASES
     out.store(pass, row, column, sum);
 }
 #else
-/* Destination of a tile's vectors: m x n elements of C from c on, where blend begins, too. */
+/* The same without an epilogue, in the words under which its kernels were measured (kernel_hash.h). */
 template <int V, bool BLEND> struct place_in_c {
     float *c;
     long long ldc;
