@@ -1,7 +1,8 @@
 /* model_skinny.c — predicted time of the skinny family: the streamed operand's bytes at the speed that the
  * bytes on their way sustain, unless instructions take longer, and what a launch, waves and the last sums
- * add. The constants were fitted to 4,100 trials of six problems on an H200;
- * tests/unit/search/test_model_skinny.c holds others.
+ * add. The constants were fitted to 4,100 trials of six problems on an H200; those of waiting, bandwidth and
+ * turnover again to half of tests/data/h200_skinny.json.gz, half of the points in
+ * tests/unit/search/test_model_skinny.c and the shipped winners.
  */
 #include "skinny_host.h"
 
@@ -20,28 +21,28 @@
 #define AS_IT_LIES 0.6   /* of that, if it need not be transposed */
 #define WARP_SLOTS 400.0 /* before the first load and after the last */
 #define FILLED     0.72  /* of the issue slots, with enough warps */
-#define IN_STEP    0.7   /* of the other warps' work, what a warp waits for: barriers keep them in step */
+#define IN_STEP    0.27  /* of the work of a scheduler's other warps, what a warp waits for */
 
 #define LANE_SUM_SLOTS 3.5 /* an exchange with another lane */
 
-#define LINE_FLOATS  32 /* of memory */
+#define LINE_FLOATS  32   /* of memory */
 #define CROSSING     0.5  /* of a line at either end of a row, where it is not this block's */
 #define WARPS_JOIN_K 0.77 /* warps side by side do not read at the same moment: powers of their number */
 #define WARPS_JOIN_X 0.27
-#define BLEND        3.3 /* of two limits that hide each other in part */
+#define BLEND        3.5 /* of two limits that hide each other in part */
 
 #define REGISTERS_BASE   44 /* besides sums and fragments: what the compiler (CUDA 13.0, sm_90a) took */
 #define REGISTERS_SPARED 22 /* that it can do without before it spills */
 
-#define LATENCY_US       0.55 /* of device memory under load */
-#define DRAM_SHARE       0.90 /* of the published bandwidth that a stream reaches */
-#define L2_BYTES_A_CLOCK 22.0 /* an SM, all of them reading */
+#define LATENCY_US       0.56 /* of device memory under load */
+#define DRAM_SHARE       0.92 /* of the published bandwidth that a stream reaches */
+#define L2_BYTES_A_CLOCK 26.0 /* an SM, all of them reading whole lines */
 #define LAUNCH_US        0.9
-#define FILL_US          0.6  /* until the first fragment is there */
-#define TURN 1.0
-#define BLOCK_SUM_US     0.75 /* over lanes and warps, a pass of rows */
+#define FILL_US          0.74 /* until the first fragment is there */
+#define TURN             0.66 /* of what a block adds, where the next of its SM begins and the others go on */
+#define BLOCK_SUM_US     0.25 /* over lanes and warps, a pass of rows */
 #define ARRIVE_US        0.14 /* store, count */
-#define CHUNK_BYTES_US   4e4  /* of the first chunk of the small operand, to an SM */
+#define CHUNK_BYTES_US   2e4  /* of the first chunk of the small operand, to an SM */
 #define L2_TRIP_US       0.92 /* parts on their way together */
 #define SEND_US          0.2  /* a block's parts, to the others of its cluster */
 #define CLUSTER_UNEVEN   0.02 /* more for the busiest SM: clusters go where a whole one fits */
@@ -140,8 +141,8 @@ static double block_slots(const struct skinny_kernel *s)
 }
 
 /* A block that has an SM to itself. A warp's loads share one of the hardware's scoreboards, so it waits for
- * all that are on their way, or for none. It waits once a pass of the loop, that is for each DEPTH steps, if a
- * chunk is one pass; if it is several, once a step, and then nothing is on its way while it multiplies
+ * all that are on their way, or for none. It waits once a pass of the loop, that is for each DEPTH steps, if
+ * a chunk is one pass; if it is several, once a step, and then nothing is on its way while it multiplies
  * (machine code of CUDA 13.0, sm_90a, whatever the operands). */
 static double block_waiting_us(const struct skinny_kernel *s, const struct gpu *gpu)
 {
@@ -157,8 +158,9 @@ static double piece_bytes(const struct skinny_kernel *s)
     return 4 * s->value[P_VX] * (s->along_k ? 32 / s->value[P_LANES_X] : s->value[P_LANES_X]);
 }
 
-/* Of the lines of memory that L2 sends to an SM, the share that is wanted: a request of a part of a line takes
- * as long as one of the whole. Pieces that begin at any vector meet another line, but for one of its places. */
+/* Of the lines of memory that L2 sends to an SM, the share that is wanted: a request of a part of a line
+ * takes as long as one of the whole. Pieces that begin at any vector meet another line, but for one of its
+ * places. */
 static double line_share(const struct skinny_kernel *s)
 {
     double lines = piece_bytes(s) / (4 * LINE_FLOATS);
