@@ -1,7 +1,8 @@
 /* model_skinny.c — predicted time of the skinny family: the streamed operand's bytes at the speed that the
  * bytes on their way sustain, unless instructions take longer, and what a launch, waves and the last sums
- * add. The constants were fitted to 4,100 trials of six problems on an H200;
- * tests/unit/search/test_model_skinny.c holds others.
+ * add. The constants were fitted to 4,100 trials of six problems on an H200; those of waiting, bandwidth and
+ * turnover again to half of tests/data/h200_skinny.json.gz, half of the points in
+ * tests/unit/search/test_model_skinny.c and the shipped winners.
  */
 #include "skinny_host.h"
 
@@ -20,31 +21,28 @@
 #define AS_IT_LIES 0.6   /* of that, if it need not be transposed */
 #define WARP_SLOTS 400.0 /* before the first load and after the last */
 #define FILLED     0.72  /* of the issue slots, with enough warps */
+#define IN_STEP    0.27  /* of the work of a scheduler's other warps, what a warp waits for */
 
 #define LANE_SUM_SLOTS 3.5 /* an exchange with another lane */
 
-#define LINE_FLOATS  32 /* of memory */
-#define SECTOR_BYTES 32.0
+#define LINE_FLOATS  32   /* of memory */
 #define CROSSING     0.5  /* of a line at either end of a row, where it is not this block's */
 #define WARPS_JOIN_K 0.77 /* warps side by side do not read at the same moment: powers of their number */
 #define WARPS_JOIN_X 0.27
-#define BLEND        3.3 /* of two limits that hide each other in part */
+#define BLEND        3.5 /* of two limits that hide each other in part */
 
 #define REGISTERS_BASE   44 /* besides sums and fragments: what the compiler (CUDA 13.0, sm_90a) took */
 #define REGISTERS_SPARED 22 /* that it can do without before it spills */
 
-#define LATENCY_US       0.55 /* of device memory under load */
-#define AHEAD_ONE        1.54 /* fragments on their way, on average, with DEPTH 1 */
-#define AHEAD_EACH       1.25 /* and with more */
-#define AHEAD_LESS       0.3
-#define SYNC_US          0.05 /* a block's slowest warp behind the others at a barrier, for each doubling of warps */
-#define DRAM_SHARE       0.90 /* of the published bandwidth that a stream reaches */
-#define L2_BYTES_A_CLOCK 22.0 /* an SM, all of them reading */
-#define LAUNCH_US        1.2
-#define FILL_US          0.6  /* until the first fragment is there */
-#define BLOCK_SUM_US     0.75 /* over lanes and warps, a pass of rows */
+#define LATENCY_US       0.56 /* of device memory under load */
+#define DRAM_SHARE       0.92 /* of the published bandwidth that a stream reaches */
+#define L2_BYTES_A_CLOCK 26.0 /* an SM, all of them reading whole lines */
+#define LAUNCH_US        0.9
+#define FILL_US          0.74 /* until the first fragment is there */
+#define TURN             0.66 /* of what a block adds, where the next of its SM begins and the others go on */
+#define BLOCK_SUM_US     0.25 /* over lanes and warps, a pass of rows */
 #define ARRIVE_US        0.14 /* store, count */
-#define CHUNK_BYTES_US   4e4  /* of the first chunk of the small operand, to an SM */
+#define CHUNK_BYTES_US   2e4  /* of the first chunk of the small operand, to an SM */
 #define L2_TRIP_US       0.92 /* parts on their way together */
 #define SEND_US          0.2  /* a block's parts, to the others of its cluster */
 #define CLUSTER_UNEVEN   0.02 /* more for the busiest SM: clusters go where a whole one fits */
@@ -126,39 +124,47 @@ static double block_copies(const struct skinny_kernel *s)
     return s->value[P_LOADER] == 1 ? vectors : vectors * (0.5 + 0.5 / s->value[P_VS]);
 }
 
+/* Issue slots of a warp's step. */
+static double step_slots(const struct skinny_kernel *s)
+{
+    double vectors = s->along_k ? K_LANE / s->value[P_VX] : 1;
+    return K_LANE * rows_of_warp(s) * s->value[P_TX] + rows_of_warp(s) * LDS_SLOTS * vectors +
+           LDG_SLOTS * K_LANE * s->value[P_TX] / s->value[P_VX] + STEP_SLOTS;
+}
+
 /* Issue slots of all warps of a block, for one scheduler of four. */
 static double block_slots(const struct skinny_kernel *s)
 {
-    double vectors = s->along_k ? K_LANE / s->value[P_VX] : 1, sums = rows_of_warp(s) * s->value[P_TX];
-    double step = K_LANE * sums + rows_of_warp(s) * LDS_SLOTS * vectors +
-                  LDG_SLOTS * K_LANE * s->value[P_TX] / s->value[P_VX] + STEP_SLOTS;
+    double sums = rows_of_warp(s) * s->value[P_TX];
     double last = WARP_SLOTS + (s->value[P_LANES_X] < 32 ? LANE_SUM_SLOTS * sums : 0);
-    return ((block_steps(s) * step + last) * s->threads / 32 + COPY_SLOTS * block_copies(s)) / 4;
+    return ((block_steps(s) * step_slots(s) + last) * s->threads / 32 + COPY_SLOTS * block_copies(s)) / 4;
 }
 
-/* Bytes side by side in memory that a load of a warp meets, and how many such pieces it meets. */
+/* A block that has an SM to itself. A warp's loads share one of the hardware's scoreboards, so it waits for
+ * all that are on their way, or for none. It waits once a pass of the loop, that is for each DEPTH steps, if
+ * a chunk is one pass; if it is several, once a step, and then nothing is on its way while it multiplies
+ * (machine code of CUDA 13.0, sm_90a, whatever the operands). */
+static double block_waiting_us(const struct skinny_kernel *s, const struct gpu *gpu)
+{
+    double steps = block_steps(s), warps = fmax(1, s->threads / 128.0);
+    double together = s->value[P_STEPS] == s->value[P_DEPTH] ? s->value[P_DEPTH] : 1;
+    double own = steps * step_slots(s) / gpu->clock_mhz;
+    return ceil(steps / together) * LATENCY_US + own * (1 + IN_STEP * (warps - 1));
+}
+
+/* Bytes side by side in memory that a load of a warp meets. */
 static double piece_bytes(const struct skinny_kernel *s)
 {
     return 4 * s->value[P_VX] * (s->along_k ? 32 / s->value[P_LANES_X] : s->value[P_LANES_X]);
 }
 
-static double pieces(const struct skinny_kernel *s)
+/* Of the lines of memory that L2 sends to an SM, the share that is wanted: a request of a part of a line
+ * takes as long as one of the whole. Pieces that begin at any vector meet another line, but for one of its
+ * places. */
+static double line_share(const struct skinny_kernel *s)
 {
-    return s->along_k ? s->value[P_LANES_X] : 32 / s->value[P_LANES_X];
-}
-
-/* Lines of memory that a block's loads look up, one a clock and SM. */
-static double block_lines(const struct skinny_kernel *s)
-{
-    double loads = block_steps(s) * s->threads / 32 * K_LANE * s->value[P_TX] / s->value[P_VX];
-    return loads * pieces(s) * (ceil(piece_bytes(s) / (4 * LINE_FLOATS)) + (s->aligned ? 0 : 0.5));
-}
-
-/* Of what an SM is sent of the streamed operand, the share that it wants: whole sectors travel. */
-static double sector_share(const struct skinny_kernel *s)
-{
-    double bytes = piece_bytes(s);
-    return bytes / (ceil(bytes / SECTOR_BYTES) * SECTOR_BYTES + (s->aligned ? 0 : SECTOR_BYTES / 2));
+    double lines = piece_bytes(s) / (4 * LINE_FLOATS);
+    return lines / (s->aligned ? ceil(lines) : lines + 1 - s->value[P_VX] / LINE_FLOATS);
 }
 
 static bool is_cluster(const struct skinny_kernel *s)
@@ -184,15 +190,11 @@ static double usable_sms(const struct skinny_kernel *s, const struct gpu *gpu)
 static void wave(const struct skinny_kernel *s, const struct gpu *gpu, double blocks, struct prediction *p)
 {
     double an_sm = ceil(blocks / usable_sms(s, gpu)) * (is_cluster(s) ? 1 + CLUSTER_UNEVEN : 1),
-           bytes = block_bytes(s), steps = block_steps(s);
-    double ahead = s->value[P_DEPTH] > 1 ? AHEAD_EACH * s->value[P_DEPTH] - AHEAD_LESS : AHEAD_ONE;
-    double barriers = ceil(steps / s->value[P_STEPS]) - 1;
-    double waiting = steps * LATENCY_US / ahead + barriers * SYNC_US * log2(s->threads / 32.0);
+           bytes = block_bytes(s), waiting = block_waiting_us(s, gpu);
     double dram = DRAM_SHARE * gpu->memory_gb_per_s * 1e3 * row_efficiency(s);
     double small = 4 * s->value[P_ROWS] * s->k;
     double l2 = L2_BYTES_A_CLOCK * gpu->clock_mhz;
-    double memory = fmax(blocks * bytes / dram, an_sm * (bytes / sector_share(s) + small) / l2);
-    memory = fmax(memory, an_sm * block_lines(s) / gpu->clock_mhz);
+    double memory = fmax(blocks * bytes / dram, an_sm * (bytes / line_share(s) + small) / l2);
     p->memory_us += pow(pow(memory, BLEND) + pow(waiting, BLEND), 1 / BLEND);
     p->compute_us += an_sm * block_slots(s) / (FILLED * gpu->clock_mhz);
 }
@@ -225,10 +227,9 @@ struct prediction skinny_predict(const struct config *config, const struct probl
     if (rest > 0) wave(&s, gpu, rest, &p);
     double chunk = fmin(s.k, s.value[P_STEPS] * s.value[P_WARPS_K] * (32 / s.value[P_LANES_X]) * K_LANE);
     double an_sm = fmin(ceil(s.blocks / usable_sms(&s, gpu)), p.blocks_per_sm);
-    p.overhead_us = an_sm * 4 * s.value[P_ROWS] * chunk / CHUNK_BYTES_US;
     double passes = fmax(1, rows_of_warp(&s) * s.value[P_TX] / 96);
-    p.overhead_us += LAUNCH_US + FILL_US * (1 + (ceil(p.waves) - 1) / (1 + p.blocks_per_sm)) +
-                     BLOCK_SUM_US * passes + join_us(&s);
+    double each = FILL_US + BLOCK_SUM_US * passes + an_sm * 4 * s.value[P_ROWS] * chunk / CHUNK_BYTES_US;
+    p.overhead_us = LAUNCH_US + each * (1 + (ceil(p.waves) - 1) * TURN / p.blocks_per_sm) + join_us(&s);
     p.time_us = p.overhead_us + overlapped_us(p.compute_us, p.memory_us, BLEND);
     p.time_us *= registers_spill_factor(s.spills);
     return p;
