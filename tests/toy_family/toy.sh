@@ -25,11 +25,11 @@ candidates() {
 }
 
 # One row more, and nothing else: the space of the usual program and what toy.conf spans, 3 x 3 x 3 but for 16 x 128 / 1.
-run "$tune" tune --shape $problem --gpu h200 --max-trials 1 --budget 1h --db "$scratch/usual.db"
+run "$tune" tune --shape $problem --gpu h200 --max-trials 4 --budget 1h --db "$scratch/usual.db"
 grep -qi 'nvrtc' "$scratch/err" && [ $code != 0 ] && exit 77 # no compiler here
 [ $code = 0 ] || fail "the usual program fails"
 usual=$(candidates)
-run "$toy" tune --shape $problem --gpu h200 --max-trials 1 --budget 1h --db "$scratch/both.db"
+run "$toy" tune --shape $problem --gpu h200 --max-trials 4 --budget 1h --db "$scratch/both.db"
 [ $code = 0 ] || fail "the program with the toy fails"
 [ "$(candidates)" = $((usual + 26)) ] || fail "not the 26 candidates of the toy more than $usual"
 
