@@ -189,6 +189,7 @@ TEST(a_spread_of_the_wide_spaces_builds_wherever_the_rules_say_so)
         int op[2];
     } rows[] = {
         {"simt", "sgemm", {"4096x4096x4096", "1001x333x77"}, {0, 3}},
+        {"streamk", "sgemm", {"4096x4096x4096", "1001x333x777"}, {1, 2}},
         {"skinny", "sgemm", {"7x2048x4096", "3001x33x777"}, {0, 1}},
         {"resident", "sgemm", {"32x1605632x27", "200001x48x75"}, {0, 1}},
         {"tall", "sgemm", {"559104x64x147", "32x200001x27"}, {0, 2}},

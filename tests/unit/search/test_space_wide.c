@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define WIDE    GT_SOURCE_DIR "/configs/spaces/wide"
+#define CURATED GT_SOURCE_DIR "/configs/spaces"
 #define WINNERS GT_SOURCE_DIR "/configs/winners/h200.jsonl"
 
 /* 50 ns each. */
@@ -65,6 +66,38 @@ TEST(every_shipped_winner_is_in_the_wide_space_of_its_problem)
     print_message("%zu winners\n", all);
     assert_true(all > 40);
     assert_int_equal(missing, 0);
+}
+
+/* What was found worth trying is possible. */
+TEST(what_the_curated_spaces_list_is_in_the_wide_ones)
+{
+    static const char *const problems[] = {"2048x2048x2048", "sgemm:nt:1536x4096x1024", "4x5124x2560",
+                                           "32x1605632x27", "tf32gemm:nn:4096x4096x4096"};
+    struct space *wide = load(WIDE), *curated = load(CURATED);
+    const struct gpu gpu = h200();
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        const struct problem p = problem_of(problems[i]);
+        struct candidates c;
+        size_t asked = 0, missing = 0;
+        assert_ok(space_enumerate(curated, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &c));
+        for (size_t k = 0; k < c.count; k += 1 + c.count / 20000) {
+            struct config same = c.config[k];
+            asked++;
+            if (space_reach(wide, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &same) &&
+                runs_alike(&same, &c.config[k], &p))
+                continue;
+            if (missing++ == 0) {
+                char text[CONFIG_TEXT_MAX];
+                config_format(&c.config[k], text);
+                print_message("%s, the first that is not in the wide space: %s\n", problems[i], text);
+            }
+        }
+        print_message("%s: %zu of %zu are not in the wide space\n", problems[i], missing, asked);
+        assert_true(asked > 1000 && missing * 100 <= asked);
+        candidates_free(&c);
+    }
+    space_free(wide);
+    space_free(curated);
 }
 
 TEST(a_sample_is_legal_and_the_same_each_time_and_costs_little)
@@ -238,6 +271,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_shipped_winner_is_in_the_wide_space_of_its_problem),
+        cmocka_unit_test(what_the_curated_spaces_list_is_in_the_wide_ones),
         cmocka_unit_test(a_sample_is_legal_and_the_same_each_time_and_costs_little),
         FOLDER_TEST(each_candidate_is_as_likely_in_a_sample_as_any_other),
         cmocka_unit_test(neighbours_that_a_sample_lacks_are_reached_if_they_are_legal),
