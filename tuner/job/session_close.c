@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TIE            0.005 /* as in a race */
+#define WORTH_SAYING   0.005 /* cuBLAS is faster by more than the noise of a race */
 #define FRUITLESS_MOST 2     /* later slices in a row */
 
 /* One sentence on how a problem ended. */
@@ -23,7 +23,9 @@ static void say_ended(struct state *x, const struct job_result *r)
     if (w->base.ratio > 0)
         report_say(x->env.report, "    %.3f times as fast as cuBLAS (%.3f..%.3f)%s", w->base.ratio,
                    w->base.ratio_low, w->base.ratio_high,
-                   w->base.ratio_high < 1 && w->base.ratio < 1 / (1 + TIE) ? ": cuBLAS is faster here" : "");
+                   w->base.ratio_high < 1 && w->base.ratio < 1 / (1 + WORTH_SAYING)
+                       ? ": cuBLAS is faster here"
+                       : "");
     if (w->config.template) config_summary(&w->config, config);
     report_say(x->env.report, "    %s", w->config.template ? config : w->config_text);
 }

@@ -27,8 +27,13 @@ struct race {
 
 struct race_options race_defaults(void)
 {
-    return (struct race_options){
-        .min_rounds = 8, .max_rounds = 30, .alpha = 0.05, .margin = 0.003, .tie = 0.005, .seed = 1};
+    return (struct race_options){.min_rounds = 8,
+                                 .max_rounds = 30,
+                                 .alpha = 0.05,
+                                 .margin = 0.003,
+                                 .tie = 0.001,
+                                 .doubt = 0.005,
+                                 .seed = 1};
 }
 
 static bool running(const struct runner *r)
@@ -248,6 +253,18 @@ static int undecided(const struct race *race, bool *tied)
     return first;
 }
 
+/* behind: differences of score from the fastest. A few rounds prove little: what is within `doubt` then ties.
+ */
+static bool ties(const struct race *race, const double *behind, int count)
+{
+    if (count == 0) return false;
+    const struct race_options *o = &race->options;
+    const double middle = centre(behind, count);
+    const bool proven =
+        stats_mean(behind, (size_t)count) > o->tie && stats_t_test(behind, (size_t)count, o->tie) <= o->alpha;
+    return middle <= o->tie || (middle <= o->doubt && !proven);
+}
+
 int race_winner(const struct race *race, bool *tied)
 {
     int best = fastest(race);
@@ -257,8 +274,7 @@ int race_winner(const struct race *race, bool *tied)
     for (int i = 0; i < race->count; i++) {
         double behind[RACE_ROUNDS_MAX];
         if (i == best || race->runner[i].failed) continue;
-        int count = differences(race, i, best, behind);
-        if (count == 0 || centre(behind, count) > race->options.tie) continue;
+        if (!ties(race, behind, differences(race, i, best, behind))) continue;
         *tied = true;
         if (preferred(&race->runner[i].info, &race->runner[winner].info)) winner = i;
     }

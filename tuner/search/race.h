@@ -2,8 +2,9 @@
  *
  * Rounds in random order, with the anchor (cuBLAS) first and last in each; score = log(block / anchor
  * interpolated in time). After min_rounds, finalists that a paired test (Holm-corrected) puts behind the best
- * by at least the margin are dropped; the race ends with one left, or after max_rounds. A result within the
- * tie share is a tie, always broken the same way: less shared memory, fewer registers, then the text of the
+ * by at least the margin are dropped; the race ends with one left, or after max_rounds. Finalists within `tie` of
+ * the fastest tie with it, and those within `doubt` too if the paired test does not put them behind by more than
+ * `tie`. A tie is always broken the same way: less shared memory, fewer registers, then the text of the
  * configuration. Knows no GPU and no clock.
  */
 #ifndef GT_RACE_H
@@ -22,7 +23,7 @@ struct race_options {
     int min_rounds, max_rounds; /* 8, 30; at most RACE_ROUNDS_MAX */
     double alpha;               /* 0.05 */
     double margin;              /* 0.003: smaller differences drop nobody */
-    double tie;                 /* 0.005 */
+    double tie, doubt;          /* 0.001, 0.005 */
     uint64_t seed;
 };
 

@@ -114,9 +114,33 @@ TEST(a_kernel_one_percent_slower_is_ordered_right_in_at_least_95_percent_of_race
     assert_true(share_of_races(0.01, 1000, first_wins_untied) >= 0.95);
 }
 
-TEST(a_kernel_a_quarter_percent_slower_is_a_tie)
+TEST(a_kernel_a_tenth_of_a_percent_slower_is_a_tie)
 {
-    assert_true(share_of_races(0.0025, 300, called_different) <= 0.10);
+    assert_true(share_of_races(0.001, 300, called_different) <= 0.05);
+}
+
+/* Where blocks vary by a thousandth. */
+TEST(a_third_of_a_percent_decides_if_it_is_beyond_the_noise)
+{
+    int decided = 0, equal = 0;
+    for (int i = 0; i < 300; i++) {
+        struct plant p = plant((uint64_t)i + 31, 0.001);
+        const double true_us[] = {990 * 1.0032, 990};
+        struct race *race = start_on(&p, 2, true_us, (uint64_t)i);
+        run(race, &p);
+        bool tied;
+        decided += race_winner(race, &tied) == 1 && !tied;
+        race_free(race);
+        struct plant noisy = plant((uint64_t)i + 31, 0.01);
+        struct race *other = start_on(&noisy, 2, true_us, (uint64_t)i);
+        run(other, &noisy);
+        race_winner(other, &tied);
+        equal += tied;
+        race_free(other);
+    }
+    print_message("0.32 %% slower: decided in %d of 300 races, tied in %d with ten times the noise\n",
+                  decided, equal);
+    assert_true(decided >= 295 && equal >= 200);
 }
 
 TEST(among_sixteen_finalists_the_regret_stays_within_the_tie)
@@ -139,7 +163,8 @@ TEST(among_sixteen_finalists_the_regret_stays_within_the_tie)
         race_free(race);
     }
     assert_true(worst < 0.01);
-    assert_true(sum / 100 < 0.005);
+    print_message("regret: mean %.3f %%, worst %.3f %%\n", sum, 100 * worst);
+    assert_true(sum / 100 < 0.0015);
 }
 
 TEST(the_ratio_is_that_to_the_anchor_and_its_interval_holds_it)
@@ -357,7 +382,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_kernel_twice_is_called_different_in_at_most_5_percent_of_races),
         cmocka_unit_test(a_kernel_one_percent_slower_is_ordered_right_in_at_least_95_percent_of_races),
-        cmocka_unit_test(a_kernel_a_quarter_percent_slower_is_a_tie),
+        cmocka_unit_test(a_kernel_a_tenth_of_a_percent_slower_is_a_tie),
+        cmocka_unit_test(a_third_of_a_percent_decides_if_it_is_beyond_the_noise),
         cmocka_unit_test(among_sixteen_finalists_the_regret_stays_within_the_tie),
         cmocka_unit_test(the_ratio_is_that_to_the_anchor_and_its_interval_holds_it),
         cmocka_unit_test(a_drifting_clock_does_not_favour_anyone),
