@@ -45,10 +45,16 @@ static const struct lds_slots lds = {.four = 3, .two = 3, .one = 4};
 /* Registers of a thread besides C, fitted to 11,081 kernels (CUDA 13.0, sm_90a): without REGISTERS_NEEDED it
  * is as likely as not to spill. REGISTERS_LIKED more are what it takes where it may: so the blocks of an SM
  * are right for 85 % of 4,336 kernels. */
-#define REGISTERS_NEEDED    29
-#define REGISTERS_LIKED     21
-#define FEW_SUMS            48 /* a thread with fewer takes REGISTERS_FEW_SUMS more */
-#define REGISTERS_FEW_SUMS  8
+#define REGISTERS_NEEDED   29
+#define REGISTERS_LIKED    21
+#define FEW_SUMS           48 /* a thread with fewer takes REGISTERS_FEW_SUMS more */
+#define REGISTERS_FEW_SUMS 8
+
+/* Of a thread's tile, rows and columns beyond so many take more registers: fitted to 916 kernels with 48 to
+ * 200 sums a thread, a third of which spill. */
+#define FRAGMENTS_FREE     24
+#define REGISTERS_FRAGMENT 3
+
 #define REGISTERS_LOAD      1.8 /* for the address of each load of a tile */
 #define REGISTERS_LOOP_LOAD 0.5 /* the same where part of a tile is a loop, */
 #define REGISTERS_LOOP      24  /* which takes more itself */
@@ -85,7 +91,8 @@ static double needed_registers(const struct tiled_kernel *t)
     double loads = loads_a + loads_b;
     double addresses =
         t->unroll < team_k(t) ? REGISTERS_LOOP + REGISTERS_LOOP_LOAD * loads : REGISTERS_LOAD * loads;
-    return t->accumulators + staged + addresses + REGISTERS_NEEDED;
+    double fragments = REGISTERS_FRAGMENT * fmax(0, t->tm + t->tn - FRAGMENTS_FREE);
+    return t->accumulators + staged + addresses + fragments + REGISTERS_NEEDED;
 }
 
 /* Registers of a thread; *spills: how likely the compiler is to spill, 0..1. */
