@@ -58,6 +58,10 @@ size_t neighbours_reach(const struct neighbours *n, const struct config *config,
 size_t neighbours_of(const struct neighbours *n, size_t index, enum neighbour_kind kind,
                      size_t out[NEIGHBOURS_MAX]);
 
+/* Those with three parameters scaled alike, one of them a few values up or down: a tile with the tiles of its
+ * warps and threads. Where the list grows it grows by all of them. Order and result as of neighbours_of. */
+size_t neighbours_scaled(const struct neighbours *n, size_t index, size_t out[NEIGHBOURS_MAX]);
+
 /* Its NEIGHBOUR_LAUNCH neighbours that are listed, in no order: nothing grows. Returns how many. */
 size_t neighbours_listed_launches(const struct neighbours *n, size_t index, size_t out[NEIGHBOURS_MAX]);
 
