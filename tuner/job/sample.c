@@ -202,7 +202,7 @@ static bool step_down(struct field *field, struct descent *d, const struct templ
     neighbours_of(d->near, at, NEIGHBOUR_SINGLE, list);
     if (d->count % COUPLED_EVERY == 0) {
         neighbours_of(d->near, at, NEIGHBOUR_PAIR, list);
-        neighbours_scaled(d->near, at, list);
+        neighbours_of(d->near, at, NEIGHBOUR_SCALED, list);
     }
     d->seen[d->count].template = field->config[at].template;
     d->seen[d->count++].predicted_us = field->predicted_us[at];

@@ -227,7 +227,7 @@ static void list_coupled(struct listing *l, struct config *c, int p, int more, s
 }
 
 /* Scale `more` further parameters, from number p on, by to / from. */
-static void list_scaled(struct listing *l, struct config *c, int p, int more, int32_t to, int32_t from)
+static void scale_more(struct listing *l, struct config *c, int p, int more, int32_t to, int32_t from)
 {
     if (more == 0) {
         list(l, c, ASKED_ANY);
@@ -240,7 +240,24 @@ static void list_scaled(struct listing *l, struct config *c, int p, int more, in
         const size_t at = value_at(v, (int32_t)scaled);
         if (here == 0 || (int64_t)here * to % from != 0 || at == v->count || v->value[at] != scaled) continue;
         c->value[p] = (int32_t)scaled;
-        list_scaled(l, c, p + 1, more - 1, to, from);
+        scale_more(l, c, p + 1, more - 1, to, from);
+        c->value[p] = here;
+    }
+}
+
+/* Of one that moves a few values up or down, and two after it that follow. */
+static void list_scaled(struct listing *l, struct config *c)
+{
+    for (int p = 0; p < c->template->param_count; p++) {
+        const struct values *v = &l->d->values[p];
+        const int32_t here = c->value[p];
+        const size_t at = value_at(v, here);
+        for (size_t i = at > SCALED_REACH ? at - SCALED_REACH : 0; i < v->count && i <= at + SCALED_REACH;
+             i++) {
+            if (here == 0 || v->value[i] == 0 || i == at) continue;
+            c->value[p] = v->value[i];
+            scale_more(l, c, p + 1, 2, v->value[i], here);
+        }
         c->value[p] = here;
     }
 }
@@ -287,27 +304,9 @@ size_t neighbours_of(const struct neighbours *n, size_t index, enum neighbour_ki
     if (!l.d) return 0; /* no template of a candidate is unknown */
     if (kind == NEIGHBOUR_LAUNCH) list_single(&l, &c, PARAM_LAUNCH, ASKED_ANY);
     else if (kind == NEIGHBOUR_SINGLE) list_single(&l, &c, PARAM_COMPILE, ASKED_ANY);
+    else if (kind == NEIGHBOUR_SCALED && n->growth) list_scaled(&l, &c);
     else if (kind == NEIGHBOUR_PAIR) list_coupled(&l, &c, 0, 2, PAIR_REACH, false);
-    else list_coupled(&l, &c, 0, 3, TRIPLE_REACH, false);
-    return order(n, out, l.count);
-}
-
-size_t neighbours_scaled(const struct neighbours *n, size_t index, size_t out[NEIGHBOURS_MAX])
-{
-    struct config c = n->candidates[index];
-    struct listing l = {.n = n, .d = dimension_of(n, c.template), .from = index, .out = out};
-    for (int p = 0; l.d && p < c.template->param_count; p++) {
-        const struct values *v = &l.d->values[p];
-        const int32_t here = c.value[p];
-        const size_t at = value_at(v, here);
-        for (size_t i = at > SCALED_REACH ? at - SCALED_REACH : 0; i < v->count && i <= at + SCALED_REACH;
-             i++) {
-            if (here == 0 || v->value[i] == 0 || i == at) continue;
-            c.value[p] = v->value[i];
-            list_scaled(&l, &c, p + 1, 2, c.value[p], here);
-        }
-        c.value[p] = here;
-    }
+    else if (kind == NEIGHBOUR_TRIPLE) list_coupled(&l, &c, 0, 3, TRIPLE_REACH, false);
     return order(n, out, l.count);
 }
 

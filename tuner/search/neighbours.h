@@ -22,6 +22,8 @@
 enum neighbour_kind {
     NEIGHBOUR_LAUNCH, /* another launch-time value: nothing to compile */
     NEIGHBOUR_SINGLE, /* one compile-time parameter at any other value */
+    NEIGHBOUR_SCALED, /* three scaled alike, as a tile with those of its warps and threads; only where the
+                         list grows, for a triple leads to those that are listed */
     NEIGHBOUR_PAIR,   /* two parameters, each a few values up or down */
     NEIGHBOUR_TRIPLE, /* three of them */
     NEIGHBOUR_KINDS
@@ -57,10 +59,6 @@ size_t neighbours_reach(const struct neighbours *n, const struct config *config,
  * list grows. If there are more than NEIGHBOURS_MAX the walk stops there. Returns how many. */
 size_t neighbours_of(const struct neighbours *n, size_t index, enum neighbour_kind kind,
                      size_t out[NEIGHBOURS_MAX]);
-
-/* Those with three parameters scaled alike, one of them a few values up or down: a tile with the tiles of its
- * warps and threads. Where the list grows it grows by all of them. Order and result as of neighbours_of. */
-size_t neighbours_scaled(const struct neighbours *n, size_t index, size_t out[NEIGHBOURS_MAX]);
 
 /* Its NEIGHBOUR_LAUNCH neighbours that are listed, in no order: nothing grows. Returns how many. */
 size_t neighbours_listed_launches(const struct neighbours *n, size_t index, size_t out[NEIGHBOURS_MAX]);
