@@ -21,6 +21,9 @@ double fragment_slots(double floats, const struct lds_slots *slots);
  * single warp loses `lone` of them while that waits, with more warps less by the square of their number. */
 double latency_hidden(double warps, double lone);
 
+/* SMs that clusters of so many blocks fill, a block an SM: each stays within one GPC. */
+double cluster_sms(const struct gpu *gpu, double size);
+
 /* How much longer memory is busy with C where stores are narrow: floats a store. */
 double narrow_stores(double floats);
 

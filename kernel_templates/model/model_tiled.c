@@ -68,7 +68,6 @@ static const struct lds_slots lds = {.four = 3, .two = 3, .one = 4};
 #define DRAM_SHARE       0.90 /* of the published bandwidth that a stream reaches */
 #define L2_BYTES_A_CLOCK 28.0 /* an SM, measured on A100 and H100 */
 #define CLUSTER_US       0.05 /* for each block of a cluster: two barriers, and waiting for the slowest */
-#define GPC_SMS          16.5 /* a cluster stays within one; on average (size - 1) / 3 SMs of each are left over */
 #define ONE_BLOCK_SHARE  1.25 /* more, where one block reads while most others have ended */
 #define L2_KEPT          0.6  /* of L2 that survives between uses */
 
@@ -193,13 +192,10 @@ static double blocks_us(double b, const struct tiled_kernel *t, double slots, co
     return (k_tiles(t) * fmax(cycles, LOAD_CYCLES / tiles_ahead) + team_cycles(b, t)) / gpu->clock_mhz;
 }
 
-/* SMs that a layer of blocks fills: with clusters, whole ones within each GPC. On an H200 32 clusters of 4
- * large blocks, 64 of 4 with two blocks an SM, and 16 of 8 took two waves; 14 of 8 took one. */
+/* SMs that a layer of blocks fills. */
 static double usable_sms(const struct tiled_kernel *t, const struct gpu *gpu)
 {
-    if (t->splits <= 1 || t->reduce != TILED_CLUSTER) return gpu->sm_count;
-    double left_over = gpu->sm_count / GPC_SMS * (t->splits - 1) / 3;
-    return fmax(1, floor((gpu->sm_count - left_over) / t->splits)) * t->splits;
+    return t->splits > 1 && t->reduce == TILED_CLUSTER ? cluster_sms(gpu, t->splits) : gpu->sm_count;
 }
 
 static double compute_us(const struct tiled_kernel *t, const struct gpu *gpu, int resident)

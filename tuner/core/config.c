@@ -68,6 +68,7 @@ static const struct {
     [ROLE_LANES] = {"lanes ", "", false},     [ROLE_WARPS] = {"warps ", "", true},
     [ROLE_TEAMS] = {"", " teams", false},     [ROLE_STAGES] = {"", " stages", true},
     [ROLE_BUFFERS] = {"", " buffers", false}, [ROLE_SPLIT] = {"split ", "", false},
+    [ROLE_REDUCE] = {"reduce ", "", false},
 };
 
 /* "LANES_X" as "lanes x". */

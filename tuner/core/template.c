@@ -33,6 +33,20 @@ struct tile template_tile(const struct config *config)
     return (struct tile){.m = size[0], .n = size[1], .k = size[2]};
 }
 
+struct template_kind template_kind(const struct config *config)
+{
+    const struct template *t = config->template;
+    int i = 0;
+    while (i < t->param_count && t->params[i].role != ROLE_REDUCE) i++;
+    const int reduce = i < t->param_count ? config->value[i] : 0;
+    return (struct template_kind){.template = t, .reduce = reduce < 2 ? reduce : 2};
+}
+
+bool template_is_of_kind(const struct config *config, const struct template_kind *kind)
+{
+    return config->template == kind->template && template_kind(config).reduce == kind->reduce;
+}
+
 const char *template_check_all(const struct config *config, const struct problem *problem,
                                const struct gpu *gpu)
 {

@@ -36,7 +36,8 @@ enum param_role {
     ROLE_TEAMS,
     ROLE_STAGES,
     ROLE_BUFFERS,
-    ROLE_SPLIT
+    ROLE_SPLIT,
+    ROLE_REDUCE /* who adds the parts of a split; from 2 on a cluster of so many blocks */
 };
 
 struct param {
@@ -149,6 +150,15 @@ const struct template *template_find(const char *name);
 int template_param(const struct template *t, const char *name);
 
 int template_source_count(const struct template *t);
+
+/* Configurations of one template that add the parts of a k alike: by a second kernel, by a tile's last block,
+ * or in clusters of any size. */
+struct template_kind {
+    const struct template *template;
+    int reduce; /* the value of ROLE_REDUCE, at most 2; 0 if there is no such parameter */
+};
+struct template_kind template_kind(const struct config *config);
+bool template_is_of_kind(const struct config *config, const struct template_kind *kind);
 
 struct tile template_tile(const struct config *config);
 

@@ -8,10 +8,10 @@
 #include <xxhash.h>
 
 #define GROWN_MOST    500000 /* far more than a search asks for */
-#define DESCENT_MOST  400    /* candidates whose neighbours the model is asked about: a fifth of a second */
-#define DESCENT_EACH  100    /* of each family at least */
-#define DESCENT_ROOM  1000
-#define COUPLED_EVERY 10 /* which of them also for coupled changes, which are many */
+#define DESCENT_EACH  40     /* candidates of each kind whose neighbours the model is asked about */
+#define DESCENT_ANY   300    /* and of any kind after that */
+#define COUPLED_EVERY 10     /* which of them also for coupled changes, which are many */
+#define KINDS_MOST    32     /* more than there are */
 
 struct sample {
     const struct space *space;
@@ -168,7 +168,7 @@ struct descent {
     struct {
         const struct template *template;
         double predicted_us;
-    } seen[DESCENT_ROOM];
+    } seen[KINDS_MOST * DESCENT_EACH + DESCENT_ANY];
     int count;
 };
 
@@ -179,53 +179,61 @@ static bool was_there(const struct descent *d, const struct template *template, 
     return false;
 }
 
-/* Of one family, or of all (NULL). NEIGHBOURS_NONE: there are no others. */
-static size_t next_best(const struct field *field, const struct descent *d, const struct template *family)
+/* Of one kind, or of all (NULL). NEIGHBOURS_NONE: there are no others. */
+static size_t next_best(const struct field *field, const struct descent *d, const struct template_kind *kind)
 {
     const double *us = field->predicted_us;
     size_t best = NEIGHBOURS_NONE;
     for (size_t i = 0; i < field->count; i++) {
-        const struct template *t = field->config[i].template;
-        if ((family && t != family) || (best != NEIGHBOURS_NONE && us[i] >= us[best])) continue;
-        if (!was_there(d, t, us[i])) best = i;
+        if (best != NEIGHBOURS_NONE && us[i] >= us[best]) continue;
+        if (kind && !template_is_of_kind(&field->config[i], kind)) continue;
+        if (!was_there(d, field->config[i].template, us[i])) best = i;
     }
     return best;
 }
 
-static int seen_of(const struct descent *d, const struct template *family)
-{
-    int count = 0;
-    for (int i = 0; i < d->count; i++) count += d->seen[i].template == family;
-    return count;
-}
-
 /* False: there is none. */
-static bool step_down(struct field *field, struct descent *d, const struct template *family)
+static bool step_down(struct field *field, struct descent *d, const struct template_kind *kind)
 {
     size_t list[NEIGHBOURS_MAX];
-    const size_t at = next_best(field, d, family);
+    const size_t at = next_best(field, d, kind);
     if (at == NEIGHBOURS_NONE) return false;
     neighbours_of(d->near, at, NEIGHBOUR_LAUNCH, list);
     neighbours_of(d->near, at, NEIGHBOUR_SINGLE, list);
-    if (d->count % COUPLED_EVERY == COUPLED_EVERY - 1) neighbours_of(d->near, at, NEIGHBOUR_PAIR, list);
+    if (d->count % COUPLED_EVERY == 0) {
+        neighbours_of(d->near, at, NEIGHBOUR_PAIR, list);
+        neighbours_of(d->near, at, NEIGHBOUR_SCALED, list);
+    }
     d->seen[d->count].template = field->config[at].template;
     d->seen[d->count++].predicted_us = field->predicted_us[at];
     return true;
 }
 
+static int find_kinds(const struct field *field, struct template_kind kinds[KINDS_MOST])
+{
+    int count = 0;
+    for (size_t i = 0; i < field->count && count < KINDS_MOST; i++) {
+        int k = 0;
+        while (k < count && !template_is_of_kind(&field->config[i], &kinds[k])) k++;
+        if (k == count) kinds[count++] = template_kind(&field->config[i]);
+    }
+    return count;
+}
+
 /* A sample has few of those that the model likes best: the neighbours of its favourites, and theirs, are
- * added. The model errs by some per cent between families, so that the favourites of each are looked for,
- * too.
+ * added. The model errs by some per cent between kinds, and no small step leads from one to another that
+ * shares k differently, so that the favourites of each are looked for.
  */
 static enum status descend(struct field *field)
 {
+    struct template_kind kinds[KINDS_MOST];
+    const int count = find_kinds(field, kinds);
     struct descent *d = calloc(1, sizeof *d);
     if (d) d->near = neighbours_build(field->config, field->count, field_growth(field));
     const bool good = d && d->near;
-    while (good && d->count < DESCENT_MOST && step_down(field, d, NULL)) continue;
-    for (size_t t = 0; good && t < template_count; t++)
-        for (int i = seen_of(d, templates[t]); i < DESCENT_EACH && d->count < DESCENT_ROOM; i++)
-            if (!step_down(field, d, templates[t])) break;
+    for (int k = 0; good && k < count; k++)
+        for (int i = 0; i < DESCENT_EACH && step_down(field, d, &kinds[k]); i++) continue;
+    for (int i = 0; good && i < DESCENT_ANY && step_down(field, d, NULL); i++) continue;
     if (d) neighbours_free(d->near);
     free(d);
     return good ? OK : fail(E_MEMORY, "out of memory for %zu candidates", field->count);

@@ -9,6 +9,7 @@
  * their own lie between two neighbours of the others. A triple's reach costs its third power in lookups. */
 #define PAIR_REACH   4
 #define TRIPLE_REACH 2
+#define SCALED_REACH 4 /* of the first of three; the others follow */
 
 /* Of the coupled neighbours that are not listed yet those are asked for which no single step leads to: of
  * whose changes none is legal alone. Of the others one in so many, other ones for each centre. */
@@ -225,6 +226,42 @@ static void list_coupled(struct listing *l, struct config *c, int p, int more, s
     }
 }
 
+/* Scale `more` further parameters, from number p on, by to / from. */
+static void scale_more(struct listing *l, struct config *c, int p, int more, int32_t to, int32_t from)
+{
+    if (more == 0) {
+        list(l, c, ASKED_ANY);
+        return;
+    }
+    for (; p < c->template->param_count; p++) {
+        const struct values *v = &l->d->values[p];
+        const int32_t here = c->value[p];
+        const int64_t scaled = (int64_t)here * to / from;
+        const size_t at = value_at(v, (int32_t)scaled);
+        if (here == 0 || (int64_t)here * to % from != 0 || at == v->count || v->value[at] != scaled) continue;
+        c->value[p] = (int32_t)scaled;
+        scale_more(l, c, p + 1, more - 1, to, from);
+        c->value[p] = here;
+    }
+}
+
+/* Of one that moves a few values up or down, and two after it that follow. */
+static void list_scaled(struct listing *l, struct config *c)
+{
+    for (int p = 0; p < c->template->param_count; p++) {
+        const struct values *v = &l->d->values[p];
+        const int32_t here = c->value[p];
+        const size_t at = value_at(v, here);
+        for (size_t i = at > SCALED_REACH ? at - SCALED_REACH : 0; i < v->count && i <= at + SCALED_REACH;
+             i++) {
+            if (here == 0 || v->value[i] == 0 || i == at) continue;
+            c->value[p] = v->value[i];
+            scale_more(l, c, p + 1, 2, v->value[i], here);
+        }
+        c->value[p] = here;
+    }
+}
+
 static int by_index(const void *x, const void *y)
 {
     size_t a = *(const size_t *)x, b = *(const size_t *)y;
@@ -267,8 +304,9 @@ size_t neighbours_of(const struct neighbours *n, size_t index, enum neighbour_ki
     if (!l.d) return 0; /* no template of a candidate is unknown */
     if (kind == NEIGHBOUR_LAUNCH) list_single(&l, &c, PARAM_LAUNCH, ASKED_ANY);
     else if (kind == NEIGHBOUR_SINGLE) list_single(&l, &c, PARAM_COMPILE, ASKED_ANY);
+    else if (kind == NEIGHBOUR_SCALED && n->growth) list_scaled(&l, &c);
     else if (kind == NEIGHBOUR_PAIR) list_coupled(&l, &c, 0, 2, PAIR_REACH, false);
-    else list_coupled(&l, &c, 0, 3, TRIPLE_REACH, false);
+    else if (kind == NEIGHBOUR_TRIPLE) list_coupled(&l, &c, 0, 3, TRIPLE_REACH, false);
     return order(n, out, l.count);
 }
 

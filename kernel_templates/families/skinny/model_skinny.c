@@ -46,7 +46,6 @@
 #define L2_TRIP_US       0.92 /* parts on their way together */
 #define SEND_US          0.2  /* a block's parts, to the others of its cluster */
 #define CLUSTER_UNEVEN   0.02 /* more for the busiest SM: clusters go where a whole one fits */
-#define GPC_SMS          16.5 /* a cluster stays within one */
 
 struct skinny_kernel {
     double value[P_COUNT];
@@ -172,18 +171,10 @@ static bool is_cluster(const struct skinny_kernel *s)
     return s->value[P_REDUCE] > 1;
 }
 
-/* SMs that a layer of blocks fills: with clusters, whole ones within each GPC. Those of an H200 have 14 to 18
- * SMs, if one may judge by the clusters that they hold: 64 of 2, 14 of 8, less than 22 of 6, and with two
- * blocks an SM less than 64 of 4 and 48 of 5. */
+/* SMs that a layer of blocks fills. */
 static double usable_sms(const struct skinny_kernel *s, const struct gpu *gpu)
 {
-    static const double beside_mean[] = {-2.5, -2.5, 0.5, 0.5, 0.5, 0.5, 1.5, 1.5};
-    if (!is_cluster(s)) return gpu->sm_count;
-    const int gpcs = (int)fmax(1, round(gpu->sm_count / GPC_SMS));
-    double clusters = 0;
-    for (int i = 0; i < gpcs; i++)
-        clusters += floor(((double)gpu->sm_count / gpcs + beside_mean[i % 8]) / s->splits);
-    return fmax(1, clusters) * s->splits;
+    return is_cluster(s) ? cluster_sms(gpu, s->splits) : gpu->sm_count;
 }
 
 /* A wave of `blocks` blocks: by bandwidth, by what is on its way, by arithmetic. */

@@ -81,7 +81,7 @@ static double search(struct field *field, const char *strategy, const struct gro
     return best;
 }
 
-static void finds_the_hidden_one(const char *strategy, int trials)
+static void finds_the_hidden_one(const char *strategy, int trials, double within_us)
 {
     struct field field = open_field(PROBLEM);
     const struct config hidden = config_of(HIDDEN);
@@ -92,7 +92,7 @@ static void finds_the_hidden_one(const char *strategy, int trials)
     const double grown_us = search(&field, strategy, field_growth(&field), trials);
     print_message("%s: %g us, without growth %g; %zu candidates, then %zu\n", strategy, grown_us, sample_us,
                   sampled, field.count);
-    assert_true(grown_us < 0.95 * sample_us);
+    assert_true(grown_us < 0.95 * sample_us && grown_us < within_us);
     assert_true(field.count > sampled && field.count < sampled + 100000);
     for (size_t i = sampled; i < field.count; i += 97) {
         const struct problem p = problem_of(PROBLEM);
@@ -106,12 +106,12 @@ static void finds_the_hidden_one(const char *strategy, int trials)
 
 TEST(gp_descends_to_a_candidate_that_is_not_in_the_sample)
 {
-    finds_the_hidden_one("gp", 400);
+    finds_the_hidden_one("gp", 400, 130);
 }
 
 TEST(local_search_descends_to_a_candidate_that_is_not_in_the_sample)
 {
-    finds_the_hidden_one("ils", 1000);
+    finds_the_hidden_one("ils", 1000, 101);
 }
 
 TEST(random_and_exhaustive_search_take_a_sample_as_it_is)
@@ -216,26 +216,20 @@ static double best_of_family(const struct field *field, const struct template *f
 
 TEST(a_sample_holds_what_the_model_likes_best_of_each_family_and_not_only_of_the_first)
 {
-    /* The best simt kernels of 700x35x2048 are clusters of 32x40 tiles, apart from all else that is fast: the
-     * descent does not get there. */
-    static const struct {
-        const char *shape;
-        double within;
-    } rows[] = {{"16x4096x7168", 1.012}, {"700x35x2048", 1.11}, {"8x6144x4096", 1.012}};
+    static const char *const shapes[] = {"16x4096x7168", "700x35x2048", "8x6144x4096"};
     const struct gpu gpu = h200();
     struct space *curated;
     assert_ok(field_space("curated", &curated));
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct problem p = problem_of(rows[i].shape);
-        struct field wide = open_field(rows[i].shape), narrow;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const struct problem p = problem_of(shapes[i]);
+        struct field wide = open_field(shapes[i]), narrow;
         assert_ok(field_open(curated, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &narrow));
         for (size_t t = 0; t < template_count; t++) {
             const double best = best_of_family(&narrow, templates[t]),
                          found = best_of_family(&wide, templates[t]);
             if (best > 1.2 * narrow.predicted_us[0]) continue;
-            print_message("%s %s: %.2f us, curated %.2f us\n", rows[i].shape, templates[t]->name, found,
-                          best);
-            assert_true(found <= rows[i].within * best);
+            print_message("%s %s: %.2f us, curated %.2f us\n", shapes[i], templates[t]->name, found, best);
+            assert_true(found <= 1.012 * best);
         }
         field_close(&narrow);
         field_close(&wide);

@@ -35,6 +35,18 @@ static double changed(const char *name, int value, const char *shape)
     return model_predict(&c, &p, &gpu, NULL).time_us;
 }
 
+/* Measured: 8.3 us. */
+TEST(fifteen_clusters_of_eight_have_an_sm_for_each_block)
+{
+    struct gpu gpu = h200();
+    struct problem p = problem_of("700x35x2048");
+    const struct config fifteen =
+        config("simt BM=48 BN=40 BK=64 WM=48 WN=40 TM=6 TN=10 WARPS_K=4 STAGES=2 LOADER=3 PACK=0 VA=1 VB=1 "
+               "VC=1 UNROLL=16 STORE_AT=8 ORDER=0 MIN_BLOCKS=1 REDUCE=8 GROUP=1 SPLIT_K=8");
+    const double us = model_predict(&fifteen, &p, &gpu, NULL).time_us;
+    assert_true(us > 8.3 / 1.1 && us < 8.3 * 1.1);
+}
+
 /* The best known tile of shapes, measured on an H200 with prototype kernels of this structure (2026-11-20;
  * the two smallest with the kernels of today, in clusters). tm = 0: not recorded. */
 static const struct {
@@ -286,6 +298,7 @@ TEST(empty_problems_cost_a_launch_at_most)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fifteen_clusters_of_eight_have_an_sm_for_each_block),
         cmocka_unit_test(
             known_good_tiles_rank_among_the_first_five_percent_and_are_predicted_within_a_quarter),
         cmocka_unit_test(eighty_thousand_candidates_are_sorted_in_less_than_a_second),

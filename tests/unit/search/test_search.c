@@ -267,6 +267,46 @@ TEST(a_value_that_no_neighbour_has_does_not_part_two)
     neighbours_free(n);
 }
 
+/* A list to which its neighbours come: those whose TILE, WARP and DEPTH are 4, 2 and 1 times a number. */
+struct growing {
+    struct config candidates[16];
+    double predicted_us[16];
+    size_t count;
+};
+
+static size_t reach_proportioned(void *self, const struct config *config, size_t from)
+{
+    struct growing *g = self;
+    const int32_t *v = config->value;
+    (void)from;
+    if (v[TILE] != 4 * v[DEPTH] || v[WARP] != 2 * v[DEPTH]) return NEIGHBOURS_NONE;
+    g->candidates[g->count] = *config;
+    g->predicted_us[g->count] = v[TILE];
+    return g->count++;
+}
+
+TEST(a_tile_is_scaled_with_the_parameters_that_go_with_it)
+{
+    struct growing g = {.candidates = {{.template = &small, .value = {24, 12, 6, 1}},
+                                       {.template = &small, .value = {20, 10, 5, 1}},
+                                       {.template = &small, .value = {28, 16, 8, 1}},
+                                       {.template = &small, .value = {32, 15, 7, 1}}},
+                        .count = 4};
+    const struct growth growth = {
+        .room = 16, .reach = reach_proportioned, .self = &g, .predicted_us = g.predicted_us};
+    size_t out[NEIGHBOURS_MAX];
+    struct neighbours *n = neighbours_build(g.candidates, g.count, &growth);
+    assert_int_equal(neighbours_of(n, 0, NEIGHBOUR_SINGLE, out), 0);
+    assert_int_equal(neighbours_of(n, 0, NEIGHBOUR_PAIR, out), 0);
+    assert_int_equal(neighbours_of(n, 0, NEIGHBOUR_SCALED, out), 2); /* by 5/6 and by 4/3 */
+    assert_int_equal(g.candidates[out[0]].value[TILE], 20);
+    assert_int_equal(g.candidates[out[1]].value[WARP], 16);
+    neighbours_free(n);
+    n = neighbours_build(g.candidates, 4, NULL);
+    assert_int_equal(neighbours_of(n, 0, NEIGHBOUR_SCALED, out), 0);
+    neighbours_free(n);
+}
+
 TEST(an_empty_space_is_done_at_once)
 {
     for (size_t s = 0; s < search_strategy_count; s++) {
@@ -333,6 +373,7 @@ int main(void)
         cmocka_unit_test(an_empty_space_is_done_at_once),
         cmocka_unit_test(an_unknown_strategy_is_refused_with_the_known_ones),
         cmocka_unit_test(neighbours_of_coupled_parameters_are_found),
+        cmocka_unit_test(a_tile_is_scaled_with_the_parameters_that_go_with_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
