@@ -24,10 +24,11 @@ double latency_hidden(double warps, double lone)
     return warps < 1 ? TOO_FEW_WARPS : 1 - lone / (warps * warps) - ALWAYS_LOST;
 }
 
-/* What the GPCs hold is judged by the clusters that an H200 holds at once: 64 of 2, fewer than 42 of 3, 32 of
- * 4, 22 of 6 and 16 of 8, and with two blocks an SM fewer than 64 of 4 and 48 of 5. That it holds 15 of 8
- * follows from one kernel: 700x35x2048 in 48x40 tiles takes 8.3 us, as predicted then, and 12.4 us if it held
- * only 14, so that some SMs had two blocks. */
+/* Nobody asked the driver how many SMs each GPC of an H200 has. These numbers agree with the times of
+ * kernels: at once it holds 64 clusters of 2 blocks, less than 42 of 3, less than 32 of 4, less than 22 of 6
+ * and less than 16 of 8; with two blocks an SM less than 64 of 4 and less than 48 of 5. That it holds 15 of 8
+ * follows from one kernel: 700x35x2048 in 48x40 tiles takes 8.3 us, as predicted then; if it held only 14,
+ * some SMs would have two blocks, and 12.4 us are predicted. */
 double cluster_sms(const struct gpu *gpu, double size)
 {
     static const double beside_mean[] = {-3.5, -0.5, -0.5, 0.5, 0.5, 0.5, 1.5, 1.5};

@@ -2,10 +2,10 @@
  *
  * Rounds in random order, with the anchor (cuBLAS) first and last in each; score = log(block / anchor
  * interpolated in time). After min_rounds, finalists that a paired test (Holm-corrected) puts behind the best
- * by at least the margin are dropped; the race ends with one left, or after max_rounds. Finalists within `tie` of
- * the fastest tie with it, and those within `doubt` too if the paired test does not put them behind by more than
- * `tie`. A tie is always broken the same way: less shared memory, fewer registers, then the text of the
- * configuration. Knows no GPU and no clock.
+ * by at least the margin are dropped; the race ends with one left, or after max_rounds. Finalists within
+ * `tie` of the fastest tie with it, and those within `doubt` too if the paired test does not put them behind
+ * by more than `tie`. A tie is always broken the same way: less shared memory, fewer registers, then the text
+ * of the configuration. Knows no GPU and no clock.
  */
 #ifndef GT_RACE_H
 #define GT_RACE_H
