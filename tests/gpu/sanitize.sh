@@ -25,30 +25,31 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 tools=${TOOLS:-memcheck racecheck synccheck initcheck}
 
-# NAME|what racecheck may report, or nothing|the winner's problem, or a configuration that is not a winner|the
-# small problem
+# NAME|what racecheck may report, or nothing|the winner's problem, a configuration, or the case that has it|the
+# small problem. A case that is there for what its kernel does names the configuration: winners are replaced.
 cases() {
     cat <<'END'
 teams||sgemm:nn:256x256x256|nn:96x128x256
 teams8||sgemm:nn:512x512x512|nn:64x128x512
 teams-odd||sgemm:nn:777x333x555|nn:97x95x131
-plain||sgemm:nn:4096x4096x4096|nn:256x512x96
-three-blocks||sgemm:nn:7000x2048x2048|nn:200x256x128
-narrow||sgemm:nn:4096x2112x7168|nn:256x192x64
+plain||simt BM=128 BN=256 BK=8 WM=128 WN=32 TM=16 TN=8 WARPS_K=1 STAGES=2 LOADER=1 PACK=0 VA=4 VB=4 VC=4 UNROLL=8 STORE_AT=4 ORDER=1 MIN_BLOCKS=1 REDUCE=0 GROUP=8 SPLIT_K=1|nn:256x512x96
+three-blocks||simt BM=96 BN=128 BK=16 WM=48 WN=64 TM=12 TN=8 WARPS_K=1 STAGES=2 LOADER=1 PACK=0 VA=4 VB=4 VC=4 UNROLL=16 STORE_AT=2 ORDER=1 MIN_BLOCKS=3 REDUCE=0 GROUP=8 SPLIT_K=1|nn:200x256x128
+narrow||simt BM=128 BN=64 BK=8 WM=64 WN=64 TM=16 TN=8 WARPS_K=1 STAGES=2 LOADER=1 PACK=0 VA=4 VB=4 VC=4 UNROLL=8 STORE_AT=4 ORDER=0 MIN_BLOCKS=4 REDUCE=0 GROUP=1 SPLIT_K=1|nn:256x192x64
 cluster2|inbox|sgemm:nn:1024x1024x1024|nn:128x256x256
 cluster2-teams|inbox|sgemm:nn:333x777x555|nn:97x193x131
 cluster2-nt|inbox|sgemm:nt:1000x1000x1000|nt:132x140x200
 cluster2-tn|inbox|sgemm:tn:1000x1000x1000|tn:132x140x200
 cluster2-tt|inbox|sgemm:tt:1000x1000x1000|tt:132x140x200
+cluster2-flow|inbox|sgemm:nn:128x1760x1760|nn:64x128x512
 cluster3|inbox|sgemm:nn:640x640x640|nn:80x128x192
-cluster8|inbox|sgemm:nn:128x1760x1760|nn:64x256x512
+cluster8|inbox|simt BM=64 BN=128 BK=16 WM=32 WN=64 TM=8 TN=8 WARPS_K=1 STAGES=2 LOADER=1 PACK=0 VA=4 VB=4 VC=4 UNROLL=16 STORE_AT=8 ORDER=0 MIN_BLOCKS=1 REDUCE=8 GROUP=1 SPLIT_K=8|nn:64x256x512
 cluster8-teams|inbox|sgemm:nn:700x35x2048|nn:100x35x1024
-last-block||sgemm:nn:700x5124x2048|nn:128x384x128
+last-block||simt BM=64 BN=192 BK=8 WM=32 WN=96 TM=8 TN=12 WARPS_K=1 STAGES=3 LOADER=1 PACK=0 VA=4 VB=4 VC=4 UNROLL=8 STORE_AT=4 ORDER=1 MIN_BLOCKS=1 REDUCE=1 GROUP=8 SPLIT_K=4|nn:128x384x128
 two-steps|lane-stores|sgemm:nn:32x28672x4096|nn:32x256x448
 split66||sgemm:nn:64x64x65536|nn:64x64x4224
 split132|lane-stores|sgemm:nn:128x128x262144|nn:128x128x4224
 pack-a||sgemm:nn:384x14161x1152|nn:192x225x100
-pack-a-split||sgemm:nn:512x11008x4096|nn:128x192x256
+pack-a-split||simt BM=128 BN=96 BK=16 WM=32 WN=96 TM=8 TN=12 WARPS_K=1 STAGES=3 LOADER=2 PACK=1 VA=4 VB=4 VC=4 UNROLL=8 STORE_AT=4 ORDER=1 MIN_BLOCKS=1 REDUCE=1 GROUP=8 SPLIT_K=2|nn:128x192x256
 pack-both||sgemm:nn:4095x4097x4093|nn:131x133x67
 pack-teams||sgemm:nn:1023x1025x1027|nn:65x67x131
 batch||sgemm:nn:1023x1025x1027|nn:33x35x67:batch=3
@@ -72,15 +73,18 @@ streamk-whole||streamk BM=64 BN=64 BK=8 WM=32 WN=64 TM=8 TN=8 STAGES=3 LOADER=1 
 streamk-one-tile||streamk BM=64 BN=64 BK=8 WM=32 WN=64 TM=8 TN=8 STAGES=2 LOADER=1 VA=4 VB=4 VC=4 UNROLL=8 STORE_AT=4 ORDER=0 MIN_BLOCKS=2 GROUP=1 SMS=3|nn:64x64x1024
 streamk-batch||streamk BM=64 BN=64 BK=8 WM=32 WN=64 TM=8 TN=8 STAGES=2 LOADER=1 VA=1 VB=1 VC=1 UNROLL=8 STORE_AT=4 ORDER=0 PRELOAD=1 MIN_BLOCKS=2 GROUP=1 SMS=5|nn:131x133x67:batch=3
 mma||mma BM=64 BN=128 BK=32 WM=32 WN=64 STAGES=3 VA=4 VB=4 VC=4 MIN_BLOCKS=2 GROUP=2 SPLIT_K=2|tf32gemm:nt:136x260x200
+streamk-winner||sgemm:nn:4096x4096x4096|nn:256x512x96
+streamk-winner-preload|lane-stores|sgemm:nn:4096x2112x7168|nn:256x192x64
+streamk-winner-narrow||sgemm:nn:700x5124x2048|nn:128x384x128
 streamk-gelu|lane-stores|streamk BM=64 BN=64 BK=8 WM=32 WN=64 TM=8 TN=8 STAGES=3 LOADER=2 VA=4 VB=4 VC=4 UNROLL=8 STORE_AT=4 ORDER=0 MIN_BLOCKS=2 GROUP=2 SMS=3|nt:200x260x72:epilogue=bias+gelu
 streamk-out||streamk BM=64 BN=64 BK=8 WM=32 WN=64 TM=8 TN=8 STAGES=2 LOADER=1 VA=1 VB=1 VC=1 UNROLL=8 STORE_AT=4 ORDER=0 PRELOAD=1 MIN_BLOCKS=2 GROUP=1 SMS=5|nn:131x133x67:batch=3:epilogue=rowbias+relu+out
-plain-gelu||sgemm:nn:4096x4096x4096|nn:256x512x96:epilogue=bias+gelu
+plain-gelu||plain|nn:256x512x96:epilogue=bias+gelu
 pack-out||sgemm:nn:4095x4097x4093|nn:131x133x67:epilogue=bias+out
 teams-out||sgemm:nn:512x512x512|nn:64x128x512:epilogue=rowbias+relu+out
 cluster-gelu|inbox|sgemm:nn:1024x1024x1024|nn:128x256x256:epilogue=bias+gelu
 cluster8-out|inbox|sgemm:nn:700x35x2048|nn:100x35x1024:epilogue=bias+relu+out
 split-out||sgemm:nn:64x64x65536|nn:64x64x4224:epilogue=rowbias+gelu+out
-last-block-bias||sgemm:nn:700x5124x2048|nn:128x384x128:epilogue=bias+relu
+last-block-bias||last-block|nn:128x384x128:epilogue=bias+relu
 skinny-gelu||sgemm:nn:16x1760x1760|nn:16x320x640:epilogue=bias+gelu
 skinny-out||sgemm:nn:16x4096x7168|nn:16x256x1024:epilogue=rowbias+out
 skinny-side-out||sgemm:nn:3333x5x3333|nn:333x5x333:epilogue=bias+relu+out
@@ -98,8 +102,10 @@ END
 
 config_of() {
     case $1 in
+    '') ;;
+    *=*) printf '%s\n' "$1" ;;
     sgemm:*) sed -nE "s/.*\"problem\": \"$1\",.*\"config\": \"([^\"]+)\".*/\1/p" "$winners" | head -1 ;;
-    *) printf '%s\n' "$1" ;;
+    *) config_of "$(cases | sed -nE "s/^$1\|[^|]*\|([^|]+)\|.*/\1/p")" ;;
     esac
 }
 

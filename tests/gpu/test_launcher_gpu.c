@@ -10,10 +10,12 @@
 #include "compile.h"
 #include "kernel.h"
 #include "launcher.h"
+#include "model_parts.h"
 #include "nvrtc.h"
 #include "scratch_folder.h"
 #include "unit.h"
 
+#include <dlfcn.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -182,6 +184,48 @@ TEST(a_view_that_the_hardware_does_not_have_is_refused)
     device_free(&a);
 }
 
+/* Clusters of blocks that leave no room for a second one on an SM. */
+static int clusters_at_once(CUfunction function, unsigned size)
+{
+    CUresult (*most)(int *, CUfunction, const CUlaunchConfig *) = NULL;
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    assert_non_null(driver);
+    *(void **)&most = dlsym(driver, "cuOccupancyMaxActiveClusters");
+    assert_non_null(most);
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                                   .value.clusterDim = {size, 1, 1}};
+    const CUlaunchConfig launch = {.gridDimX = 64 * size,
+                                   .gridDimY = 1,
+                                   .gridDimZ = 1,
+                                   .blockDimX = TILE,
+                                   .blockDimY = 1,
+                                   .blockDimZ = 1,
+                                   .sharedMemBytes = (unsigned)device.gpu.smem_per_block_bytes - 16384,
+                                   .attrs = &attribute,
+                                   .numAttrs = 1};
+    int clusters = 0;
+    assert_ok(device_check(cuda.FuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                                 (int)launch.sharedMemBytes),
+                           "shared memory"));
+    assert_ok(device_check(most(&clusters, function, &launch), "count clusters"));
+    dlclose(driver);
+    return clusters;
+}
+
+TEST(the_models_know_how_many_clusters_the_gpu_holds_at_once)
+{
+    int worst = 0;
+    CUfunction function;
+    assert_ok(device_check(cuda.ModuleGetFunction(&function, module, "toy_sums"), "find the kernel"));
+    for (unsigned size = 2; size <= 8; size++) {
+        const int there_are = clusters_at_once(function, size);
+        const int modelled = (int)(cluster_sms(&device.gpu, size) / size);
+        print_message("clusters of %u: %d at once, %d by the models\n", size, there_are, modelled);
+        if (abs(there_are - modelled) > worst) worst = abs(there_are - modelled);
+    }
+    assert_true(worst <= 1);
+}
+
 static int open_gpu(void **state)
 {
     (void)state;
@@ -218,6 +262,7 @@ static int run_all(void)
         cmocka_unit_test(a_cluster_reads_tiles_through_a_map_and_waits_for_the_kernel_before),
         cmocka_unit_test(maps_follow_the_pieces_of_a_batch_and_the_slabs_of_k),
         cmocka_unit_test(a_view_that_the_hardware_does_not_have_is_refused),
+        cmocka_unit_test(the_models_know_how_many_clusters_the_gpu_holds_at_once),
     };
     return cmocka_run_group_tests(tests, open_gpu, close_gpu);
 }

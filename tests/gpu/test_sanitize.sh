@@ -27,22 +27,52 @@ chmod +x "$scratch/sanitize_one" "$scratch/compute-sanitizer"
 export COMPUTE_SANITIZER="$scratch/compute-sanitizer"
 
 "$scratch/sanitize.sh" --legal
-# config_of OP:MxNxK: the winner.
-config_of() {
-    sed -nE "s/.*\"problem\": \"sgemm:$1\",.*\"config\": \"([^\"]+)\".*/\1/p" "$GEMMTUNE_CONFIGS/winners/h200.jsonl"
-}
+case_of() { "$scratch/sanitize.sh" --case "$1"; }
+# Cases take winners' configurations, and winners are replaced: each still has what its name says.
+while read -r names pattern; do
+    for name in $(echo "$names" | tr , ' '); do
+        case_of "$name" | grep -qE "^$name\|[^|]*\|$pattern" || {
+            echo "sanitize.sh: the case $name is no longer one of '$pattern': $(case_of "$name")"
+            exit 1
+        }
+    done
+done <<'END'
+teams,teams8,teams-odd,teams-out simt .*WARPS_K=[248] .*REDUCE=0
+plain,plain-gelu simt .*WARPS_K=1 .*LOADER=1 PACK=0 .*SPLIT_K=1\|
+cluster2,cluster2-nt,cluster2-tn,cluster2-tt,cluster-gelu simt .*PACK=0 .*REDUCE=2
+cluster2-teams simt .*WARPS_K=[248] .*LOADER=[01] .*REDUCE=2
+cluster2-flow simt .*LOADER=3 .*REDUCE=2
+cluster3 simt .*REDUCE=3
+cluster8,cluster8-out simt .*REDUCE=8
+cluster8-teams simt .*WARPS_K=[248] .*REDUCE=8
+last-block,last-block-bias simt .*REDUCE=1
+two-steps simt .*LOADER=2 .*SPLIT_K=
+split66,split132,split-out simt .*REDUCE=0 .*SPLIT_K=[1-9][0-9]
+pack-a simt .*PACK=1 .*SPLIT_K=1\|
+pack-a-split simt .*PACK=1 .*SPLIT_K=[2-9]
+pack-both,pack-teams,pack-out,batch,pointers simt .*PACK=3
+resident,resident-out resident .*LOADER=1
+resident-bulk,resident-bias resident .*LOADER=3
+skinny,skinny8,skinny-gelu,skinny-tt skinny SIDE=0 .*REDUCE=[2-8]
+skinny-last,skinny-split,skinny-out skinny SIDE=0 .*REDUCE=1
+skinny-side,skinny-side-out skinny SIDE=1
+streamk-winner,streamk-winner-narrow streamk .*LOADER=1
+streamk-winner-preload streamk .*LOADER=2 .*PRELOAD=1
+END
+# config_of CASE: its configuration.
+config_of() { case_of "$1" | cut -d '|' -f 3; }
 # places KIND CONFIG PROBLEM: writes the places that the machine code proves harmless to $scratch/KIND.
 places() { "$one" --expected "$1" "$2" "$3" >"$scratch/$1" 2>"$scratch/why"; }
 # first KIND Write|Read: the first such place.
 first() { sed -n "s/^$2 //p" "$scratch/$1" | head -1; }
-places inbox "$(config_of nn:700x35x2048)" nn:100x35x1024 || {
+places inbox "$(config_of cluster8-teams)" nn:100x35x1024 || {
     grep -q NVRTC "$scratch/why" || exit 1
     echo "skipped: $(cat "$scratch/why")"
     exit 77
 }
 # The program itself, on a driver that computes by the definition. If the driver is told another op than the
 # program, the result is wrong.
-plain=$(config_of nn:4096x4096x4096)
+plain=$(config_of plain)
 GEMMTUNE_LIBCUDA=$gpu FAKE_GPU_COMPUTES=1 "$one" "$plain" nn:256x256x96
 if GEMMTUNE_LIBCUDA=$gpu FAKE_GPU_COMPUTES=3 "$one" "$plain" nn:96x256x96 2>"$scratch/why"; then exit 1; fi
 grep -q 'C\[[0-9]*\] is ' "$scratch/why"
@@ -121,7 +151,6 @@ kind() {
     { races Error "Write gemm+$write" "Read gemm+$read" && summary 2 0; } >"$SAYS" # a race that the log lacks
     TOOL=racecheck expect 1 "racecheck +$1 .*FAILED: .*1 pairs in 1 reports"
 }
-case_of() { "$scratch/sanitize.sh" --case "$1"; }
 for name in two-steps resident-flow resident-bulk; do
     IFS='|' read -r name kind config problem <<END
 $(case_of $name)
