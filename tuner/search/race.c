@@ -253,16 +253,24 @@ static int undecided(const struct race *race, bool *tied)
     return first;
 }
 
-/* behind: differences of score from the fastest. A few rounds prove little: what is within `doubt` then ties.
- */
-static bool ties(const struct race *race, const double *behind, int count)
+/* Whether x is proven more than `tie` slower than the fastest. Signed ranks, as one disturbed block of many
+ * must not hide a difference; fewer than 5 rounds prove nothing by them. Who was dropped is proven slower:
+ * margin > tie. */
+static bool proven_slower(const struct race *race, int x, int best, const double *behind, int count)
 {
-    if (count == 0) return false;
     const struct race_options *o = &race->options;
+    if (race->runner[x].dropped && !race->runner[best].dropped) return true;
+    return stats_signed_rank(behind, (size_t)count, o->tie) <= o->alpha;
+}
+
+static bool ties(const struct race *race, int x, int best)
+{
+    double behind[RACE_ROUNDS_MAX];
+    const int count = differences(race, x, best, behind);
+    if (count == 0) return false;
     const double middle = centre(behind, count);
-    const bool proven =
-        stats_mean(behind, (size_t)count) > o->tie && stats_t_test(behind, (size_t)count, o->tie) <= o->alpha;
-    return middle <= o->tie || (middle <= o->doubt && !proven);
+    if (middle <= race->options.tie) return true;
+    return middle <= race->options.doubt && !proven_slower(race, x, best, behind, count);
 }
 
 int race_winner(const struct race *race, bool *tied)
@@ -272,9 +280,7 @@ int race_winner(const struct race *race, bool *tied)
     int winner = best;
     *tied = false;
     for (int i = 0; i < race->count; i++) {
-        double behind[RACE_ROUNDS_MAX];
-        if (i == best || race->runner[i].failed) continue;
-        if (!ties(race, behind, differences(race, i, best, behind))) continue;
+        if (i == best || race->runner[i].failed || !ties(race, i, best)) continue;
         *tied = true;
         if (preferred(&race->runner[i].info, &race->runner[winner].info)) winner = i;
     }
