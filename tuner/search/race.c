@@ -142,7 +142,8 @@ static int by_p(const void *x, const void *y)
 
 /* Drop those that are behind the fastest by more than the margin beyond doubt: a paired t test of the
  * differences against the margin, not against zero, because it is asked anew after every round; Holm's
- * correction (1979) for asking it of several runners. */
+ * correction (1979) for asking it of several runners. Not signed ranks: p of 5 rounds is at least 1/32, too
+ * much for the correction if it is asked of two, and short races would drop nobody. */
 static void drop_the_slow(struct race *race)
 {
     int best = fastest(race), count = 0, asked = 0;
@@ -253,9 +254,9 @@ static int undecided(const struct race *race, bool *tied)
     return first;
 }
 
-/* Whether x is proven more than `tie` slower than the fastest. Signed ranks, as one disturbed block of many
- * must not hide a difference; fewer than 5 rounds prove nothing by them. Who was dropped is proven slower:
- * margin > tie. */
+/* Whether x is proven more than `tie` slower than the fastest: by signed ranks, as a disturbed block must not
+ * hide a difference, or because it was dropped (`margin` is larger). Fewer than 5 rounds prove nothing by
+ * ranks. */
 static bool proven_slower(const struct race *race, int x, int best, const double *behind, int count)
 {
     const struct race_options *o = &race->options;
