@@ -22,8 +22,8 @@ int blocks_at_once(const struct gpu *gpu, int threads, int registers, int smem_b
  * may take `limit`. */
 double registers_spill_chance(double needed, int limit);
 
-/* By how much the predicted time of a kernel that spills with this chance is to grow: one that may well not
- * is worth a compilation, one that almost certainly does ranks behind. */
+/* By how much the predicted time of a kernel that spills with this chance is to grow: the likelier, the further
+ * behind it ranks. */
 double registers_spill_factor(double chance);
 
 #endif

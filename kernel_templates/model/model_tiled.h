@@ -29,6 +29,7 @@ struct tiled_kernel {
     double teams; /* of warps that share out the k of a tile */
     double vc;    /* floats a store of C */
     struct tiled_operand a, b;
+    double more_registers; /* of a thread, that the family takes beside what all tiled kernels do */
     bool two_steps; /* warps arrive at a tile's barrier before they wait for it */
     double group;   /* rows of tiles that are walked together */
     double tiles;   /* of C, batch included */
