@@ -23,7 +23,7 @@ struct bench_plan {
     uint64_t seed;
 };
 
-/* An interval holds the median at about 95 %. */
+/* 95 % intervals of the median; of fewer than 6 rounds their range. */
 struct bench_times {
     double time_us, low_us, high_us; /* median; 0: it did not run */
     double ratio, ratio_low,

@@ -11,7 +11,7 @@ struct ranked {
     int blocks;       /* that it took part in */
     double median_us; /* of its blocks */
     double behind;    /* median over the rounds both ran of own time / winner's - 1; 0 for the winner */
-    double behind_low, behind_high; /* about 95 % */
+    double behind_low, behind_high; /* 95 % interval; of fewer than 6 rounds their range */
     bool failed;                    /* a block did not end well */
 };
 

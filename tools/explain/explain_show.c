@@ -3,6 +3,7 @@
 #include "db_view.h"
 #include "print.h"
 #include "race_cells.h"
+#include "stats.h"
 #include "table.h"
 #include "template.h"
 #include <inttypes.h>
@@ -12,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TIE_PERCENT  0.5
 #define GROUPS_SHOWN 12
 #define NOTES_SHOWN  6
 
@@ -52,6 +52,17 @@ static void say(FILE *out, const char *name, const char *format, ...)
     print_wrapped(out, NAMES, print_columns(out), line);
 }
 
+static void say_ratio(const struct db_winner *w, FILE *out)
+{
+    if (w->base.ratio <= 0) return;
+    char rounds[64];
+    if (w->rounds > 0 && w->rounds < STATS_INTERVAL_MIN)
+        snprintf(rounds, sizeof rounds, ", range of %d rounds)", w->rounds);
+    else snprintf(rounds, sizeof rounds, " with 95 %% confidence), %d rounds", w->rounds);
+    say(out, "x cuBLAS", "%.3f (%.3f..%.3f%s against %.2f us of %s", w->base.ratio, w->base.ratio_low,
+        w->base.ratio_high, rounds, w->base.anchor_us, w->rival[0] ? w->rival : "cuBLAS");
+}
+
 static void say_winner(const struct explanation *e, FILE *out)
 {
     const struct db_winner *w = &e->winner;
@@ -59,10 +70,7 @@ static void say_winner(const struct explanation *e, FILE *out)
     say(out, "time", "%.2f us, %.2f TFLOPS%s", w->base.time_us,
         race_tflops(&w->base.problem, w->base.time_us),
         w->base.predicted ? " (predicted by the model, never run)" : "");
-    if (w->base.ratio > 0)
-        say(out, "x cuBLAS", "%.3f (%.3f..%.3f with 95 %% confidence), %d rounds against %.2f us of %s",
-            w->base.ratio, w->base.ratio_low, w->base.ratio_high, w->rounds, w->base.anchor_us,
-            w->rival[0] ? w->rival : "cuBLAS");
+    say_ratio(w, out);
     if (w->errors.measured)
         say(out, "errors", "%.2g of |A||B| at most, %.2g rms and %.2g at most of the largest C",
             w->errors.componentwise, w->errors.rms, w->errors.max);
@@ -108,8 +116,8 @@ static void say_margin(const struct explanation *e, FILE *out)
         percent(up->behind_low), percent(up->behind_high), up->blocks);
     if (e->winner.tied)
         say(out, "tie",
-            "others were within %.1f %%: less shared memory, then fewer registers, then the text decided",
-            TIE_PERCENT);
+            "others could not be told apart from the fastest (within 0.1 %%, or within 0.5 %% and not proven "
+            "slower): less shared memory, then fewer registers, then the text decided");
 }
 
 /* What a person has decided. */

@@ -105,7 +105,7 @@ struct gt_winner {
     int32_t needs;                        /* the least alignment that it takes, in the same form */
     float log_m, log_n, log_k, log_batch; /* gt_winner_log */
     float time_us;                        /* one call; predicted: an estimate */
-    float ratio, ratio_low, ratio_high;   /* time of cuBLAS over that, its 95 % interval; 0: not compared */
+    float ratio, ratio_low, ratio_high;   /* time of cuBLAS over that, and its interval; 0: not compared */
     int32_t geometry;                     /* number of its gt_winner_geometry; -1: see plan */
     int32_t
         plan; /* number of the gt_winner_plan of the shape it was measured for, which it serves alone; -1 */

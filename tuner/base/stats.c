@@ -122,6 +122,54 @@ double stats_t_test(const double *x, size_t count, double mu)
     return incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t));
 }
 
+static int by_magnitude(const void *x, const void *y)
+{
+    double a = fabs(*(const double *)x), b = fabs(*(const double *)y);
+    return (a > b) - (a < b);
+}
+
+/* chance[s]: that the doubled ranks of positive sign so far add up to s, of at most `sum`. One more rank. */
+static void add_rank(double *chance, size_t sum, size_t rank)
+{
+    for (size_t s = sum + 1; s-- > 0;) chance[s] = 0.5 * (chance[s] + (s >= rank ? chance[s - rank] : 0.0));
+}
+
+/* x: differences other than 0 by magnitude. Ranks are doubled, so that means of two are whole. */
+static double signed_rank(const double *x, size_t count, double *chance)
+{
+    size_t sum = 0, positive = 0;
+    chance[0] = 1.0;
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && fabs(x[end]) == fabs(x[i]);) end++;
+        size_t rank = i + 1 + end;
+        for (size_t j = i; j < end; j++) {
+            sum += rank;
+            if (x[j] > 0.0) positive += rank;
+            add_rank(chance, sum, rank);
+        }
+    }
+    double p = 0.0;
+    for (size_t s = sum + 1; s-- > positive;) p += chance[s];
+    return fmin(p, 1.0);
+}
+
+double stats_signed_rank(const double *x, size_t count, double shift)
+{
+    double *difference = malloc((count + 1) * sizeof *difference);
+    double *chance = calloc(count * (count + 1) + 1, sizeof *chance);
+    size_t kept = 0;
+    for (size_t i = 0; difference && i < count; i++)
+        if (x[i] != shift) difference[kept++] = x[i] - shift;
+    double p = 1.0;
+    if (kept > 0 && chance) {
+        qsort(difference, kept, sizeof *difference, by_magnitude);
+        p = signed_rank(difference, kept, chance);
+    }
+    free(difference);
+    free(chance);
+    return p;
+}
+
 uint64_t stats_random(uint64_t *state)
 {
     uint64_t z = (*state += UINT64_C(0x9E3779B97F4A7C15));

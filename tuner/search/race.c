@@ -142,7 +142,8 @@ static int by_p(const void *x, const void *y)
 
 /* Drop those that are behind the fastest by more than the margin beyond doubt: a paired t test of the
  * differences against the margin, not against zero, because it is asked anew after every round; Holm's
- * correction (1979) for asking it of several runners. */
+ * correction (1979) for asking it of several runners. Not signed ranks: p of 5 rounds is at least 1/32, too
+ * much for the correction if it is asked of two, and short races would drop nobody. */
 static void drop_the_slow(struct race *race)
 {
     int best = fastest(race), count = 0, asked = 0;
@@ -253,16 +254,24 @@ static int undecided(const struct race *race, bool *tied)
     return first;
 }
 
-/* behind: differences of score from the fastest. A few rounds prove little: what is within `doubt` then ties.
- */
-static bool ties(const struct race *race, const double *behind, int count)
+/* Whether x is proven more than `tie` slower than the fastest: by signed ranks, as a disturbed block must not
+ * hide a difference, or because it was dropped (`margin` is larger). Fewer than 5 rounds prove nothing by
+ * ranks. */
+static bool proven_slower(const struct race *race, int x, int best, const double *behind, int count)
 {
-    if (count == 0) return false;
     const struct race_options *o = &race->options;
+    if (race->runner[x].dropped && !race->runner[best].dropped) return true;
+    return stats_signed_rank(behind, (size_t)count, o->tie) <= o->alpha;
+}
+
+static bool ties(const struct race *race, int x, int best)
+{
+    double behind[RACE_ROUNDS_MAX];
+    const int count = differences(race, x, best, behind);
+    if (count == 0) return false;
     const double middle = centre(behind, count);
-    const bool proven =
-        stats_mean(behind, (size_t)count) > o->tie && stats_t_test(behind, (size_t)count, o->tie) <= o->alpha;
-    return middle <= o->tie || (middle <= o->doubt && !proven);
+    if (middle <= race->options.tie) return true;
+    return middle <= race->options.doubt && !proven_slower(race, x, best, behind, count);
 }
 
 int race_winner(const struct race *race, bool *tied)
@@ -272,9 +281,7 @@ int race_winner(const struct race *race, bool *tied)
     int winner = best;
     *tied = false;
     for (int i = 0; i < race->count; i++) {
-        double behind[RACE_ROUNDS_MAX];
-        if (i == best || race->runner[i].failed) continue;
-        if (!ties(race, behind, differences(race, i, best, behind))) continue;
+        if (i == best || race->runner[i].failed || !ties(race, i, best)) continue;
         *tied = true;
         if (preferred(&race->runner[i].info, &race->runner[winner].info)) winner = i;
     }

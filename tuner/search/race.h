@@ -1,11 +1,12 @@
 /* race.h — from finalists to a winner, from numbers alone. docs/measuring.md describes the method.
  *
  * Rounds in random order, with the anchor (cuBLAS) first and last in each; score = log(block / anchor
- * interpolated in time). After min_rounds, finalists that a paired test (Holm-corrected) puts behind the best
- * by at least the margin are dropped; the race ends with one left, or after max_rounds. Finalists within
- * `tie` of the fastest tie with it, and those within `doubt` too if the paired test does not put them behind
- * by more than `tie`. A tie is always broken the same way: less shared memory, fewer registers, then the text
- * of the configuration. Knows no GPU and no clock.
+ * interpolated in time). After min_rounds, a finalist is dropped when a paired t test says that it is behind
+ * the fastest by more than `margin`: two-sided at `alpha` with Holm's correction, of which only slower
+ * counts. The race ends with one left, or after max_rounds. Finalists within `tie` of the fastest tie with
+ * it; so do those within `doubt` that are not proven more than `tie` slower: neither dropped nor found so by
+ * a signed-rank test, one-sided at `alpha` without correction. A tie is always broken the same way: less
+ * shared memory, fewer registers, then the text of the configuration. Knows no GPU and no clock.
  */
 #ifndef GT_RACE_H
 #define GT_RACE_H
@@ -35,7 +36,7 @@ struct race_runner {
 struct race_result {
     double time_us; /* median block of this runner */
     double ratio;   /* anchor time / own time in the same rounds (> 1: faster than the anchor) */
-    double ratio_low, ratio_high; /* 95 % interval of the ratio */
+    double ratio_low, ratio_high; /* 95 % interval; of fewer than 6 rounds their range */
     int blocks;
     bool dropped, failed;
 };
@@ -60,8 +61,9 @@ void race_tell(struct race *race, double time_us);
 /* End early (budget): only complete rounds count. */
 void race_cut(struct race *race);
 
-/* Winner's index, or -1 if all failed; *tied is set if others were within the tie share (the tie was broken).
- * Before the first complete round nothing is known: the first runner that has not failed, tied with the rest.
+/* Winner's index, or -1 if all failed; *tied is set if others could not be told apart from the fastest (the
+ * tie was broken). Before the first complete round nothing is known: the first runner that has not failed,
+ * tied with the rest.
  */
 int race_winner(const struct race *race, bool *tied);
 struct race_result race_result(const struct race *race, int runner); /* numbers are NAN without a block */

@@ -18,7 +18,7 @@ TEST(the_fastest_candidate_wins_and_is_stored_with_its_evidence)
     struct census *all = census(SHAPE, NULL);
     assert_int_equal(all->total, LEGAL);
     assert_int_equal(all->twice, 0);
-    assert_true(w.base.time_us <= all->best_us * 1.006); /* the tie share, and noise */
+    assert_true(w.base.time_us <= all->best_us * 1.006); /* what may tie, and noise */
     assert_true(w.base.ratio > 1.05 && w.base.ratio < 1.15);
     assert_true(w.base.ratio_low <= w.base.ratio && w.base.ratio <= w.base.ratio_high);
     assert_string_equal(w.rival, "cublasSgemm");

@@ -10,6 +10,7 @@
 struct plant {
     uint64_t random;
     double noise, carried, drift; /* a block */
+    double disturbed;             /* share of blocks that take a tenth longer */
     double true_us[RACE_RUNNERS_MAX];
     double anchor_us;
     int blocks;
@@ -38,21 +39,27 @@ static double block(struct plant *p, int who)
     p->carried = correlation * p->carried + fresh;
     p->blocks++;
     double us = who == RACE_ANCHOR ? p->anchor_us : p->true_us[who];
+    if (p->disturbed > 0 && uniform(&p->random) < p->disturbed) us *= 1.1;
     return us * exp(p->noise * p->carried + p->drift * p->blocks);
 }
 
 static const char *const names[RACE_RUNNERS_MAX] = {"a", "b", "c", "d", "e", "f", "g", "h",
                                                     "i", "j", "k", "l", "m", "n", "o", "p"};
 
-static struct race *start(int count, uint64_t seed)
+static struct race *start_with(int count, const struct race_options *options)
 {
     struct race_runner runners[RACE_RUNNERS_MAX];
     for (int i = 0; i < count; i++) runners[i] = (struct race_runner){1000, 100, names[i]};
+    struct race *race;
+    assert_int_equal(race_start(runners, count, options, &race), OK);
+    return race;
+}
+
+static struct race *start(int count, uint64_t seed)
+{
     struct race_options options = race_defaults();
     options.seed = seed;
-    struct race *race;
-    assert_int_equal(race_start(runners, count, &options, &race), OK);
-    return race;
+    return start_with(count, &options);
 }
 
 /* Of kernels with these times on the plant. */
@@ -143,7 +150,52 @@ TEST(a_third_of_a_percent_decides_if_it_is_beyond_the_noise)
     assert_true(decided >= 295 && equal >= 200);
 }
 
-TEST(among_sixteen_finalists_the_regret_stays_within_the_tie)
+/* By the rules for ties the slower one would win. */
+TEST(a_few_disturbed_blocks_do_not_hide_that_a_kernel_is_slower)
+{
+    int slower_won = 0;
+    for (int i = 0; i < 500; i++) {
+        struct plant p = plant((uint64_t)i + 31, 0.001);
+        p.disturbed = 0.01;
+        const double true_us[] = {990 * 1.004, 990};
+        struct race *race = start_on(&p, 2, true_us, (uint64_t)i);
+        run(race, &p);
+        bool tied;
+        slower_won += race_winner(race, &tied) == 0;
+        race_free(race);
+    }
+    print_message("0.4 %% slower, 1 %% of blocks disturbed: wins %d of 500 races\n", slower_won);
+    assert_true(slower_won <= 5);
+}
+
+/* Two kernels, the slower one first by the rules for ties, in so many rounds of a GPU without noise. */
+static bool tied_after(int rounds, double slower)
+{
+    struct plant p = {.random = 21, .anchor_us = 1000, .true_us = {990 * (1 + slower), 990}};
+    struct race_options options = race_defaults();
+    options.min_rounds = options.max_rounds = rounds;
+    struct race *race = start_with(2, &options);
+    run(race, &p);
+    bool tied;
+    int winner = race_winner(race, &tied);
+    assert_int_equal(winner, tied ? 0 : 1);
+    race_free(race);
+    return tied;
+}
+
+TEST(fewer_than_five_rounds_prove_nothing_within_the_doubt)
+{
+    assert_true(tied_after(4, 0.0025));
+    assert_false(tied_after(5, 0.0025));
+    assert_true(tied_after(5, 0.0008));
+}
+
+TEST(who_was_dropped_ties_no_more_however_few_the_rounds)
+{
+    assert_false(tied_after(4, 0.004));
+}
+
+TEST(among_sixteen_finalists_the_mean_regret_is_within_the_tie_and_the_worst_within_the_doubt)
 {
     double worst = 0, sum = 0;
     for (int i = 0; i < 100; i++) {
@@ -162,9 +214,9 @@ TEST(among_sixteen_finalists_the_regret_stays_within_the_tie)
         worst = fmax(worst, regret);
         race_free(race);
     }
-    assert_true(worst < 0.01);
     print_message("regret: mean %.3f %%, worst %.3f %%\n", sum, 100 * worst);
-    assert_true(sum / 100 < 0.0015);
+    assert_true(sum / 100 < race_defaults().tie);
+    assert_true(worst < race_defaults().doubt);
 }
 
 TEST(the_ratio_is_that_to_the_anchor_and_its_interval_holds_it)
@@ -384,7 +436,11 @@ int main(void)
         cmocka_unit_test(a_kernel_one_percent_slower_is_ordered_right_in_at_least_95_percent_of_races),
         cmocka_unit_test(a_kernel_a_tenth_of_a_percent_slower_is_a_tie),
         cmocka_unit_test(a_third_of_a_percent_decides_if_it_is_beyond_the_noise),
-        cmocka_unit_test(among_sixteen_finalists_the_regret_stays_within_the_tie),
+        cmocka_unit_test(a_few_disturbed_blocks_do_not_hide_that_a_kernel_is_slower),
+        cmocka_unit_test(fewer_than_five_rounds_prove_nothing_within_the_doubt),
+        cmocka_unit_test(who_was_dropped_ties_no_more_however_few_the_rounds),
+        cmocka_unit_test(
+            among_sixteen_finalists_the_mean_regret_is_within_the_tie_and_the_worst_within_the_doubt),
         cmocka_unit_test(the_ratio_is_that_to_the_anchor_and_its_interval_holds_it),
         cmocka_unit_test(a_drifting_clock_does_not_favour_anyone),
         cmocka_unit_test(one_disturbed_block_does_not_decide),

@@ -61,8 +61,8 @@ TEST(explain_is_readable)
         "\nx cuBLAS     1.010 (1.005..1.015 with 95 % confidence), 10 rounds against 2626.00 us of "
         "cublasSgemm\n",
         "\nmargin       +0.50 % (0.50..0.50) behind the winner in 10 common rounds\n",
-        "\ntie          others were within 0.5 %: less shared memory, then fewer registers, then the text "
-        "decided\n",
+        "\ntie          others could not be told apart from the fastest (within 0.1 %, or within 0.5 % and "
+        "not proven slower): less shared memory, then fewer registers, then the text decided\n",
         "\nlegal        500 configurations\n",
         "\ntried        13 configurations in 13 trials: 8 measured, 3 wrong, 1 spills, 1 cut off by a kill\n",
         "\nmodel        had put the winner in place 3; the best of its first 16 reaches 98.0 % of the "
@@ -72,6 +72,28 @@ TEST(explain_is_readable)
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!strstr(printed, parts[i])) fail_msg("'%s' is not in\n%s", parts[i], printed);
     free(printed);
+}
+
+TEST(a_ratio_of_fewer_than_6_rounds_has_their_range_and_not_an_interval)
+{
+    for (int rounds = 5; rounds <= 6; rounds++) {
+        struct working w = store_begin();
+        struct config config = legal(0);
+        struct db_winner winner = store_winner(&w.problem, &config);
+        winner.rounds = rounds;
+        assert_ok(db_set_winner(w.db, w.run, &winner, &config, 1, NULL, 0));
+        db_close(w.db);
+        char shape[PROBLEM_TEXT_MAX], *printed;
+        problem_format(&w.problem, shape);
+        assert_ok(RUN(cmd_explain, &printed, "--shape", shape));
+        const char *expected =
+            rounds == 5
+                ? "\nx cuBLAS     1.010 (1.005..1.015, range of 5 rounds) against 2626.00 us of cublasSgemm\n"
+                : "\nx cuBLAS     1.010 (1.005..1.015 with 95 % confidence), 6 rounds against 2626.00 us of "
+                  "cublasSgemm\n";
+        if (!strstr(printed, expected)) fail_msg("'%s' is not in\n%s", expected, printed);
+        free(printed);
+    }
 }
 
 TEST(explain_without_a_winner_shows_what_was_tried)
@@ -149,6 +171,7 @@ int main(void)
         READER_TEST(explain_gives_margin_search_and_failures),
         READER_TEST(explain_gives_the_best_time_of_each_value),
         READER_TEST(explain_is_readable),
+        READER_TEST(a_ratio_of_fewer_than_6_rounds_has_their_range_and_not_an_interval),
         READER_TEST(explain_without_a_winner_shows_what_was_tried),
         READER_TEST(a_reason_that_differs_in_numbers_only_is_one_group_and_the_newest_outcome_counts),
         READER_TEST(a_runner_that_failed_is_ranked_last_and_one_that_left_early_is_compared_in_common_rounds),
