@@ -10,7 +10,7 @@ enum { SCHEDULERS = 4, WARP = 32, ROUNDED_TO = 8, MOST = 255 };
 
 /* No kernel of 69 that won a problem on an H200 was thought likelier to spill than 0.14. Among the favourites of
  * a large space those are many of which it is underestimated: with 0.65 here, six of ten of streamk spilled. */
-#define DOUBTFUL       0.45
+#define DOUBTFUL       0.55
 #define SPILL_SLOWDOWN 2.0
 
 static int of_a_lane(const struct gpu *gpu)
