@@ -15,9 +15,8 @@
         SIZE("BN", ROLE_TILE, 1, 256, "columns of C a block: reuse of A against blocks to fill the GPU")
 #define DEPTH SIZE("BK", ROLE_TILE, 1, 128, "depth of a step: fewer barriers against more shared memory")
 #define WARP_TILE                                                                                            \
-    SIZE("WM", ROLE_DETAIL, 4, 256, "rows of C a warp: near a square, a warp reads the fewest floats"),      \
-        SIZE("WN", ROLE_DETAIL, 4, 256,                                                                      \
-             "columns of C a warp: near a square, a warp reads the fewest floats")
+    SIZE("WM", ROLE_SIZE, 4, 256, "rows of C a warp: near a square, a warp reads the fewest floats"),        \
+        SIZE("WN", ROLE_SIZE, 4, 256, "columns of C a warp: near a square, a warp reads the fewest floats")
 #define THREAD_ROWS SIZE("TM", ROLE_THREAD, 1, 16, "rows of C a thread: fewer loads against more registers")
 #define THREAD_COLUMNS                                                                                       \
     SIZE("TN", ROLE_THREAD, 1, 16, "columns of C a thread: fewer loads against more registers")

@@ -24,19 +24,25 @@ double latency_hidden(double warps, double lone)
     return warps < 1 ? TOO_FEW_WARPS : 1 - lone / (warps * warps) - ALWAYS_LOST;
 }
 
-/* Nobody asked the driver how many SMs each GPC of an H200 has. These numbers agree with the times of
- * kernels: at once it holds 64 clusters of 2 blocks, less than 42 of 3, less than 32 of 4, less than 22 of 6
- * and less than 16 of 8; with two blocks an SM less than 64 of 4 and less than 48 of 5. That it holds 15 of 8
- * follows from one kernel: 700x35x2048 in 48x40 tiles takes 8.3 us, as predicted then; if it held only 14,
- * some SMs would have two blocks, and 12.4 us are predicted. */
+/* Clusters of so many blocks, a block an SM, that an H200 says it holds at once
+ * (cuOccupancyMaxActiveClusters, tests/gpu/test_launcher_gpu.c): its 132 SMs are not spread evenly over its
+ * GPCs. Other dies may differ. */
+static const double h200_clusters[] = {[2] = 66, [3] = 39, [4] = 30, [5] = 22, [6] = 17, [7] = 15, [8] = 15};
+enum { H200_SMS = 132, H200_SIZES = sizeof h200_clusters / sizeof *h200_clusters };
+
+/* As if the SMs, in pairs, were spread evenly over the GPCs. */
+static double clusters_of_even_gpcs(int sms, double size)
+{
+    const int gpcs = (int)fmax(1, round(sms / GPC_SMS)), pairs = sms / 2;
+    double clusters = 0;
+    for (int i = 0; i < gpcs; i++) clusters += floor(2 * (pairs / gpcs + (i < pairs % gpcs)) / size);
+    return fmax(1, clusters);
+}
+
 double cluster_sms(const struct gpu *gpu, double size)
 {
-    static const double beside_mean[] = {-3.5, -0.5, -0.5, 0.5, 0.5, 0.5, 1.5, 1.5};
-    const int gpcs = (int)fmax(1, round(gpu->sm_count / GPC_SMS));
-    double clusters = 0;
-    for (int i = 0; i < gpcs; i++)
-        clusters += floor(((double)gpu->sm_count / gpcs + beside_mean[i % 8]) / size);
-    return fmax(1, clusters) * size;
+    if (gpu->sm_count == H200_SMS && size >= 2 && size < H200_SIZES) return h200_clusters[(int)size] * size;
+    return clusters_of_even_gpcs(gpu->sm_count, size) * size;
 }
 
 double narrow_stores(double floats)

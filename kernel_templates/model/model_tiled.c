@@ -91,7 +91,7 @@ static double needed_registers(const struct tiled_kernel *t)
     double addresses =
         t->unroll < team_k(t) ? REGISTERS_LOOP + REGISTERS_LOOP_LOAD * loads : REGISTERS_LOAD * loads;
     double fragments = REGISTERS_FRAGMENT * fmax(0, t->tm + t->tn - FRAGMENTS_FREE);
-    return t->accumulators + staged + addresses + fragments + REGISTERS_NEEDED;
+    return t->accumulators + staged + addresses + fragments + t->more_registers + REGISTERS_NEEDED;
 }
 
 /* Registers of a thread; *spills: how likely the compiler is to spill, 0..1. */

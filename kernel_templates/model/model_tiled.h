@@ -29,11 +29,12 @@ struct tiled_kernel {
     double teams; /* of warps that share out the k of a tile */
     double vc;    /* floats a store of C */
     struct tiled_operand a, b;
-    bool two_steps; /* warps arrive at a tile's barrier before they wait for it */
-    double group;   /* rows of tiles that are walked together */
-    double tiles;   /* of C, batch included */
-    double splits;  /* blocks of a tile, along k */
-    double k_block; /* what one of them multiplies */
+    double more_registers; /* of a thread, that the family takes beside what all tiled kernels do */
+    bool two_steps;        /* warps arrive at a tile's barrier before they wait for it */
+    double group;          /* rows of tiles that are walked together */
+    double tiles;          /* of C, batch included */
+    double splits;         /* blocks of a tile, along k */
+    double k_block;        /* what one of them multiplies */
     enum tiled_reduce reduce;
     double pack_bytes; /* operands copied first: read and written */
     double slabs;      /* that k is copied in */

@@ -103,8 +103,8 @@ END
 config_of() {
     case $1 in
     '') ;;
-    *=*) printf '%s\n' "$1" ;;
     sgemm:*) sed -nE "s/.*\"problem\": \"$1\",.*\"config\": \"([^\"]+)\".*/\1/p" "$winners" | head -1 ;;
+    *=*) printf '%s\n' "$1" ;;
     *) config_of "$(cases | sed -nE "s/^$1\|[^|]*\|([^|]+)\|.*/\1/p")" ;;
     esac
 }

@@ -29,14 +29,7 @@ export COMPUTE_SANITIZER="$scratch/compute-sanitizer"
 "$scratch/sanitize.sh" --legal
 case_of() { "$scratch/sanitize.sh" --case "$1"; }
 # Cases take winners' configurations, and winners are replaced: each still has what its name says.
-while read -r names pattern; do
-    for name in $(echo "$names" | tr , ' '); do
-        case_of "$name" | grep -qE "^$name\|[^|]*\|$pattern" || {
-            echo "sanitize.sh: the case $name is no longer one of '$pattern': $(case_of "$name")"
-            exit 1
-        }
-    done
-done <<'END'
+cat >"$scratch/table" <<'END'
 teams,teams8,teams-odd,teams-out simt .*WARPS_K=[248] .*REDUCE=0
 plain,plain-gelu simt .*WARPS_K=1 .*LOADER=1 PACK=0 .*SPLIT_K=1\|
 cluster2,cluster2-nt,cluster2-tn,cluster2-tt,cluster-gelu simt .*PACK=0 .*REDUCE=2
@@ -46,7 +39,7 @@ cluster3 simt .*REDUCE=3
 cluster8,cluster8-out simt .*REDUCE=8
 cluster8-teams simt .*WARPS_K=[248] .*REDUCE=8
 last-block,last-block-bias simt .*REDUCE=1
-two-steps simt .*LOADER=2 .*SPLIT_K=
+two-steps simt .*LOADER=2 .*SPLIT_K=([2-9]|[1-9][0-9])
 split66,split132,split-out simt .*REDUCE=0 .*SPLIT_K=[1-9][0-9]
 pack-a simt .*PACK=1 .*SPLIT_K=1\|
 pack-a-split simt .*PACK=1 .*SPLIT_K=[2-9]
@@ -56,9 +49,26 @@ resident-bulk,resident-bias resident .*LOADER=3
 skinny,skinny8,skinny-gelu,skinny-tt skinny SIDE=0 .*REDUCE=[2-8]
 skinny-last,skinny-split,skinny-out skinny SIDE=0 .*REDUCE=1
 skinny-side,skinny-side-out skinny SIDE=1
+nt simt .*LOADER=2
+tt simt .*WARPS_K=1 .*LOADER=[01] PACK=0 .*REDUCE=0
 streamk-winner,streamk-winner-narrow streamk .*LOADER=1
 streamk-winner-preload streamk .*LOADER=2 .*PRELOAD=1
 END
+while read -r names pattern; do
+    for name in $(echo "$names" | tr , ' '); do
+        case_of "$name" | grep -qE "^$name\|[^|]*\|$pattern" || {
+            echo "sanitize.sh: the case $name is no longer one of '$pattern': $(case_of "$name")"
+            exit 1
+        }
+    done
+done <"$scratch/table"
+# A case without a line there would not be noticed.
+for name in $(sed -nE 's/^([a-z0-9-]+)\|[^|]*\|sgemm:.*/\1/p' "$here/sanitize.sh"); do
+    cut -d ' ' -f 1 "$scratch/table" | tr , '\n' | grep -qx "$name" || {
+        echo "sanitize.sh: the case $name takes a winner's configuration, and no line above says what it is there for"
+        exit 1
+    }
+done
 # config_of CASE: its configuration.
 config_of() { case_of "$1" | cut -d '|' -f 3; }
 # places KIND CONFIG PROBLEM: writes the places that the machine code proves harmless to $scratch/KIND.

@@ -103,7 +103,7 @@ static bool say(const struct config *config, int i, char text[128])
     const struct param *param = &config->template->params[i];
     const bool least = config->value[i] == param->least;
     char words[64];
-    if (param->role == ROLE_DETAIL || param->role == ROLE_VECTOR) return false;
+    if (!phrases[param->role].before && param->role != ROLE_NAMED) return false;
     if (param->role == ROLE_NAMED) {
         lower_name(param->name, words);
         snprintf(text, 128, "%s %d", words, config->value[i]);

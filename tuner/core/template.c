@@ -33,13 +33,23 @@ struct tile template_tile(const struct config *config)
     return (struct tile){.m = size[0], .n = size[1], .k = size[2]};
 }
 
-struct template_kind template_kind(const struct config *config)
+/* The value of the first parameter of a role, `otherwise` if there is none. */
+static int value_of_role(const struct config *config, enum param_role role, int otherwise)
 {
     const struct template *t = config->template;
-    int i = 0;
-    while (i < t->param_count && t->params[i].role != ROLE_REDUCE) i++;
-    const int reduce = i < t->param_count ? config->value[i] : 0;
-    return (struct template_kind){.template = t, .reduce = reduce < 2 ? reduce : 2};
+    for (int i = 0; i < t->param_count; i++)
+        if (t->params[i].role == role) return config->value[i];
+    return otherwise;
+}
+
+struct template_kind template_kind(const struct config *config)
+{
+    const int reduce = value_of_role(config, ROLE_REDUCE, 0);
+    const bool is_whole = value_of_role(config, ROLE_SPLIT, 0) == 1;
+    return (struct template_kind){.template = config->template,
+                                  .reduce = is_whole     ? TEMPLATE_ADDS_NOTHING
+                                            : reduce < 2 ? reduce
+                                                         : 2};
 }
 
 bool template_is_of_kind(const struct config *config, const struct template_kind *kind)

@@ -23,12 +23,13 @@ enum param_kind {
     PARAM_LAUNCH   /* becomes a kernel argument or a grid size; changing it needs no compilation */
 };
 
-/* How config_summary writes it. A parameter with any but the first two roles is written in the words of that
- * role, together with the other parameters of the role. */
+/* How config_summary writes it. From ROLE_TILE on, a parameter is written in the words of its role,
+ * together with the other parameters of the role. */
 enum param_role {
     ROLE_NAMED,  /* by its name, unless it has its least value */
     ROLE_DETAIL, /* left out */
     ROLE_VECTOR, /* left out, too: the width of an access, which barely affects the kernel */
+    ROLE_SIZE,   /* left out, too: a size that grows with the tile's, of a warp or of a loop over k */
     ROLE_TILE,   /* "tile 128x256x16" */
     ROLE_THREAD, /* "thread 8x8" */
     ROLE_LANES,
@@ -151,12 +152,15 @@ int template_param(const struct template *t, const char *name);
 
 int template_source_count(const struct template *t);
 
-/* Configurations of one template that add the parts of a k alike: by a second kernel, by a tile's last block,
- * or in clusters of any size. */
+/* Configurations of one template that add the parts of a k alike: not at all, for nothing is split; by a
+ * second kernel; by a tile's last block; or in clusters of any size. */
 struct template_kind {
     const struct template *template;
-    int reduce; /* the value of ROLE_REDUCE, at most 2; 0 if there is no such parameter */
+    /* TEMPLATE_ADDS_NOTHING where ROLE_SPLIT is 1, whoever would add. Else the value of ROLE_REDUCE, at most
+     * 2; 0 if there is no such parameter. */
+    int reduce;
 };
+#define TEMPLATE_ADDS_NOTHING (-1)
 struct template_kind template_kind(const struct config *config);
 bool template_is_of_kind(const struct config *config, const struct template_kind *kind);
 

@@ -10,8 +10,8 @@
 #define GROWN_MOST    500000 /* far more than a search asks for */
 #define DESCENT_EACH  40     /* candidates of each kind whose neighbours the model is asked about */
 #define DESCENT_ANY   300    /* and of any kind after that */
-#define COUPLED_EVERY 10     /* which of them also for coupled changes, which are many */
-#define KINDS_MOST    32     /* more than there are */
+#define COUPLED_EVERY 10     /* which of them also for changes of any two parameters, which are many */
+#define KINDS_MOST    32     /* the shipped families have 12; for more only the last DESCENT_ANY steps look */
 
 struct sample {
     const struct space *space;
@@ -192,18 +192,16 @@ static size_t next_best(const struct field *field, const struct descent *d, cons
     return best;
 }
 
-/* False: there is none. */
-static bool step_down(struct field *field, struct descent *d, const struct template_kind *kind)
+/* step: of this kind, counted from 0. False: there is none. */
+static bool step_down(struct field *field, struct descent *d, const struct template_kind *kind, int step)
 {
     size_t list[NEIGHBOURS_MAX];
     const size_t at = next_best(field, d, kind);
     if (at == NEIGHBOURS_NONE) return false;
     neighbours_of(d->near, at, NEIGHBOUR_LAUNCH, list);
     neighbours_of(d->near, at, NEIGHBOUR_SINGLE, list);
-    if (d->count % COUPLED_EVERY == 0) {
-        neighbours_of(d->near, at, NEIGHBOUR_PAIR, list);
-        neighbours_of(d->near, at, NEIGHBOUR_SCALED, list);
-    }
+    if (step % COUPLED_EVERY == 0) neighbours_of(d->near, at, NEIGHBOUR_PAIR, list);
+    neighbours_of(d->near, at, NEIGHBOUR_SCALED, list);
     d->seen[d->count].template = field->config[at].template;
     d->seen[d->count++].predicted_us = field->predicted_us[at];
     return true;
@@ -232,8 +230,8 @@ static enum status descend(struct field *field)
     if (d) d->near = neighbours_build(field->config, field->count, field_growth(field));
     const bool good = d && d->near;
     for (int k = 0; good && k < count; k++)
-        for (int i = 0; i < DESCENT_EACH && step_down(field, d, &kinds[k]); i++) continue;
-    for (int i = 0; good && i < DESCENT_ANY && step_down(field, d, NULL); i++) continue;
+        for (int i = 0; i < DESCENT_EACH && step_down(field, d, &kinds[k], i); i++) continue;
+    for (int i = 0; good && i < DESCENT_ANY && step_down(field, d, NULL, i); i++) continue;
     if (d) neighbours_free(d->near);
     free(d);
     return good ? OK : fail(E_MEMORY, "out of memory for %zu candidates", field->count);

@@ -226,7 +226,13 @@ static void list_coupled(struct listing *l, struct config *c, int p, int more, s
     }
 }
 
-/* Scale `more` further parameters, from number p on, by to / from. */
+/* Of the tile of a block, of its warps, of their threads, or of a loop within it? */
+static bool is_size(const struct param *param)
+{
+    return param->role == ROLE_TILE || param->role == ROLE_SIZE || param->role == ROLE_THREAD;
+}
+
+/* Scale `more` further sizes, from number p on, by to / from. */
 static void scale_more(struct listing *l, struct config *c, int p, int more, int32_t to, int32_t from)
 {
     if (more == 0) {
@@ -236,6 +242,7 @@ static void scale_more(struct listing *l, struct config *c, int p, int more, int
     for (; p < c->template->param_count; p++) {
         const struct values *v = &l->d->values[p];
         const int32_t here = c->value[p];
+        if (!is_size(&c->template->params[p])) continue;
         const int64_t scaled = (int64_t)here * to / from;
         const size_t at = value_at(v, (int32_t)scaled);
         if (here == 0 || (int64_t)here * to % from != 0 || at == v->count || v->value[at] != scaled) continue;
@@ -245,13 +252,14 @@ static void scale_more(struct listing *l, struct config *c, int p, int more, int
     }
 }
 
-/* Of one that moves a few values up or down, and two after it that follow. */
+/* Of one size that moves a few values up or down, and two after it that follow. */
 static void list_scaled(struct listing *l, struct config *c)
 {
     for (int p = 0; p < c->template->param_count; p++) {
         const struct values *v = &l->d->values[p];
         const int32_t here = c->value[p];
         const size_t at = value_at(v, here);
+        if (!is_size(&c->template->params[p])) continue;
         for (size_t i = at > SCALED_REACH ? at - SCALED_REACH : 0; i < v->count && i <= at + SCALED_REACH;
              i++) {
             if (here == 0 || v->value[i] == 0 || i == at) continue;

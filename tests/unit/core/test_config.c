@@ -155,6 +155,48 @@ TEST(every_template_has_a_summary)
         }
 }
 
+static int reduce_of(const char *text)
+{
+    struct config config;
+    assert_ok(config_parse(text, &config));
+    return template_kind(&config).reduce;
+}
+
+#define SIMT                                                                                                 \
+    "simt BM=64 BN=64 BK=16 WM=32 WN=64 TM=8 TN=8 WARPS_K=1 STAGES=3 LOADER=1 PACK=0 VA=4 VB=4 VC=4 "        \
+    "UNROLL=16 STORE_AT=8 ORDER=0 MIN_BLOCKS=1 GROUP=1 "
+#define SKINNY                                                                                               \
+    "skinny SIDE=0 ROWS=4 TX=4 VX=1 VS=1 VC=1 LANES_X=32 WARPS_X=1 WARPS_K=8 WARPS_R=1 DEPTH=2 STEPS=2 "     \
+    "BUFFERS=2 LOADER=0 MIN_BLOCKS=1 "
+#define MMA "mma BM=64 BN=128 BK=32 WM=32 WN=64 STAGES=3 VA=1 VB=1 VC=1 MIN_BLOCKS=2 GROUP=2 "
+
+TEST(who_adds_parts_makes_a_kind_only_where_there_are_parts)
+{
+    assert_int_equal(reduce_of(SIMT "REDUCE=0 SPLIT_K=1"), TEMPLATE_ADDS_NOTHING);
+    assert_int_equal(reduce_of(SIMT "REDUCE=1 SPLIT_K=1"), TEMPLATE_ADDS_NOTHING);
+    assert_int_equal(reduce_of(SIMT "REDUCE=0 SPLIT_K=2"), 0);
+    assert_int_equal(reduce_of(SIMT "REDUCE=1 SPLIT_K=2"), 1);
+    assert_int_equal(reduce_of(SIMT "REDUCE=2 SPLIT_K=2"), 2);
+    assert_int_equal(reduce_of(SIMT "REDUCE=8 SPLIT_K=8"), 2);
+    assert_int_equal(reduce_of(SKINNY "REDUCE=1 SPLIT_K=1"), TEMPLATE_ADDS_NOTHING);
+    assert_int_equal(reduce_of(SKINNY "REDUCE=1 SPLIT_K=4"), 1);
+    assert_int_equal(reduce_of(MMA "SPLIT_K=1"), TEMPLATE_ADDS_NOTHING);
+    assert_int_equal(reduce_of(MMA "SPLIT_K=2"), 0);                  /* without REDUCE */
+    assert_int_equal(reduce_of("ladder_shared BM=8 BN=32 BK=16"), 0); /* without either */
+}
+
+TEST(a_configuration_is_of_its_own_kind_and_of_no_other_family)
+{
+    struct config whole, parts, other;
+    assert_ok(config_parse(SIMT "REDUCE=1 SPLIT_K=1", &whole));
+    assert_ok(config_parse(SIMT "REDUCE=1 SPLIT_K=2", &parts));
+    assert_ok(config_parse(SKINNY "REDUCE=1 SPLIT_K=2", &other));
+    const struct template_kind kind = template_kind(&parts);
+    assert_true(template_is_of_kind(&parts, &kind));
+    assert_false(template_is_of_kind(&whole, &kind));
+    assert_false(template_is_of_kind(&other, &kind));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +210,8 @@ int main(void)
         cmocka_unit_test(values_are_read_and_written_by_name),
         cmocka_unit_test(launch_parameters_do_not_change_the_kernel_and_others_do),
         cmocka_unit_test(templates_are_found_by_name),
+        cmocka_unit_test(who_adds_parts_makes_a_kind_only_where_there_are_parts),
+        cmocka_unit_test(a_configuration_is_of_its_own_kind_and_of_no_other_family),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

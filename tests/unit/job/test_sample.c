@@ -53,14 +53,16 @@ static size_t find(const struct field *field, const struct config *config)
     return i;
 }
 
-/* A valley around the hidden configuration. */
+/* A valley around the hidden configuration, which takes HIDDEN_US. */
+#define HIDDEN_US 100
+
 static double time_of(const struct config *c, const struct config *hidden)
 {
     double away = 0;
-    if (c->template != hidden->template) return 400;
+    if (c->template != hidden->template) return 4 * HIDDEN_US;
     for (int p = 0; p < c->template->param_count; p++)
         away += (p < 9 ? 0.1 : 0.02) * fabs(log2((1.0 + c->value[p]) / (1.0 + hidden->value[p])));
-    return 100 * exp(fmin(away, 1.5));
+    return HIDDEN_US * exp(fmin(away, 1.5));
 }
 
 /* The best of so many trials. */
@@ -81,6 +83,11 @@ static double search(struct field *field, const char *strategy, const struct gro
     return best;
 }
 
+#define GP_TRIALS  400  /* a proposal takes about a millisecond */
+#define ILS_TRIALS 1000 /* microseconds, but more are needed */
+
+/* Within so many us: ils comes to the very one; what gp learns from its first trials leads it into a side
+ * valley, with some seeds. */
 static void finds_the_hidden_one(const char *strategy, int trials, double within_us)
 {
     struct field field = open_field(PROBLEM);
@@ -92,7 +99,8 @@ static void finds_the_hidden_one(const char *strategy, int trials, double within
     const double grown_us = search(&field, strategy, field_growth(&field), trials);
     print_message("%s: %g us, without growth %g; %zu candidates, then %zu\n", strategy, grown_us, sample_us,
                   sampled, field.count);
-    assert_true(grown_us < 0.95 * sample_us && grown_us < within_us);
+    assert_true(sample_us > 1.3 * HIDDEN_US);
+    assert_true(grown_us <= within_us);
     assert_true(field.count > sampled && field.count < sampled + 100000);
     for (size_t i = sampled; i < field.count; i += 97) {
         const struct problem p = problem_of(PROBLEM);
@@ -106,12 +114,12 @@ static void finds_the_hidden_one(const char *strategy, int trials, double within
 
 TEST(gp_descends_to_a_candidate_that_is_not_in_the_sample)
 {
-    finds_the_hidden_one("gp", 400, 130);
+    finds_the_hidden_one("gp", GP_TRIALS, 1.25 * HIDDEN_US);
 }
 
 TEST(local_search_descends_to_a_candidate_that_is_not_in_the_sample)
 {
-    finds_the_hidden_one("ils", 1000, 101);
+    finds_the_hidden_one("ils", ILS_TRIALS, HIDDEN_US);
 }
 
 TEST(random_and_exhaustive_search_take_a_sample_as_it_is)

@@ -10,9 +10,9 @@
 
 /* A small space with what makes real ones hard: coupled parameters and a launch-time one. */
 static const struct param params[] = {
-    {"TILE", PARAM_COMPILE, ROLE_NAMED, 1, 64, ""}, /* WARP must be TILE or TILE / 2 */
-    {"WARP", PARAM_COMPILE, ROLE_NAMED, 1, 64, ""},
-    {"DEPTH", PARAM_COMPILE, ROLE_NAMED, 1, 32, ""},
+    {"TILE", PARAM_COMPILE, ROLE_TILE, 1, 64, ""}, /* WARP must be TILE or TILE / 2 */
+    {"WARP", PARAM_COMPILE, ROLE_SIZE, 1, 64, ""},
+    {"DEPTH", PARAM_COMPILE, ROLE_THREAD, 1, 32, ""},
     {"SPLIT", PARAM_LAUNCH, ROLE_NAMED, 1, 16, ""},
 };
 static const struct template small = {.name = "small", .params = params, .param_count = 4};
@@ -285,13 +285,19 @@ static size_t reach_proportioned(void *self, const struct config *config, size_t
     return g->count++;
 }
 
+/* Of the same parameters; all of which occur are those of 24 scaled by 5/6 and by 4/3. */
+static struct growing to_be_scaled(const struct template *t)
+{
+    return (struct growing){.candidates = {{.template = t, .value = {24, 12, 6, 1}},
+                                           {.template = t, .value = {20, 10, 5, 1}},
+                                           {.template = t, .value = {28, 16, 8, 1}},
+                                           {.template = t, .value = {32, 15, 7, 1}}},
+                            .count = 4};
+}
+
 TEST(a_tile_is_scaled_with_the_parameters_that_go_with_it)
 {
-    struct growing g = {.candidates = {{.template = &small, .value = {24, 12, 6, 1}},
-                                       {.template = &small, .value = {20, 10, 5, 1}},
-                                       {.template = &small, .value = {28, 16, 8, 1}},
-                                       {.template = &small, .value = {32, 15, 7, 1}}},
-                        .count = 4};
+    struct growing g = to_be_scaled(&small);
     const struct growth growth = {
         .room = 16, .reach = reach_proportioned, .self = &g, .predicted_us = g.predicted_us};
     size_t out[NEIGHBOURS_MAX];
@@ -305,6 +311,27 @@ TEST(a_tile_is_scaled_with_the_parameters_that_go_with_it)
     n = neighbours_build(g.candidates, 4, NULL);
     assert_int_equal(neighbours_of(n, 0, NEIGHBOUR_SCALED, out), 0);
     neighbours_free(n);
+}
+
+/* The same values: a code has no size. */
+TEST(what_is_no_size_is_not_scaled)
+{
+    static const enum param_role others[] = {ROLE_NAMED,  ROLE_DETAIL, ROLE_VECTOR, ROLE_TEAMS,
+                                             ROLE_STAGES, ROLE_SPLIT,  ROLE_REDUCE};
+    struct param coded_params[sizeof params / sizeof *params];
+    struct template coded = small;
+    size_t out[NEIGHBOURS_MAX];
+    memcpy(coded_params, params, sizeof params);
+    coded.params = coded_params;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        coded_params[DEPTH].role = others[i];
+        struct growing g = to_be_scaled(&coded);
+        const struct growth growth = {
+            .room = 16, .reach = reach_proportioned, .self = &g, .predicted_us = g.predicted_us};
+        struct neighbours *n = neighbours_build(g.candidates, g.count, &growth);
+        assert_int_equal(neighbours_of(n, 0, NEIGHBOUR_SCALED, out), 0);
+        neighbours_free(n);
+    }
 }
 
 TEST(an_empty_space_is_done_at_once)
@@ -374,6 +401,7 @@ int main(void)
         cmocka_unit_test(an_unknown_strategy_is_refused_with_the_known_ones),
         cmocka_unit_test(neighbours_of_coupled_parameters_are_found),
         cmocka_unit_test(a_tile_is_scaled_with_the_parameters_that_go_with_it),
+        cmocka_unit_test(what_is_no_size_is_not_scaled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
