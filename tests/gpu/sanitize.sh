@@ -35,7 +35,7 @@ teams-odd||sgemm:nn:777x333x555|nn:97x95x131
 plain||simt BM=128 BN=256 BK=8 WM=128 WN=32 TM=16 TN=8 WARPS_K=1 STAGES=2 LOADER=1 PACK=0 VA=4 VB=4 VC=4 UNROLL=8 STORE_AT=4 ORDER=1 MIN_BLOCKS=1 REDUCE=0 GROUP=8 SPLIT_K=1|nn:256x512x96
 three-blocks||simt BM=96 BN=128 BK=16 WM=48 WN=64 TM=12 TN=8 WARPS_K=1 STAGES=2 LOADER=1 PACK=0 VA=4 VB=4 VC=4 UNROLL=16 STORE_AT=2 ORDER=1 MIN_BLOCKS=3 REDUCE=0 GROUP=8 SPLIT_K=1|nn:200x256x128
 narrow||simt BM=128 BN=64 BK=8 WM=64 WN=64 TM=16 TN=8 WARPS_K=1 STAGES=2 LOADER=1 PACK=0 VA=4 VB=4 VC=4 UNROLL=8 STORE_AT=4 ORDER=0 MIN_BLOCKS=4 REDUCE=0 GROUP=1 SPLIT_K=1|nn:256x192x64
-cluster2|inbox|sgemm:nn:1024x1024x1024|nn:128x256x256
+cluster2|inbox|simt BM=64 BN=128 BK=16 WM=32 WN=64 TM=8 TN=8 WARPS_K=1 STAGES=2 LOADER=1 PACK=0 VA=4 VB=4 VC=4 UNROLL=16 STORE_AT=8 ORDER=0 MIN_BLOCKS=1 REDUCE=2 GROUP=1 SPLIT_K=2|nn:128x256x256
 cluster2-teams|inbox|sgemm:nn:333x777x555|nn:97x193x131
 cluster2-nt|inbox|sgemm:nt:1000x1000x1000|nt:132x140x200
 cluster2-tn|inbox|sgemm:tn:1000x1000x1000|tn:132x140x200
@@ -51,8 +51,8 @@ split132|lane-stores|sgemm:nn:128x128x262144|nn:128x128x4224
 pack-a||sgemm:nn:384x14161x1152|nn:192x225x100
 pack-a-split||simt BM=128 BN=96 BK=16 WM=32 WN=96 TM=8 TN=12 WARPS_K=1 STAGES=3 LOADER=2 PACK=1 VA=4 VB=4 VC=4 UNROLL=8 STORE_AT=4 ORDER=1 MIN_BLOCKS=1 REDUCE=1 GROUP=8 SPLIT_K=2|nn:128x192x256
 pack-both||sgemm:nn:4095x4097x4093|nn:131x133x67
-pack-teams||sgemm:nn:1023x1025x1027|nn:65x67x131
-batch||sgemm:nn:1023x1025x1027|nn:33x35x67:batch=3
+pack-teams||simt BM=64 BN=32 BK=32 WM=64 WN=32 TM=8 TN=8 WARPS_K=4 STAGES=2 LOADER=1 PACK=3 VA=4 VB=4 VC=1 UNROLL=8 STORE_AT=4 ORDER=0 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1|nn:65x67x131
+batch||pack-teams|nn:33x35x67:batch=3
 nt|lane-stores|sgemm:nt:4096x4096x4096|nt:200x260x72
 tt||sgemm:tt:4096x4096x4096|tt:256x132x72
 resident||sgemm:nn:32x1605632x27|nn:32x2048x27
@@ -81,7 +81,7 @@ streamk-out||streamk BM=64 BN=64 BK=8 WM=32 WN=64 TM=8 TN=8 STAGES=2 LOADER=1 VA
 plain-gelu||plain|nn:256x512x96:epilogue=bias+gelu
 pack-out||sgemm:nn:4095x4097x4093|nn:131x133x67:epilogue=bias+out
 teams-out||sgemm:nn:512x512x512|nn:64x128x512:epilogue=rowbias+relu+out
-cluster-gelu|inbox|sgemm:nn:1024x1024x1024|nn:128x256x256:epilogue=bias+gelu
+cluster-gelu|inbox|cluster2|nn:128x256x256:epilogue=bias+gelu
 cluster8-out|inbox|sgemm:nn:700x35x2048|nn:100x35x1024:epilogue=bias+relu+out
 split-out||sgemm:nn:64x64x65536|nn:64x64x4224:epilogue=rowbias+gelu+out
 last-block-bias||last-block|nn:128x384x128:epilogue=bias+relu
@@ -91,7 +91,7 @@ skinny-side-out||sgemm:nn:3333x5x3333|nn:333x5x333:epilogue=bias+relu+out
 resident-out||sgemm:nn:32x1605632x27|nn:32x2048x27:epilogue=rowbias+gelu+out
 resident-bias|lane-bulk|sgemm:nn:64x1605632x147|nn:64x2048x147:epilogue=bias
 tall-out||tall SIDE=1 BM=128 BN=64 BK=21 TM=8 TN=8 STAGES=2 VC=4 UNROLL=10 MIN_BLOCKS=1 SMS=1|nn:640x64x147:epilogue=bias+relu+out
-pointers||sgemm:nn:1023x1025x1027|nn:65x67x131:batch=3:pointers
+pointers||pack-teams|nn:65x67x131:batch=3:pointers
 pointers-split||simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 LOADER=1 PACK=0 VA=1 VB=1 VC=1 UNROLL=16 STORE_AT=8 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=4|nn:65x67x256:batch=2:pointers
 pointers-skinny||skinny SIDE=0 ROWS=4 TX=4 VX=1 VS=1 VC=1 LANES_X=32 WARPS_X=1 WARPS_K=8 WARPS_R=1 DEPTH=2 STEPS=2 BUFFERS=2 LOADER=0 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=2|nn:4x260x640:batch=3:pointers
 pointers-mma||mma BM=64 BN=128 BK=32 WM=32 WN=64 STAGES=3 VA=1 VB=1 VC=1 MIN_BLOCKS=2 GROUP=2 SPLIT_K=2|tf32gemm:nt:136x260x200:batch=3:pointers

@@ -90,7 +90,8 @@ TEST(closing_races_come_within_the_budget)
     const double from = now_s();
     assert_int_equal(tune("--budget 16s --shape " SHAPE " --shape " SHAPE2), 0);
     assert_true(now_s() - from < 16 * 1.05 + START_END_S);
-    assert_int_equal(times_said("its fastest race once more"), 2);
+    const int closings = times_said("its fastest race once more"); /* none after a race that was not hasty */
+    assert_true(closings == 1 || closings == 2);
     assert_true(winner_of(SHAPE).rounds >= 5 && winner_of(SHAPE2).rounds >= 5);
     assert_true(census(SHAPE, NULL)->total + census(SHAPE2, NULL)->total > 200);
     assert_clean_db();
