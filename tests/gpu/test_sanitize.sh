@@ -43,6 +43,7 @@ two-steps simt .*LOADER=2 .*SPLIT_K=([2-9]|[1-9][0-9])
 split66,split132,split-out simt .*REDUCE=0 .*SPLIT_K=[1-9][0-9]
 pack-a simt .*PACK=1 .*SPLIT_K=1\|
 pack-a-split simt .*PACK=1 .*SPLIT_K=[2-9]
+pack-a-teams simt .*WARPS_K=[248] .*PACK=1 .*SPLIT_K=1\|
 pack-both,pack-teams,pack-out,batch,pointers simt .*PACK=3
 resident,resident-out resident .*LOADER=1
 resident-bulk,resident-bias resident .*LOADER=3
