@@ -61,6 +61,14 @@ enum status job_open(struct job_env *env, const struct db_context *context, int6
                      const struct problem *problem, struct job **job);
 void job_close(struct job *job); /* takes NULL */
 
+/* A slice has ended, or was given back before it began, and another may follow: candidates, search and what
+ * it has proposed stay as they are. */
+void job_rest(struct job *job);
+/* The next slice, in place of job_open; job_explore has nothing left to do. */
+void job_resume(struct job *job, const struct db_context *context, int64_t run_id);
+/* What it holds, about. */
+size_t job_bytes(const struct job *job);
+
 /* Enumerate, order, recall; nothing if that is done. It may take as long as the preparation: where it was not
  * done ahead, it follows job_begin, and nothing but job_close or job_abandon comes between. Errors: E_ABSENT
  * (nothing is legal), those of the database, E_MEMORY. */
@@ -84,7 +92,8 @@ enum status job_begin(struct job *job, int worker, double share_s);
  * still that of job_begin. Errors: those of the database,
  * E_MEMORY. */
 enum status job_start_search(struct job *job, double share_s, bool first);
-bool job_half_done(const struct job *job); /* begun, and half of its time is over, or its search */
+bool job_half_done(const struct job *job);    /* begun, and half of its time is over, or its search */
+bool job_has_searched(const struct job *job); /* it races and checks, and wants few kernels more */
 
 /* Choose candidates ahead; then the next kernel that a compiler should make, NULL if there is none. */
 enum status job_fill(struct job *job);

@@ -306,6 +306,7 @@ static enum status refuse(struct job *job, enum verdict verdict, const char *det
     outcome.facts = f->built->facts;
     outcome.cold = job->context.cold;
     field_tell(&job->field, f->index, &outcome);
+    search_tell(job->search, f->index, (double)INFINITY); /* it may go on in another slice */
     job->failures[verdict]++;
     snprintf(job->trouble, sizeof job->trouble, "%s (%.180s)", verdict_name(verdict), detail);
     if (f->index == job->best && !field_best(&job->field, &job->best, 1)) job->best_us = 0;

@@ -66,15 +66,15 @@ static bool another_is_next(const struct state *x, size_t now)
     return session_promise(x, at) >= 0.5 * session_promise(x, now);
 }
 
-/* Compilers with nothing to do start on the problem that comes next: not too early, for opening it takes a
- * moment, and winners found meanwhile are hints. */
+/* Compilers with nothing to do, or none but what a search that has ended left behind, start on the problem
+ * that comes next: not too early, for opening it takes a moment, and winners found meanwhile are hints. */
 static enum status look_ahead(struct state *x)
 {
     for (int i = 0; i < x->slots && !x->stopping; i++) {
         struct gpu_slot *slot = &x->slot[i];
         if (slot->gone || !slot->now || slot->next || !job_half_done(slot->now)) continue;
         if (x->slices && !another_is_next(x, slot->now_at)) continue;
-        if (!children_compilers_rest(x->s->children)) return OK;
+        if (!job_has_searched(slot->now) && !children_compilers_rest(x->s->children)) continue;
         enum status st = session_deal_ahead(x, slot);
         if (st) return st;
     }
@@ -284,6 +284,7 @@ enum status session_run(struct session *s)
     snprintf(sentence, sizeof sentence, "%s", status_text());
 
     if (x.slot) keep_unfinished(&x, st);
+    for (size_t i = 0; x.lot && i < o->problem_count; i++) job_close(x.lot[i].resting);
     for (int i = 0; x.slot && i < x.slots; i++)
         if (x.slot[i].run_id)
             db_run_end(s->db, x.slot[i].run_id,

@@ -127,6 +127,8 @@ void session_close_ended(struct state *x, struct gpu_slot *slot)
         take_result(x, slot->now_at, r);
     }
     x->lot[slot->now_at].closing = false;
-    job_close(slot->now);
+    if (x->lot[slot->now_at].turn == WAITING && (r->how == JOB_TUNED || r->how == JOB_KEPT))
+        session_let_rest(x, slot->now_at, slot->now);
+    else job_close(slot->now);
     slot->now = NULL;
 }

@@ -9,6 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#define RESTING_BYTES_MOST 2e9
+#define RESTING_SHARE      0.125 /* of the machine's memory, if that is less */
 
 int session_slots_alive(const struct state *x)
 {
@@ -26,6 +30,43 @@ void session_settle(struct state *x, size_t at)
 {
     x->lot[at].turn = ENDED;
     x->ended++;
+    job_close(x->lot[at].resting);
+    x->lot[at].resting = NULL;
+}
+
+/* For all resting jobs together. */
+static size_t resting_bytes_most(void)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
+    const double machine = pages > 0 && page > 0 ? (double)pages * (double)page : RESTING_BYTES_MOST;
+    return (size_t)fmin(RESTING_BYTES_MOST, RESTING_SHARE * machine);
+}
+
+/* Whoever promises least is opened again when it is due. */
+static void make_room(struct state *x, size_t most)
+{
+    for (;;) {
+        size_t sum = 0, least = 0;
+        double promise = (double)INFINITY;
+        for (size_t i = 0; i < x->s->options->problem_count; i++) {
+            if (!x->lot[i].resting) continue;
+            sum += job_bytes(x->lot[i].resting);
+            const double p = session_promise(x, i);
+            if (p >= promise && isfinite(promise)) continue;
+            promise = p;
+            least = i;
+        }
+        if (sum <= most) return;
+        job_close(x->lot[least].resting);
+        x->lot[least].resting = NULL;
+    }
+}
+
+void session_let_rest(struct state *x, size_t at, struct job *job)
+{
+    job_rest(job);
+    x->lot[at].resting = job;
+    make_room(x, resting_bytes_most());
 }
 
 /* What closing races take. */
@@ -238,7 +279,10 @@ static enum status deal(struct state *x, struct gpu_slot *slot, struct job **job
             continue;
         }
         if (!begun && x->lot[*at].history.spent_s > 0) continue; /* others promise more, perhaps */
-        st = job_open(&x->env, &slot->context, slot->run_id, &x->s->options->problems[*at], job);
+        *job = x->lot[*at].resting;
+        x->lot[*at].resting = NULL;
+        if (*job) job_resume(*job, &slot->context, slot->run_id);
+        else st = job_open(&x->env, &slot->context, slot->run_id, &x->s->options->problems[*at], job);
         if (st) return st;
         job_defend(*job, &x->s->results[*at].winner, x->lot[*at].raced);
         if (closing) job_only_race(*job);
@@ -309,7 +353,7 @@ void session_drop_next(struct state *x, struct gpu_slot *slot)
     if (!slot->next) return;
     x->lot[slot->next_at].turn = WAITING;
     x->lot[slot->next_at].closing = false;
-    job_close(slot->next);
+    session_let_rest(x, slot->next_at, slot->next);
     slot->next = NULL;
 }
 

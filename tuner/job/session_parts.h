@@ -25,11 +25,12 @@ enum turn { WAITING, TAKEN, ENDED };
 struct lot {
     enum turn turn;
     struct slice_history history;
-    bool begun;    /* in this run */
-    bool raced;    /* its winner, in this run, against all trials there were before its last slice */
-    bool searched; /* nothing is left to search */
-    bool closing;  /* TAKEN for its closing race */
-    int fruitless; /* later slices in a row without a winner */
+    bool begun;          /* in this run */
+    bool raced;          /* its winner, in this run, against all trials there were before its last slice */
+    bool searched;       /* nothing is left to search */
+    bool closing;        /* TAKEN for its closing race */
+    int fruitless;       /* later slices in a row without a winner */
+    struct job *resting; /* between two slices; NULL: nobody, or it is opened again */
 };
 
 struct state {
@@ -65,6 +66,9 @@ bool session_choose_closing(const struct state *x, size_t *at);
 enum status session_deal_ahead(struct state *x, struct gpu_slot *slot);
 /* No GPU works on the problem yet: it waits, or is the next one of a GPU. */
 bool session_is_ahead(const struct state *x, size_t at);
+/* Between two slices of its problem the job is kept, so that nothing is opened again and what it has proposed
+ * is not lost; while there is memory for it. */
+void session_let_rest(struct state *x, size_t at, struct job *job);
 /* Gives back the problem that a GPU would work on next. */
 void session_drop_next(struct state *x, struct gpu_slot *slot);
 /* Begins the next problem of an idle GPU, if there is one: the GPU is prepared for it. */
