@@ -25,7 +25,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 tools=${TOOLS:-memcheck racecheck synccheck initcheck}
 
-# NAME|what racecheck may report, or nothing|the winner's problem, a configuration, or the case that has it|the
+# NAME|what racecheck may report (kinds joined by +), or nothing|the winner's problem, a configuration, or the case that has it|the
 # small problem. A case that is there for what its kernel does names the configuration: winners are replaced.
 cases() {
     cat <<'END'
@@ -73,6 +73,10 @@ streamk-preload|lane-stores|streamk BM=64 BN=64 BK=8 WM=32 WN=64 TM=8 TN=8 STAGE
 streamk-whole||streamk BM=64 BN=64 BK=8 WM=32 WN=64 TM=8 TN=8 STAGES=3 LOADER=1 VA=4 VB=4 VC=4 UNROLL=8 STORE_AT=4 ORDER=0 PRELOAD=1 MIN_BLOCKS=2 GROUP=2 WHOLE=1 SMS=3|nn:200x260x72:batch=2
 streamk-one-tile||streamk BM=64 BN=64 BK=8 WM=32 WN=64 TM=8 TN=8 STAGES=2 LOADER=1 VA=4 VB=4 VC=4 UNROLL=8 STORE_AT=4 ORDER=0 MIN_BLOCKS=2 GROUP=1 SMS=3|nn:64x64x1024
 streamk-batch||streamk BM=64 BN=64 BK=8 WM=32 WN=64 TM=8 TN=8 STAGES=2 LOADER=1 VA=1 VB=1 VC=1 UNROLL=8 STORE_AT=4 ORDER=0 PRELOAD=1 MIN_BLOCKS=2 GROUP=1 SMS=5|nn:131x133x67:batch=3
+teams-flow|lane-stores|simt BM=48 BN=256 BK=16 WM=48 WN=64 TM=12 TN=8 WARPS_K=2 STAGES=3 LOADER=2 PACK=0 VA=4 VB=4 VC=4 UNROLL=8 STORE_AT=1 ORDER=1 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1|nt:100x260x72
+teams-cluster-flow|inbox+lane-stores|simt BM=64 BN=96 BK=32 WM=64 WN=48 TM=8 TN=12 WARPS_K=4 STAGES=3 LOADER=2 PACK=0 VA=4 VB=4 VC=4 UNROLL=8 STORE_AT=1 ORDER=2 MIN_BLOCKS=1 REDUCE=2 GROUP=1 SPLIT_K=2|nt:68x200x136
+long-threads|lane-stores|simt BM=128 BN=256 BK=8 WM=32 WN=128 TM=8 TN=16 WARPS_K=1 STAGES=3 LOADER=2 PACK=0 VA=4 VB=4 VC=4 UNROLL=8 STORE_AT=1 ORDER=0 MIN_BLOCKS=1 REDUCE=0 GROUP=8 SPLIT_K=1|nt:200x260x72
+streamk-ten|lane-stores|streamk BM=128 BN=160 BK=8 WM=32 WN=160 TM=16 TN=10 STAGES=3 LOADER=2 VA=4 VB=4 VC=2 UNROLL=8 STORE_AT=1 ORDER=0 PRELOAD=0 MIN_BLOCKS=2 GROUP=8 WHOLE=1 SMS=3|nt:200x320x72
 mma||mma BM=64 BN=128 BK=32 WM=32 WN=64 STAGES=3 VA=4 VB=4 VC=4 MIN_BLOCKS=2 GROUP=2 SPLIT_K=2|tf32gemm:nt:136x260x200
 streamk-winner||sgemm:nn:4096x4096x4096|nn:256x512x96
 streamk-winner-preload|lane-stores|sgemm:nn:4096x2112x7168|nn:256x192x64
@@ -131,13 +135,18 @@ foreign() {
         END { if (!pairs || reports != displayed) print pairs + 0 " pairs in " reports + 0 " reports" }' "$1" "$2"
 }
 
+# Of each of the kinds, which are joined by +.
+expected_pairs() { # KINDS CONFIG PROBLEM
+    for kind in $(echo "$1" | tr + ' '); do "$here/sanitize_one" --expected "$kind" "$2" "$3" || return; done
+}
+
 # The result of a log: "clean", "expected: N" or the findings. KIND: what racecheck may report.
 verdict() { # LOG KIND CONFIG PROBLEM
     summary=$(sed -nE 's/^=+ +((RACECHECK|ERROR) SUMMARY: .*)/\1/p' "$1" | tail -1)
     case $2:$summary in
     *:'ERROR SUMMARY: 0 errors' | *:'RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)'*) echo clean ;;
-    inbox:'RACECHECK SUMMARY: '*'(0 errors,'* | lane-*:'RACECHECK SUMMARY: '*)
-        if ! "$here/sanitize_one" --expected "$2" "$3" "$4" >"$1.expected" 2>&1; then echo "$summary: $(tail -1 "$1.expected")"
+    inbox:'RACECHECK SUMMARY: '*'(0 errors,'* | *lane-*:'RACECHECK SUMMARY: '*)
+        if ! expected_pairs "$2" "$3" "$4" >"$1.expected" 2>&1; then echo "$summary: $(tail -1 "$1.expected")"
         else
             strange=$(foreign "$1.expected" "$1" | sort | uniq -c | sort -rn | head -1)
             if [ -n "$strange" ]; then echo "$summary: not of the kind $2:$strange"
