@@ -101,13 +101,15 @@ bool enumeration_takes(uint64_t hash, double share)
     return share >= 1 || (double)(hash >> 11) * 0x1p-53 < share;
 }
 
-/* Why no candidate begins with the first p + 1 values; NULL: one may. */
+/* Why no candidate begins with the first p + 1 values, or none that is worth a trial; NULL: one may. */
 const char *enumeration_refusal(struct enumeration *w, int p)
 {
     const struct template *t = w->section->template;
+    const char *why = NULL;
     w->checks++;
-    if (p + 1 == t->param_count) return t->check(&w->config, w->problem, w->gpu);
-    return t->check_prefix ? t->check_prefix(&w->config, p + 1, w->problem, w->gpu) : NULL;
+    if (p + 1 == t->param_count) why = t->check(&w->config, w->problem, w->gpu);
+    else if (t->check_prefix) why = t->check_prefix(&w->config, p + 1, w->problem, w->gpu);
+    return why || !t->needless ? why : t->needless(&w->config, p + 1, w->problem);
 }
 
 static bool is_wanted(const struct enumeration *w, int p, int32_t value)

@@ -304,6 +304,34 @@ TEST(no_two_candidates_run_alike)
 }
 
 /* A legal candidate is not given up for values that come later: the walk leaves the last ones there. */
+/* Through registers alone, nothing is copied into further stages. */
+TEST(what_has_no_effect_is_left_out_and_stays_legal)
+{
+    static const char text[] =
+        "[simt]\nBM = 64\nBN = 64\nBK = 16\nWM = 32\nWN = 32\nTM = 4\nTN = 8\nSTAGES = 2 3 4\n"
+        "LOADER = 0 1 2\nPACK = 0\nVA = 4\nVB = 4\nVC = 4\nUNROLL = 8\nSTORE_AT = 4\nMIN_BLOCKS = 1\n"
+        "REDUCE = 0\nGROUP = 1\nSPLIT_K = 1\n";
+    static const struct {
+        const char *op;
+        size_t count;
+    } cases[] = {{"nn", 1 + 3 + 2}, {"tn", 1 + 3 + 2}, {"tt", 1 + 3 + 2}, {"nt", 1 + 0 + 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char shape[64];
+        struct candidates c;
+        snprintf(shape, sizeof shape, "sgemm:%s:256x256x256", cases[i].op);
+        assert_int_equal(enumerate(text, shape, &c), cases[i].count);
+        const struct gpu gpu = h200();
+        const struct problem p = problem_of(shape);
+        struct config more = c.config[0];
+        const int stages = template_param(more.template, "STAGES");
+        assert_int_equal(more.value[stages], 2);
+        more.value[stages] = 4;
+        assert_null(more.template->check(&more, &p, &gpu));
+        assert_non_null(more.template->needless(&more, more.template->param_count, &p));
+        candidates_free(&c);
+    }
+}
+
 TEST(no_prefix_of_a_legal_candidate_is_refused_whatever_follows)
 {
     static const char *const shapes[] = {"sgemm:nn:1001x14x777", "sgemm:tt:512x512x512",
@@ -381,11 +409,12 @@ TEST(the_limit_is_for_all_parts_of_a_space)
     static const char *const tiles[] = {"BM = 64\nBN = 64\n", "BM = 64 128\nBN = 64 128\n"};
     for (int i = 0; i < 2; i++) {
         char text[1000];
-        snprintf(text, sizeof text,
-                 "[simt]\n%sBK = 32\nWM = 32\nWN = 32\nTM = 4\nTN = 8\nSTAGES = 2 3\nLOADER = 0 1\nPACK = 0\n"
-                 "VA = 1 2 4\nVB = 1 2 4\nVC = 1 2 4\nUNROLL = 2 4 8 16 32\nSTORE_AT = 0 1 2 3\n"
-                 "MIN_BLOCKS = 1 2\nREDUCE = 0\nGROUP = 1 2 3 4 5 6 7 8 9 10\nSPLIT_K = 1 2 3 4 5 6 7 8\n",
-                 tiles[i]);
+        snprintf(
+            text, sizeof text,
+            "[simt]\n%sBK = 32\nWM = 32\nWN = 32\nTM = 4\nTN = 8\nSTAGES = 2 3 4\nLOADER = 0 1\nPACK = 0\n"
+            "VA = 1 2 4\nVB = 1 2 4\nVC = 1 2 4\nUNROLL = 2 4 8 16 32\nSTORE_AT = 0 1 2 3\n"
+            "MIN_BLOCKS = 1 2\nREDUCE = 0\nGROUP = 1 2 3 4 5 6 7 8 9 10\nSPLIT_K = 1 2 3 4 5 6 7 8\n",
+            tiles[i]);
         struct space *space = load(text);
         struct gpu gpu = h200();
         struct problem p = problem_of("4096x512x4096");
@@ -424,6 +453,7 @@ int main(void)
         cmocka_unit_test(the_shipped_space_is_enumerated_in_time_and_memory_for_any_shape),
         cmocka_unit_test(the_shipped_space_has_candidates_on_every_gpu),
         cmocka_unit_test(no_two_candidates_run_alike),
+        cmocka_unit_test(what_has_no_effect_is_left_out_and_stays_legal),
         cmocka_unit_test(no_prefix_of_a_legal_candidate_is_refused_whatever_follows),
         cmocka_unit_test(pruning_by_prefix_loses_nothing),
         cmocka_unit_test(a_space_beyond_bounds_is_refused_with_a_sentence),
