@@ -13,6 +13,8 @@ enum {
 };
 
 static const float cheap_weight = 6; /* what a gain counts that takes no compilation (Snoek et al., 2012) */
+static const float first_margin = 0.12f; /* of log time: how far below the best a gain is one at first */
+static const float margin_ends = 60;     /* trials */
 
 void gp_mark_cheap(struct gp *g, const size_t *list, size_t count)
 {
@@ -107,7 +109,14 @@ void gp_freshen(struct gp *g, bool first)
     surrogate_place(g->surrogate, g->fresh_slot, g->fresh, g->fresh_count);
 }
 
-/* The expected gain over zero, the best: of a normal variable, what it lies below on average. */
+/* By how much a candidate must be faster than the best for a gain to begin, when proposals are made. At first
+ * the best known is far from the best of all, and what is a little faster teaches little. */
+static float margin(const struct gp *g)
+{
+    return first_margin * fmaxf(0, 1 - (float)g->trials / margin_ends);
+}
+
+/* The expected gain over zero: of a normal variable, what it lies below on average. */
 static float expected_gain(float mean, float deviation)
 {
     const float u = -mean / deviation;
@@ -118,10 +127,12 @@ size_t gp_most_promising(struct gp *g)
 {
     size_t most = GP_SLOTS;
     float worth = 0, best = 0;
+    const float beyond = margin(g);
     for (size_t i = 0; i < GP_SLOTS; i++) {
         if (g->slot[i] == NEIGHBOURS_NONE) continue;
-        g->gain[i] = expected_gain(g->mean[i], fmaxf(g->deviation[i], 1e-6f));
-        best = fmaxf(best, g->gain[i]);
+        g->gain[i] = expected_gain(g->mean[i] + beyond, fmaxf(g->deviation[i], 1e-6f));
+        best =
+            fmaxf(best, beyond > 0 ? expected_gain(g->mean[i], fmaxf(g->deviation[i], 1e-6f)) : g->gain[i]);
         const float w = g->gain[i] * (g->cheap[g->slot[i]] ? cheap_weight : 1);
         if (most != GP_SLOTS && w <= worth) continue;
         most = i;

@@ -3,7 +3,9 @@
  * It begins with a few candidates far apart, and then proposes what is expected to gain most over the best
  * time known: little where times are known to be bad, much where they are good or little is known. What is
  * slow is slow: beyond a factor all times count alike; candidates that fail count as worse. Where a model has
- * ordered the candidates, its logarithm is the surrogate's trend, with a weight that is learned.
+ * ordered the candidates, its logarithm is the surrogate's trend, with a weight that is learned. In the first
+ * trials only what is faster by more than a margin counts as a gain (gp_pool.c), so that they do not go into
+ * the details of a place that is not the best.
  *
  * Only a pool of candidates is looked at: neighbours of the best, and random ones, of which a few new ones
  * come with each proposal in the place of those that promise least. Where the candidates are a sample, others

@@ -62,7 +62,7 @@ static float covariance(const struct surrogate *s, const struct surrogate_point 
     const float *weight = s->group[x->group].weight;
     float sum = 0;
     for (int d = 0; d < SURROGATE_DIMS; d++) sum += weight[d] * (float)abs(x->level[d] - y->level[d]);
-    return expf(-sum);
+    return 1 / (1 + sum);
 }
 
 static void take_weights(struct group *g)
@@ -403,8 +403,9 @@ static bool likelihood(struct surrogate *s, double *loss)
         for (size_t j = 0; j < i; j++) {
             const struct surrogate_point *x = &s->row[f->row[i]], *y = &s->row[f->row[j]];
             if (x->group != y->group) continue;
+            const double covered = f->covariance[i][j];
             const double share =
-                (f->solved[i] * f->solved[j] / variance - f->inverse[i][j]) * f->covariance[i][j];
+                (f->solved[i] * f->solved[j] / variance - f->inverse[i][j]) * covered * covered;
             const float *weight = s->group[x->group].weight;
             double *slope = s->descent[x->group].slope;
             for (int d = 0; d < SURROGATE_DIMS; d++)

@@ -5,7 +5,8 @@
  * nothing in common but the trend. Expected is trend + process:
  *
  *     trend    mean + slope * advice, by least squares; advice is what a model says of the point
- *     process  covariance exp(-sum over d of weight[d] * |x[d] - y[d]|) within a group, 0 between groups
+ *     process  covariance 1 / (1 + sum over d of weight[d] * |x[d] - y[d]|) within a group, 0 between groups:
+ *              the mean of exp(-s * sum) over all scales s, each with density exp(-s)
  *
  * Rows are the points whose values are known or awaited, slots those that are asked about. A further row
  * costs rows * (rows + slots), an answer for all slots as much. After Rasmussen & Williams, "Gaussian
