@@ -2,6 +2,7 @@
 
 #include "model.h"
 #include "template.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +10,10 @@
 
 #define GROWN_MOST    500000 /* far more than a search asks for */
 #define DESCENT_EACH  40     /* candidates of each kind whose neighbours the model is asked about */
-#define DESCENT_ANY   300    /* and of any kind after that */
-#define COUPLED_EVERY 10     /* which of them also for changes of any two parameters, which are many */
-#define KINDS_MOST    32     /* the shipped families have 12; for more only the last DESCENT_ANY steps look */
+#define DESCENT_ANY   300  /* and after that in turn of any kind and of one of those that are near the best */
+#define KIND_REACH    1.15 /* times the best of all: the model errs by less between kinds (opening.c) */
+#define COUPLED_EVERY 10   /* which of them also for changes of any two parameters, which are many */
+#define KINDS_MOST    32   /* the shipped families have 12; for more only the last DESCENT_ANY steps look */
 
 struct sample {
     const struct space *space;
@@ -218,6 +220,25 @@ static int find_kinds(const struct field *field, struct template_kind kinds[KIND
     return count;
 }
 
+static double best_of(const struct field *field, const struct template_kind *kind)
+{
+    double best = (double)INFINITY;
+    for (size_t i = 0; i < field->count; i++)
+        if (field->predicted_us[i] < best && (!kind || template_is_of_kind(&field->config[i], kind)))
+            best = field->predicted_us[i];
+    return best;
+}
+
+/* Of the kinds those whose best is predicted near the best of all, in place; returns how many. */
+static int keep_near(const struct field *field, struct template_kind *kinds, int count)
+{
+    const double best = best_of(field, NULL);
+    int near = 0;
+    for (int k = 0; k < count; k++)
+        if (best_of(field, &kinds[k]) <= KIND_REACH * best) kinds[near++] = kinds[k];
+    return near;
+}
+
 /* A sample has few of those that the model likes best: the neighbours of its favourites, and theirs, are
  * added. The model errs by some per cent between kinds, and no small step leads from one to another that
  * shares k differently, so that the favourites of each are looked for.
@@ -231,7 +252,11 @@ static enum status descend(struct field *field)
     const bool good = d && d->near;
     for (int k = 0; good && k < count; k++)
         for (int i = 0; i < DESCENT_EACH && step_down(field, d, &kinds[k], i); i++) continue;
-    for (int i = 0; good && i < DESCENT_ANY && step_down(field, d, NULL, i); i++) continue;
+    const int near = good ? keep_near(field, kinds, count) : 0;
+    for (int i = 0; good && i < DESCENT_ANY; i++) {
+        const struct template_kind *kind = i % 2 && near ? &kinds[i / 2 % near] : NULL;
+        step_down(field, d, kind, kind ? i / 2 / near : i);
+    }
     if (d) neighbours_free(d->near);
     free(d);
     return good ? OK : fail(E_MEMORY, "out of memory for %zu candidates", field->count);
