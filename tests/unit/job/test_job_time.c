@@ -182,7 +182,7 @@ static void write_space(const char *path)
 {
     file_write(path,
                "[simt]\nBM = 128\nBN = 64\nBK = 8 16\nWM = 32 64\nWN = 32 64\nTM = 8\nTN = 8\n"
-               "STAGES = 2 3\nLOADER = 0 1\nPACK = 0\nVA = 4\nVB = 4\nVC = 4\nUNROLL = 8\nSTORE_AT = 4\n"
+               "STAGES = 2 3 4\nLOADER = 0 1\nPACK = 0\nVA = 4\nVB = 4\nVC = 4\nUNROLL = 8\nSTORE_AT = 4\n"
                "MIN_BLOCKS = 1 2\nREDUCE = 0\nGROUP = 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\nSPLIT_K = 1\n");
 }
 
