@@ -291,7 +291,7 @@ static double exposed_us(const struct tiled_kernel *t, const struct problem *pro
 {
     double m = (double)problem->m, n = (double)problem->n, k = (double)problem->k;
     double together = blocks_together(t, gpu, resident), warps = fmax(1, together * t->threads / 128.0);
-    double stores = waves > 1 && !t->stores_apart ? ends_seen(t, together) * (1 - 1 / waves) : 0;
+    double stores = waves > 1 && !t->adds_stores ? ends_seen(t, together) * (1 - 1 / waves) : 0;
     double reads = fmin(1, READS_SEEN / (t->bk * warps * warps * warps));
     double c = m * n * (problem->beta != 0 ? 2 : 1);
     double bytes = 4 * (double)problem->batch * (stores * c + reads * (m * k + k * n));

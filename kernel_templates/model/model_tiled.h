@@ -26,9 +26,9 @@ struct tiled_kernel {
     int min_blocks;          /* that an SM must hold */
     int most_blocks;         /* that it is given; 0: as many as it holds */
     double bm, bn, bk, tm, tn, stages, unroll;
-    double teams;      /* of warps that share out the k of a tile */
-    double vc;         /* floats a store of C */
-    bool stores_apart; /* the family itself adds what is seen of stores of C */
+    double teams;     /* of warps that share out the k of a tile */
+    double vc;        /* floats a store of C */
+    bool adds_stores; /* the family itself adds what is seen of stores of C */
     struct tiled_operand a, b;
     double more_registers; /* of a thread, that the family takes beside what all tiled kernels do */
     bool two_steps;        /* warps arrive at a tile's barrier before they wait for it */

@@ -135,7 +135,8 @@ foreign() {
         END { if (!pairs || reports != displayed) print pairs + 0 " pairs in " reports + 0 " reports" }' "$1" "$2"
 }
 
-# Of each of the kinds, which are joined by +.
+# Of each of the kinds, which are joined by +: a pair of two kinds, and errors where one kind has warnings only,
+# pass with joined kinds.
 expected_pairs() { # KINDS CONFIG PROBLEM
     for kind in $(echo "$1" | tr + ' '); do "$here/sanitize_one" --expected "$kind" "$2" "$3" || return; done
 }

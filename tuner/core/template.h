@@ -117,10 +117,10 @@ struct template
      * (template_check_all). */
     const char *(*check_prefix)(const struct config *config, int known, const struct problem *problem,
                                 const struct gpu *gpu);
-    /* Optional: why a search leaves out a legal configuration: a value has no effect with the others, so that
-     * another configuration is the same kernel. NULL: it does not. From the first `known` values, as
-     * check_prefix; problem is not NULL. What is stored stays legal. */
-    const char *(*needless)(const struct config *config, int known, const struct problem *problem);
+    /* Optional: a parameter whose value has hardly any effect with the others, and the value that a search
+     * tries in its place; -1: there is none. From the first `known` values, as check_prefix; problem is not
+     * NULL. Such a configuration is not listed where the other is; it is legal all the same. */
+    int (*needless)(const struct config *config, int known, const struct problem *problem, int32_t *instead);
     /* Fills in *plan for a legal configuration. */
     void (*plan)(const struct config *config, const struct problem *problem, struct launch_plan *plan);
     /* Optional: *geometry gives the same answers as plan and check for all problems with the op of problem on

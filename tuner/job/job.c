@@ -15,7 +15,8 @@
 #define WARM_SHARE    0.08 /* of the problem's time, for warming up */
 #define WARM_MOST_S   30.0
 #define REWARM_MOST_S 1.5 /* a GPU that was at work a moment ago */
-#define SEARCH_BYTES  64  /* of a search, for each candidate, with the index of neighbours */
+#define SEARCH_BYTES  3e6 /* of a search, about, */
+#define EACH_BYTES    64  /* and for each candidate, with the index of neighbours */
 
 /* ---- opening ---- */
 
@@ -125,6 +126,7 @@ void job_rest(struct job *job)
     clear_slice(job);
     job->result = (struct job_result){.legal = job->result.legal,
                                       .tried = job->result.tried,
+                                      .hints = job->result.hints,
                                       .recalled = job->result.recalled,
                                       .raw = job->result.raw};
     job->result.winner.base.problem = job->problem;
@@ -140,8 +142,8 @@ void job_resume(struct job *job, const struct db_context *context, int64_t run_i
 
 size_t job_bytes(const struct job *job)
 {
-    const size_t each = sizeof(struct config) + 2 * sizeof(double) + SEARCH_BYTES;
-    return (job->field.room > job->field.count ? job->field.room : job->field.count) * each;
+    const size_t each = sizeof(struct config) + 2 * sizeof(double) + EACH_BYTES;
+    return (size_t)SEARCH_BYTES + job->field.count * each;
 }
 
 void job_defend(struct job *job, const struct db_winner *winner, bool raced)

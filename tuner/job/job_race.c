@@ -311,6 +311,8 @@ static enum status refuse(struct job *job, enum verdict verdict, const char *det
     snprintf(job->trouble, sizeof job->trouble, "%s (%.180s)", verdict_name(verdict), detail);
     if (f->index == job->best && !field_best(&job->field, &job->best, 1)) job->best_us = 0;
     if (job->best_us > 0) job->best_us = job->field.time_us[job->best];
+    job->said_us = 0;
+    race_recount(job, job->best_us);
     int64_t attempt;
     enum status st = db_attempt(job->env->db, job->run_id, &job->problem, &f->config, &attempt);
     if (!st) st = db_record(job->env->db, attempt, &outcome);

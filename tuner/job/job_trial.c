@@ -148,17 +148,42 @@ double trial_deadline_s(const struct job *job, double predicted_us)
     return fmax(DEADLINE_LEAST_S, usual_s) + LAUNCHES_MOST * 1e-6 * slow_us;
 }
 
-enum status trial_send(struct job *job)
+/* Takes out the first candidate whose kernel is built. One that has crashed twice on this GPU since it was
+ * proposed, for another problem, is left out. */
+static enum status take_built(struct job *job, struct ahead *a, bool *taken)
 {
     size_t at = 0;
-    while (at < job->ahead_count && job->ahead[at].built->state != BUILD_DONE) at++;
-    if (at == job->ahead_count) return OK; /* the compilers are at it */
-    struct ahead a = job->ahead[at];
-    drop_ahead(job, at);
+    *taken = false;
+    while (at < job->ahead_count && !*taken) {
+        if (job->ahead[at].built->state != BUILD_DONE) {
+            at++;
+            continue;
+        }
+        *a = job->ahead[at];
+        drop_ahead(job, at);
+        bool quarantined;
+        enum status st =
+            db_quarantined(job->env->db, &job->context, &job->field.config[a->index], &quarantined);
+        if (st) return st;
+        if (quarantined) {
+            job->field.time_us[a->index] = (double)INFINITY;
+            search_tell(job->search, a->index, (double)INFINITY);
+        }
+        *taken = !quarantined;
+    }
+    return OK;
+}
+
+enum status trial_send(struct job *job)
+{
+    struct ahead a;
+    bool taken;
+    enum status st = take_built(job, &a, &taken);
+    if (st || !taken) return st; /* the compilers are at it */
     if (a.begun_s == 0) a.begun_s = now_s();
 
     const struct config *config = &job->field.config[a.index];
-    enum status st = db_attempt(job->env->db, job->run_id, &job->problem, config, &job->attempt);
+    st = db_attempt(job->env->db, job->run_id, &job->problem, config, &job->attempt);
     if (st) return st;
     struct build build;
     builds_read(a.built, &build);

@@ -12,7 +12,7 @@
 #define DESCENT_EACH  40     /* candidates of each kind whose neighbours the model is asked about */
 #define DESCENT_ANY   300  /* and after that in turn of any kind and of one of those that are near the best */
 #define KIND_REACH    1.15 /* times the best of all: the model errs by less between kinds (opening.c) */
-#define COUPLED_EVERY 10   /* which of them also for changes of any two parameters, which are many */
+#define COUPLED_EVERY 10   /* which of their steps also for changes of any two parameters, which are many */
 #define KINDS_MOST    32   /* the shipped families have 12; for more only the last DESCENT_ANY steps look */
 
 struct sample {
@@ -115,7 +115,9 @@ static size_t reach(void *self, const struct config *wanted, size_t from)
     struct field *field = self;
     const struct sample *s = field->sample;
     struct config config = *wanted;
-    if (!space_reach(s->space, &s->problem, &s->gpu, s->workspace_bytes, &config)) return NEIGHBOURS_NONE;
+    /* What nobody's neighbour asks for is a winner, or was tried. */
+    if (!space_reach(s->space, &s->problem, &s->gpu, s->workspace_bytes, from == NEIGHBOURS_NONE, &config))
+        return NEIGHBOURS_NONE;
     return take(field, &config, from);
 }
 
@@ -124,7 +126,8 @@ static size_t find(void *self, const struct config *wanted)
     const struct field *field = self;
     const struct sample *s = field->sample;
     struct config config = *wanted;
-    if (!space_reach(s->space, &s->problem, &s->gpu, s->workspace_bytes, &config) || !index_field(field))
+    if (!space_reach(s->space, &s->problem, &s->gpu, s->workspace_bytes, true, &config) ||
+        !index_field(field))
         return NEIGHBOURS_NONE;
     const uint32_t known = s->slot[slot_of(field, &config)];
     return known ? known - 1 : NEIGHBOURS_NONE;

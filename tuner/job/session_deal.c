@@ -353,7 +353,9 @@ void session_drop_next(struct state *x, struct gpu_slot *slot)
     if (!slot->next) return;
     x->lot[slot->next_at].turn = WAITING;
     x->lot[slot->next_at].closing = false;
-    session_let_rest(x, slot->next_at, slot->next);
+    /* Without slices the next GPU may be of another model. */
+    if (x->slices) session_let_rest(x, slot->next_at, slot->next);
+    else job_close(slot->next);
     slot->next = NULL;
 }
 

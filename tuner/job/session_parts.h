@@ -30,7 +30,7 @@ struct lot {
     bool searched;       /* nothing is left to search */
     bool closing;        /* TAKEN for its closing race */
     int fruitless;       /* later slices in a row without a winner */
-    struct job *resting; /* between two slices; NULL: nobody, or it is opened again */
+    struct job *resting; /* kept for the next slice; NULL: there is none */
 };
 
 struct state {
@@ -66,8 +66,9 @@ bool session_choose_closing(const struct state *x, size_t *at);
 enum status session_deal_ahead(struct state *x, struct gpu_slot *slot);
 /* No GPU works on the problem yet: it waits, or is the next one of a GPU. */
 bool session_is_ahead(const struct state *x, size_t at);
-/* Between two slices of its problem the job is kept, so that nothing is opened again and what it has proposed
- * is not lost; while there is memory for it. */
+/* Keeps a job for the next slice of its problem, with its search and what that has proposed. If all together
+ * take too much memory, those of problems that promise least are closed. Only where there are slices, so that
+ * all GPUs are of one model. */
 void session_let_rest(struct state *x, size_t at, struct job *job);
 /* Gives back the problem that a GPU would work on next. */
 void session_drop_next(struct state *x, struct gpu_slot *slot);

@@ -101,15 +101,25 @@ bool enumeration_takes(uint64_t hash, double share)
     return share >= 1 || (double)(hash >> 11) * 0x1p-53 < share;
 }
 
-/* Why no candidate begins with the first p + 1 values, or none that is worth a trial; NULL: one may. */
 const char *enumeration_refusal(struct enumeration *w, int p)
 {
     const struct template *t = w->section->template;
-    const char *why = NULL;
     w->checks++;
-    if (p + 1 == t->param_count) why = t->check(&w->config, w->problem, w->gpu);
-    else if (t->check_prefix) why = t->check_prefix(&w->config, p + 1, w->problem, w->gpu);
-    return why || !t->needless ? why : t->needless(&w->config, p + 1, w->problem);
+    if (p + 1 == t->param_count) return t->check(&w->config, w->problem, w->gpu);
+    return t->check_prefix ? t->check_prefix(&w->config, p + 1, w->problem, w->gpu) : NULL;
+}
+
+bool enumeration_is_needless(const struct enumeration *w, int p)
+{
+    const struct template *t = w->section->template;
+    int32_t instead;
+    const int of =
+        t->needless && !w->needless_too ? t->needless(&w->config, p + 1, w->problem, &instead) : -1;
+    if (of < 0) return false;
+    const struct space_values *values = &w->section->values[of];
+    for (int i = 0; i < values->count; i++)
+        if (values->value[i] == instead) return true;
+    return false;
 }
 
 static bool is_wanted(const struct enumeration *w, int p, int32_t value)
@@ -146,6 +156,11 @@ enum status enumeration_walk(struct enumeration *w, int p, uint64_t hash, bool *
         const char *why = enumeration_refusal(w, p);
         if (why) {
             enumeration_blame(w, why, w->below[p + 1]);
+            continue;
+        }
+        if (enumeration_is_needless(w, p)) { /* nothing is to take its place */
+            *found = true;
+            if (values->first) return OK;
             continue;
         }
         bool here = !taken;
@@ -246,6 +261,7 @@ enum status space_launches(const struct space *space, const struct problem *prob
                             .gpu = gpu,
                             .workspace_bytes = workspace_bytes,
                             .wanted = config,
+                            .needless_too = true,
                             .out = candidates};
     enum status st = walk_all(&w, space);
     free(w.launches);

@@ -29,6 +29,7 @@ struct enumeration {
     int64_t workspace_bytes;
     double below[CONFIG_PARAMS_MAX + 1]; /* combinations of the parameters from that one on */
     const struct config *wanted;         /* only candidates with its kernel; NULL: all */
+    bool needless_too;                   /* what template.h calls needless is a candidate, too */
     double share[CONFIG_PARAMS_MAX];     /* of the values of each parameter that are taken; 1: all */
     struct config config;
     struct candidates *out;
@@ -68,8 +69,11 @@ enum status enumeration_walk_all(struct enumeration *w);
 /* Remembers why so many combinations are no candidates. */
 void enumeration_blame(struct enumeration *w, const char *why, double count);
 
-/* Why no candidate begins with the first p + 1 values; NULL: one may. */
+/* Why no legal candidate begins with the first p + 1 values; NULL: one may. */
 const char *enumeration_refusal(struct enumeration *w, int p);
+
+/* The first p + 1 values are legal, and left out because the section lists others that do as well. */
+bool enumeration_is_needless(const struct enumeration *w, int p);
 
 /* The hash of a prefix from that of the one that is a value shorter (0: of none), and whether a share takes
  * it. */

@@ -65,6 +65,10 @@ static bool lengthen(struct enumeration *w, const struct prefixes *from, int p, 
             int patience = LOOK_AHEAD;
             w->config.value[p] = values->value[v];
             if (enumeration_refusal(w, p)) continue;
+            if (enumeration_is_needless(w, p)) {
+                if (values->first) break;
+                continue;
+            }
             if (values->first && !leads_on(w, p + 1, &patience)) continue;
             if (!add_prefix(to, &w->config, enumeration_hash(from->hash[i], values->value[v]))) return false;
             if (values->first) break;

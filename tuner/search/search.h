@@ -34,8 +34,7 @@ struct search_strategy {
     void (*stop)(void *self);
     const char *(*note)(void *self); /* as search_note; NULL: never has one */
     double (*gain)(void *self);      /* as search_gain; NULL: does not know */
-    void (*finish)(
-        void *self); /* no proposal follows: gain is to be that of all that was told; NULL: it is */
+    void (*finish)(void *self);      /* gain is to be that of all that was told; NULL: it is */
 };
 
 extern const struct search_strategy *const search_strategies[];
@@ -69,11 +68,12 @@ enum search_answer search_next(struct search *search, size_t *index);
 enum status search_suggest(struct search *search, size_t index, bool *fresh);
 
 /* The time of a candidate, INFINITY if it is unusable. Also used to replay what an earlier run measured:
- * telling an index that was not asked for marks it as done. */
+ * telling an index that was not asked for marks it as done. One that is told again has turned out to be
+ * unusable. */
 void search_tell(struct search *search, size_t index, double time_us);
 
-/* Nothing will be asked any more: the strategy hears of every result there is, so that its note, its gain and
- * whether it is satisfied leave out none. */
+/* The search ends, or rests: the strategy hears of every result there is, so that its note, its gain and
+ * whether it is satisfied leave out none. It may be asked again later. */
 void search_finish(struct search *search);
 void search_stop(struct search *search); /* takes NULL */
 

@@ -216,6 +216,17 @@ static enum search_answer next(void *self, size_t *index)
     return candidate == NEIGHBOURS_NONE ? SEARCH_DONE : propose(s, candidate, -1, index);
 }
 
+/* After the best has turned out to be unusable. */
+static size_t best_of_all(const struct ils *s)
+{
+    size_t best = NEIGHBOURS_NONE;
+    for (size_t i = 0; i < s->count; i++)
+        if (isfinite(s->seen[i].time_us) &&
+            (best == NEIGHBOURS_NONE || s->seen[i].time_us < s->seen[best].time_us))
+            best = i;
+    return best;
+}
+
 static void tell(void *self, size_t index, double time_us)
 {
     struct ils *s = self;
@@ -223,6 +234,7 @@ static void tell(void *self, size_t index, double time_us)
     bool first = isnan(s->seen[index].time_us);
     s->seen[index].asked = true;
     s->seen[index].time_us = time_us;
+    if (index == s->best && !isfinite(time_us)) s->best = best_of_all(s);
     if (isfinite(time_us) && (s->best == NEIGHBOURS_NONE || is_faster(s, index, s->best))) s->best = index;
     int owner = s->seen[index].owner;
     if (owner < 0 || !first) return;

@@ -14,7 +14,7 @@ enum {
 static const double usual_noise = 1e-4;   /* as a share of the process's variance */
 static const double usual_weight = 0.06;  /* a priori weights are log-normal around it, with deviation 1 */
 static const double least_weight = 0.005; /* nearly all alike */
-static const double most_weight = 5;      /* nothing alike */
+static const double most_weight = 5;      /* a step leaves a sixth of what is alike */
 static const double slope_trust = 4;      /* the assumed slope counts as much as so many values */
 static const double deviation_trust = 2;  /* and so does the assumed deviation */
 

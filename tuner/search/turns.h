@@ -61,7 +61,7 @@ enum turn_answer turns_next(struct turns *turns, bool stuck, size_t *index, doub
  * already, or as many as may be. */
 bool turns_put_off(struct turns *turns, size_t index);
 
-/* One more result that there is, in the order proposed, whatever the limits, for no proposal follows. False:
+/* One more result that there is, in the order proposed, whatever the limits: the search ends or rests. False:
  * there is none. */
 bool turns_rest(struct turns *turns, size_t *index, double *time_us);
 

@@ -107,7 +107,7 @@ struct prediction streamk_predict(const struct config *config, const struct prob
     struct tiled_kernel t = tiled_kernel_of(config, problem);
     t.group = args.group;
     t.most_blocks = MIN_BLOCKS;
-    t.stores_apart = true;
+    t.adds_stores = true;
     t.more_registers = more_registers(config, &t);
     struct prediction p = whole ? predict_whole(&t, &line, (double)tiles, problem, gpu, facts)
                                 : predict_line(&t, &line, config, problem, gpu, facts);

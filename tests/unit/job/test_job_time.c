@@ -84,6 +84,37 @@ TEST(slices_that_find_nothing_faster_keep_the_winner_and_the_hasty_race_is_made_
     assert_clean_db();
 }
 
+/* The fastest of all, which is tried first, is found wrong after the first race. */
+static void search_past_a_refused_winner(const char *strategy)
+{
+    char words[256], refused[CONFIG_TEXT_MAX];
+    remove(in_folder("t.db"));
+    unsetenv("FAKE_FAST");
+    unsetenv("FAKE_REFUSE");
+    assert_int_equal(tune("--max-trials 4 --shape 1536x1536x1536"), 0);
+    snprintf(refused, sizeof refused, "%s", winner_of("1536x1536x1536").config_text);
+    setenv("FAKE_FAST", refused, 1);
+    setenv("FAKE_REFUSE", refused, 1);
+    setenv("FAKE_TRIAL_MS", "12", 1);
+    snprintf(words, sizeof words, "--max-trials 200 --strategy %s " SUITE, strategy);
+    assert_int_equal(tune(words), 0);
+    assert_said("the search goes on");
+    static const char *const shapes[] = {SHAPE, SHAPE2, "768x768x768"};
+    for (int i = 0; i < 3; i++) { /* the others take 1 to 2 ms, evenly */
+        const struct db_winner w = winner_of(shapes[i]);
+        assert_string_not_equal(w.config_text, refused);
+        assert_true(w.base.time_us > 950 && w.base.time_us < 1030);
+        assert_true(census(shapes[i], NULL)->total >= 200);
+    }
+    assert_clean_db();
+}
+
+TEST(a_winner_that_the_check_has_refused_is_none_in_later_slices_either)
+{
+    search_past_a_refused_winner("gp");
+    search_past_a_refused_winner("ils");
+}
+
 TEST(closing_races_come_within_the_budget)
 {
     setenv("FAKE_TRIAL_MS", "45", 1); /* all of them would take 12 s a problem */
@@ -242,6 +273,7 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(a_budget_is_shared_by_the_problems_of_a_suite),
     JOB_TEST(with_time_for_it_each_problem_gets_a_first_winner_and_then_the_searches_go_on),
     JOB_TEST(slices_that_find_nothing_faster_keep_the_winner_and_the_hasty_race_is_made_good_in_the_end),
+    JOB_TEST(a_winner_that_the_check_has_refused_is_none_in_later_slices_either),
     JOB_TEST(closing_races_come_within_the_budget),
     JOB_TEST(an_interrupted_closing_race_leaves_the_winner_that_is_there),
     JOB_TEST(a_winner_of_an_earlier_run_is_not_kept_without_a_race),

@@ -303,35 +303,56 @@ TEST(no_two_candidates_run_alike)
     candidates_free(&c);
 }
 
-/* A legal candidate is not given up for values that come later: the walk leaves the last ones there. */
-/* Through registers alone, nothing is copied into further stages. */
+/* nt through registers alone: nothing is copied into further stages. */
 TEST(what_has_no_effect_is_left_out_and_stays_legal)
 {
     static const char text[] =
-        "[simt]\nBM = 64\nBN = 64\nBK = 16\nWM = 32\nWN = 32\nTM = 4\nTN = 8\nSTAGES = 2 3 4\n"
-        "LOADER = 0 1 2\nPACK = 0\nVA = 4\nVB = 4\nVC = 4\nUNROLL = 8\nSTORE_AT = 4\nMIN_BLOCKS = 1\n"
+        "[simt]\nBM = 64\nBN = 64\nBK = 16\nWM = 32\nWN = 32\nTM = 4\nTN = 8\nSTAGES = %s\n"
+        "LOADER = 0 1 2\nPACK = %s\nVA = 4\nVB = 4\nVC = 4\nUNROLL = 8\nSTORE_AT = 4\nMIN_BLOCKS = 1\n"
         "REDUCE = 0\nGROUP = 1\nSPLIT_K = 1\n";
     static const struct {
-        const char *op;
+        const char *op, *stages, *pack;
         size_t count;
-    } cases[] = {{"nn", 1 + 3 + 2}, {"tn", 1 + 3 + 2}, {"tt", 1 + 3 + 2}, {"nt", 1 + 0 + 1}};
+    } cases[] = {
+        {"nn", "2 3 4", "0", 1 + 3 + 2},         {"tn", "2 3 4", "0", 1 + 3 + 2},
+        {"tt", "2 3 4", "0", 1 + 3 + 2},         {"nt", "2 3 4", "0", 1 + 0 + 1},
+        {"nt", "3 4", "0", 2 + 0 + 1},           /* 2 is not there to take its place */
+        {"nt", "2 3 4", "first 0 1", 1 + 3 + 1}, /* LOADER 1 needs a packed operand with nt */
+    };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char shape[64];
+        char shape[64], filled[sizeof text + 64];
         struct candidates c;
         snprintf(shape, sizeof shape, "sgemm:%s:256x256x256", cases[i].op);
-        assert_int_equal(enumerate(text, shape, &c), cases[i].count);
-        const struct gpu gpu = h200();
-        const struct problem p = problem_of(shape);
-        struct config more = c.config[0];
-        const int stages = template_param(more.template, "STAGES");
-        assert_int_equal(more.value[stages], 2);
-        more.value[stages] = 4;
-        assert_null(more.template->check(&more, &p, &gpu));
-        assert_non_null(more.template->needless(&more, more.template->param_count, &p));
+        snprintf(filled, sizeof filled, text, cases[i].stages, cases[i].pack);
+        assert_int_equal(enumerate(filled, shape, &c), cases[i].count);
         candidates_free(&c);
     }
 }
 
+TEST(what_is_needless_is_legal_and_reached_if_it_was_tried)
+{
+    struct space *space;
+    struct config more, reached;
+    const struct gpu gpu = h200();
+    const struct problem p = problem_of("sgemm:nt:256x256x256");
+    int32_t instead;
+    assert_ok(
+        config_parse("simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 WARPS_K=1 STAGES=4 LOADER=2 PACK=0 VA=4 "
+                     "VB=4 VC=4 UNROLL=16 STORE_AT=8 ORDER=0 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1",
+                     &more));
+    assert_null(more.template->check(&more, &p, &gpu));
+    const int of = more.template->needless(&more, more.template->param_count, &p, &instead);
+    assert_int_equal(of, template_param(more.template, "STAGES"));
+    assert_int_equal(instead, 3);
+    assert_ok(space_load(SHIPPED "/wide/simt.conf", &space));
+    reached = more;
+    assert_false(space_reach(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, false, &reached));
+    assert_true(space_reach(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, true, &reached));
+    assert_true(config_equal(&reached, &more));
+    space_free(space);
+}
+
+/* A legal candidate is not given up for values that come later: the walk leaves the last ones there. */
 TEST(no_prefix_of_a_legal_candidate_is_refused_whatever_follows)
 {
     static const char *const shapes[] = {"sgemm:nn:1001x14x777", "sgemm:tt:512x512x512",
@@ -454,6 +475,7 @@ int main(void)
         cmocka_unit_test(the_shipped_space_has_candidates_on_every_gpu),
         cmocka_unit_test(no_two_candidates_run_alike),
         cmocka_unit_test(what_has_no_effect_is_left_out_and_stays_legal),
+        cmocka_unit_test(what_is_needless_is_legal_and_reached_if_it_was_tried),
         cmocka_unit_test(no_prefix_of_a_legal_candidate_is_refused_whatever_follows),
         cmocka_unit_test(pruning_by_prefix_loses_nothing),
         cmocka_unit_test(a_space_beyond_bounds_is_refused_with_a_sentence),

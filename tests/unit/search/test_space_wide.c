@@ -53,7 +53,7 @@ TEST(every_shipped_winner_is_in_the_wide_space_of_its_problem)
         assert_ok(problem_parse(json_string_value(json_object_get(row, "problem")), &p));
         assert_ok(config_parse(text, &winner));
         reached = winner;
-        const bool found = space_reach(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &reached);
+        const bool found = space_reach(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, false, &reached);
         if (!found || !runs_alike(&winner, &reached, &p)) {
             print_error("not in the wide space: %s\n", text);
             missing++;
@@ -83,7 +83,7 @@ TEST(what_the_curated_spaces_list_is_in_the_wide_ones)
         for (size_t k = 0; k < c.count; k += 1 + c.count / 20000) {
             struct config same = c.config[k];
             asked++;
-            if (space_reach(wide, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &same) &&
+            if (space_reach(wide, &p, &gpu, WORKSPACE_DEFAULT_BYTES, false, &same) &&
                 runs_alike(&same, &c.config[k], &p))
                 continue;
             if (missing++ == 0) {
@@ -207,7 +207,7 @@ TEST(neighbours_that_a_sample_lacks_are_reached_if_they_are_legal)
         for (size_t k = 0; k < c.count; k += 53) {
             struct config same = c.config[k];
             asked++;
-            if (space_reach(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &same))
+            if (space_reach(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, false, &same))
                 itself += runs_alike(&same, &c.config[k], &p);
             const struct config *other = &c.config[(k * 7919 + 13) % c.count];
             const struct template *t = c.config[k].template;
@@ -216,7 +216,7 @@ TEST(neighbours_that_a_sample_lacks_are_reached_if_they_are_legal)
             if (other->template != t || other->value[n] == changed.value[n]) continue;
             changed.value[n] = other->value[n];
             found = changed;
-            const bool there = space_reach(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &found);
+            const bool there = space_reach(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, false, &found);
             if (there) assert_null(found.template->check(&found, &p, &gpu));
             legal += !t->check(&changed, &p, &gpu);
             reached += there;
@@ -240,10 +240,10 @@ TEST(a_value_that_the_file_does_not_list_is_not_reached)
         config_parse("simt BM=128 BN=256 BK=8 WM=128 WN=32 TM=16 TN=8 WARPS_K=1 STAGES=2 LOADER=1 PACK=0 "
                      "VA=4 VB=4 VC=4 UNROLL=8 STORE_AT=4 ORDER=1 MIN_BLOCKS=1 REDUCE=0 GROUP=8 SPLIT_K=1",
                      &c));
-    assert_true(space_reach(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &c));
+    assert_true(space_reach(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, false, &c));
     config_set(&c, "STORE_AT", 5);
     assert_null(c.template->check(&c, &p, &gpu));
-    assert_false(space_reach(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &c));
+    assert_false(space_reach(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, false, &c));
     space_free(space);
 }
 
