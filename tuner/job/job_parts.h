@@ -1,5 +1,5 @@
-/* job_parts.h — the inside of a job, shared by job.c (life cycle), job_trial.c (search) and job_race.c
- * (decision). No other file includes it.
+/* job_parts.h — the inside of a job, shared by job.c (life cycle), job_trial.c (search), job_race.c
+ * (decision) and job_rest.c (between slices). No other file includes it.
  */
 #ifndef GT_JOB_PARTS_H
 #define GT_JOB_PARTS_H

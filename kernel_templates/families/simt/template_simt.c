@@ -223,14 +223,10 @@ static bool simt_plain(int number, struct config *config)
     return true;
 }
 
-/* Where nothing is copied past the registers, stages beyond those that the barriers need are never ahead: of
- * 376 pairs of kernels that differ in STAGES alone the middle half took the same time within 0.3 % (H100). */
 static int simt_needless(const struct config *config, int known, const struct problem *problem,
                          int32_t *instead)
 {
-    const bool TRANS_A = problem->trans_a, TRANS_B = problem->trans_b;
-    *instead = TWO_STEPS ? 3 : 2;
-    return KNOWN(PACK) && !ASYNC_A && !ASYNC_B && STAGES > *instead ? P_STAGES : -1;
+    return KNOWN(PACK) ? tile_needless(config, problem, instead) : -1;
 }
 
 FAMILY(simt, GEMM_SGEMM,
