@@ -100,6 +100,7 @@ struct db_winner {
     bool unusable; /* config refused by its rules, its template unknown or changed, its errors too large */
     bool tied;
     bool pinned;    /* measured or predicted at a user's request, not chosen among others */
+    bool pin_holds; /* out: its configuration is pinned now, however it was chosen */
     char rival[32]; /* who was raced against: "cublasSgemm"; "": nobody */
     struct db_errors errors, rival_errors; /* on the same data */
     int rounds, trials;                    /* blocks per runner; trials that the choice is based on */

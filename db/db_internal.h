@@ -346,6 +346,12 @@ enum status db_point_to(struct db *db, int64_t decision);
 
 /* --- db_preferences.c --- */
 
+/* The configuration that is pinned for the problem of a decision `d`; NULL: none. If several pins hold, the
+ * one changed last counts; of equal ones the first by text. */
+#define DB_PINNED                                                                                            \
+    "(SELECT f.config FROM preferences f WHERE f.gpu_id = d.gpu_id AND f.problem_id = d.problem_id AND "     \
+    "f.pin = 1 AND f.holds = 1 ORDER BY f.changed_us DESC, f.config LIMIT 1)"
+
 /* Whether a decision may be the winner of its key: no other one is pinned, it is not excluded, and it was not
  * made for a pin that has been removed. */
 enum status db_may_win(struct db *db, int64_t decision, bool *may);

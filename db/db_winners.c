@@ -289,6 +289,7 @@ static void read_numbers(struct reader *r, struct db_winner *w)
     w->registers = read_int(r, "registers", 0, 1 << 20);
     w->smem_bytes = read_int(r, "smem_bytes", 0, INT_MAX);
     w->pinned = read_bool(r, "pinned");
+    w->pin_holds = read_bool(r, "pin");
 }
 
 static void set_error(struct db_errors *e, const char *name, double value)
@@ -371,7 +372,7 @@ static enum status read_winner(struct db *db, sqlite3_stmt *stmt, const struct d
     "r.protocol, " DB_FIGURES_COLUMNS ", d.cold, d.decided_us, d.predicted, d.tied, d.exact, d.time_us, "    \
     "d.rival, d.anchor_us, d.ratio, d.ratio_low, "                                                           \
     "d.ratio_high, d.rounds, d.trials, d.legal_count, d.model_rank, d.model_first16_share, d.registers, "    \
-    "d.smem_bytes, d.pinned, c.kernel_hash, c.schema_hash, c.text"
+    "d.smem_bytes, d.pinned, ifnull(c.text = " DB_PINNED ", 0), c.kernel_hash, c.schema_hash, c.text"
 
 struct winner_list {
     const struct db_context *now;

@@ -1,5 +1,6 @@
 #include "export_lists.h"
 
+#include "answer.h"
 #include "exchange_json.h"
 #include "messages.h"
 #include "table.h"
@@ -25,8 +26,7 @@ struct listing {
 
 static bool wanted(struct listing *l, const struct db_winner *w)
 {
-    if ((l->rules->measured_only && w->base.predicted) ||
-        (l->rules->no_cublas && strcmp(w->config_text, "cublas") == 0))
+    if ((l->rules->measured_only && w->base.predicted) || (l->rules->no_cublas && answer_is_cublas(w)))
         return false;
     if (!w->unusable) return true;
     if (l->exported->unusable++ == 0) snprintf(l->exported->why, sizeof l->exported->why, "%s", w->why);

@@ -1,5 +1,6 @@
 #include "export_picks.h"
 
+#include "answer.h"
 #include "export_geometry.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,8 +86,8 @@ static const char *unwanted(const struct db_winner *w, const struct pick_rules *
     if (w->base.problem.pointers)
         return "it takes arrays of pointers, which a header's kernels are not given";
     if (rules->measured_only && w->base.predicted) return "predicted, and measured ones are asked for";
-    if (rules->no_cublas && !w->config.template) return "cuBLAS is the fastest, and asked to be left out";
-    if (w->config.template && !geometry_is_told(&w->config, &w->base.problem, &w->gpu))
+    if (rules->no_cublas && answer_is_cublas(w)) return "cuBLAS is the fastest, and asked to be left out";
+    if (!answer_is_cublas(w) && !geometry_is_told(&w->config, &w->base.problem, &w->gpu))
         return "its template declares neither a geometry nor what its kernels' argument means";
     return NULL;
 }
@@ -106,14 +107,16 @@ static bool take(void *self, const struct db_winner *w)
         p->room = room;
     }
     struct pick *pick = &picks->list[picks->count];
-    *pick = (struct pick){.base.problem = w->base.problem,
-                          .config = w->config,
-                          .gpu = number_gpu(picks, &w->gpu),
-                          .source = number_source(picks, w),
-                          .base.time_us = w->base.time_us,
-                          .base.ratio = w->base.ratio,
-                          .base.ratio_low = w->base.ratio_low,
-                          .base.ratio_high = w->base.ratio_high};
+    const bool cublas = answer_is_cublas(w);
+    *pick =
+        (struct pick){.base.problem = w->base.problem,
+                      .config = cublas ? (struct config){.template = NULL} : w->config,
+                      .gpu = number_gpu(picks, &w->gpu),
+                      .source = number_source(picks, w),
+                      .base.time_us = cublas && w->config.template ? answer_us(&w->base) : w->base.time_us,
+                      .base.ratio = w->base.ratio,
+                      .base.ratio_low = w->base.ratio_low,
+                      .base.ratio_high = w->base.ratio_high};
     memcpy(pick->base.when, w->base.when, sizeof pick->base.when);
     const struct gt_winner_shape shape = geometry_shape(&w->base.problem);
     pick->align = gt_winner_align(&shape);

@@ -1,5 +1,7 @@
 #include "exact.h"
 
+#include "answer.h"
+
 /* For the problem's own type: the user's measured winner, else the pretuned one, cold ones before hot ones,
  * unless both are predictions. False: there is neither. */
 static bool find_of_type(struct winner_store *store, const struct problem *problem,
@@ -37,7 +39,8 @@ enum status exact_find(struct winner_store *store, const struct problem *problem
         if (!gemm_type_answers(p.type, problem->type) || !find_of_type(store, &p, &w, &its)) continue;
         /* Of the other types the fastest measured one. */
         const bool rival = found && !winner->base.predicted;
-        if (i > 0 && (w.base.predicted || (rival && winner->base.time_us <= w.base.time_us))) continue;
+        if (i > 0 && (w.base.predicted || (rival && answer_us(&winner->base) <= answer_us(&w.base))))
+            continue;
         found = true;
         *winner = w;
         *config = its;

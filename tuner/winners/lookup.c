@@ -1,5 +1,6 @@
 #include "lookup.h"
 
+#include "answer.h"
 #include "exact.h"
 #include "model.h"
 #include "nearest.h"
@@ -23,14 +24,16 @@
 /* Share lost per unit of distance from the measured problem, in addition to what the model predicts. */
 #define LOSS_PER_DISTANCE 0.03
 
+/* cublas: the choice is cuBLAS, which the winner was raced against, and not the winner's configuration. */
 static struct choice from_winner(enum choice_source source, const struct stored_winner *w,
-                                 const struct config *config)
+                                 const struct config *config, bool cublas)
 {
+    const bool alone = w->config == CUBLAS_WON; /* then the row's time is cuBLAS's */
     struct choice c = {.source = source,
-                       .cublas = w->config == CUBLAS_WON,
+                       .cublas = cublas || alone,
                        .pretuned = w->pretuned,
                        .stale = w->stale,
-                       .time_us = w->base.time_us,
+                       .time_us = cublas && !alone ? answer_us(&w->base) : w->base.time_us,
                        .ratio = w->base.ratio};
     if (!c.cublas) c.config = *config;
     problem_format(&w->base.problem, c.tuned_for);
@@ -60,7 +63,7 @@ static bool take_pinned(const struct winner_store *store, const struct problem *
     const struct config *pin = preferences_pin(&store->preferences, problem);
     if (!pin || nearest_illegal(store, pin, problem, alignment)) return false;
     if (found && its->template && config_equal(its, pin)) {
-        *choice = from_winner(found->base.predicted ? CHOICE_PREDICTED : CHOICE_EXACT, found, its);
+        *choice = from_winner(found->base.predicted ? CHOICE_PREDICTED : CHOICE_EXACT, found, its, false);
     } else {
         *choice = (struct choice){.source = CHOICE_PREDICTED,
                                   .config = *pin,
@@ -68,9 +71,22 @@ static bool take_pinned(const struct winner_store *store, const struct problem *
                                   .time_us = model_predict(pin, problem, &store->gpu, NULL).time_us};
         problem_format(problem, choice->tuned_for);
     }
+    choice->pinned = true;
     snprintf(choice->why, sizeof choice->why, "pinned for this problem%s",
              choice->source == CHOICE_EXACT ? "" : ", not measured for it with this kernel");
     return true;
+}
+
+static void add_exact(const struct stored_winner *winner, const struct config *config, bool cublas,
+                      struct choice *choices, int *count)
+{
+    struct choice *c = &choices[(*count)++];
+    *c = from_winner(CHOICE_EXACT, winner, config, cublas);
+    snprintf(c->why, sizeof c->why, "%s for this problem on this GPU%s%s",
+             c->cublas                        ? "cuBLAS won the race"
+             : answer_is_rival(&winner->base) ? "measured, and slower than cuBLAS,"
+                                              : "measured",
+             c->pretuned ? ", pretuned" : "", c->stale ? "; another driver or method is in use now" : "");
 }
 
 enum status lookup_exact(struct winner_store *store, const struct problem *problem, int alignment,
@@ -83,20 +99,25 @@ enum status lookup_exact(struct winner_store *store, const struct problem *probl
     if (st && st != E_ABSENT) return st;
     *count = take_pinned(store, problem, alignment, st ? NULL : &winner, &config, choices);
     if (*count == 1 || st || winner.base.predicted) return OK;
+    const bool cublas_won = winner.config == CUBLAS_WON || answer_is_rival(&winner.base);
     /* It was raced in the arithmetic of its own type; cuBLAS, which is listed with the others, may be allowed
      * a less strict one here. */
-    const double cublas_us =
-        winner.base.problem.type == problem->type ? 0 : nearest_cublas_us(&store->gpu, &winner, problem);
-    const bool cublas_is_faster = cublas_us > 0 && winner.base.time_us > CUBLAS_MARGIN * cublas_us;
-    const bool illegal = config.template && nearest_illegal(store, &config, problem, alignment);
-    if (!illegal && !cublas_is_faster) {
-        *count = 1;
-        *choices = from_winner(CHOICE_EXACT, &winner, &config);
-        snprintf(choices->why, sizeof choices->why, "%s for this problem on this GPU%s%s",
-                 choices->cublas ? "cuBLAS won the race" : "measured", choices->pretuned ? ", pretuned" : "",
-                 choices->stale ? "; another driver or method is in use now" : "");
-    } else if (!cublas_is_faster) say_too_large(store, &winner, &config);
+    if (winner.base.problem.type != problem->type) {
+        const double cublas_us = nearest_cublas_us(&store->gpu, &winner, problem);
+        if (cublas_won || (cublas_us > 0 && winner.base.time_us > CUBLAS_MARGIN * cublas_us)) return OK;
+    }
+    if (cublas_won) add_exact(&winner, &config, true, choices, count);
+    if (winner.config == CUBLAS_WON) return OK;
+    if (!nearest_illegal(store, &config, problem, alignment))
+        add_exact(&winner, &config, false, choices, count);
+    else if (!cublas_won) say_too_large(store, &winner, &config);
     return OK;
+}
+
+bool choice_replaces_cublas(const struct choice *choice)
+{
+    const bool measured = choice->source == CHOICE_EXACT || choice->source == CHOICE_NEAREST;
+    return !choice->cublas && measured && (choice->pinned || choice->ratio * (1 - choice->loss) > 1);
 }
 
 /* ---- everything else ---- */
@@ -173,19 +194,19 @@ static struct neighbour expect_cublas(const struct listing *l, const struct neig
     return (struct neighbour){NULL, 0, INFINITY};
 }
 
-/* cublas: list cuBLAS, which the winner was raced against, instead of the winner's configuration. */
+/* cublas: as in from_winner. */
 static void list_neighbour(struct listing *l, const struct neighbour *n, bool cublas)
 {
     int index = n->winner->config;
     const struct config *config = index == CUBLAS_WON ? NULL : &l->store->set.configs[index];
-    struct choice c = from_winner(CHOICE_NEAREST, n->winner, config);
-    c.cublas = c.cublas || cublas;
+    struct choice c = from_winner(CHOICE_NEAREST, n->winner, config, cublas);
     c.time_us = n->time_us;
     c.loss = estimated_loss(l, &c, n->distance);
     snprintf(c.why, sizeof c.why, "%s for %.110s, %.2f doublings away%s",
-             cublas     ? "cuBLAS is expected to be faster here, as measured"
-             : c.cublas ? "cuBLAS won the race"
-                        : "measured",
+             !c.cublas ? "measured"
+             : cublas && !answer_is_rival(&n->winner->base)
+                 ? "cuBLAS is expected to be faster here, as measured"
+                 : "cuBLAS won the race",
              c.tuned_for, n->distance, c.pretuned ? ", pretuned" : "");
     list(l, &c);
 }
@@ -200,7 +221,11 @@ static void list_nearest(struct listing *l, struct neighbour near[NEAREST_MAX], 
         const struct neighbour n = near[best];
         near[best] = near[kept];
         near[kept] = n;
-        if (cublas.winner && n.time_us > CUBLAS_MARGIN * cublas.time_us) list_neighbour(l, &cublas, true);
+        const struct neighbour rival = {n.winner, n.distance,
+                                        nearest_cublas_us(&l->store->gpu, n.winner, l->problem)};
+        if (answer_is_rival(&n.winner->base)) list_neighbour(l, &rival, true);
+        else if (cublas.winner && n.time_us > CUBLAS_MARGIN * cublas.time_us)
+            list_neighbour(l, &cublas, true);
         list_neighbour(l, &n, false);
     }
 }
@@ -213,7 +238,7 @@ static void list_predicted(struct listing *l)
     if (exact_find(l->store, l->problem, &winner, &config) || !winner.base.predicted ||
         winner.config == CUBLAS_WON || nearest_illegal(l->store, &config, l->problem, l->alignment))
         return;
-    struct choice c = from_winner(CHOICE_PREDICTED, &winner, &config);
+    struct choice c = from_winner(CHOICE_PREDICTED, &winner, &config, false);
     c.loss = estimated_loss(l, &c, 1);
     snprintf(c.why, sizeof c.why, "predicted for this problem without a GPU");
     list(l, &c);

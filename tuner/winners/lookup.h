@@ -7,7 +7,9 @@
  *               architecture
  *   fallback    cuBLAS, and a few plain configurations if there is none
  *
- * Everything listed has passed its template's rules for this problem. Knows no CUDA.
+ * Everything listed has passed its template's rules for this problem. The fastest of what was measured comes
+ * first (answer.h): where cuBLAS won the race, cuBLAS precedes the kernel, which is for callers without it.
+ * Knows no CUDA.
  */
 #ifndef GT_LOOKUP_H
 #define GT_LOOKUP_H
@@ -20,7 +22,7 @@ enum choice_source { CHOICE_EXACT, CHOICE_NEAREST, CHOICE_PREDICTED, CHOICE_FALL
 
 struct choice {
     enum choice_source source;
-    bool cublas, pretuned, stale;
+    bool cublas, pretuned, stale, pinned;
     struct config config; /* unless cublas */
     char tuned_for[PROBLEM_TEXT_MAX];
     char when[24];
@@ -28,10 +30,15 @@ struct choice {
     char why[200];
 };
 
-/* The pin for exactly this problem, else what was measured for it: one choice or none (none also if the
- * operands are less aligned than its kernel requires). alignment: bytes, 4, 8 or 16. Errors: E_MEMORY. */
+/* The pin for exactly this problem, else what was measured for it, best first: none, the kernel, cuBLAS, or
+ * cuBLAS and the kernel that lost to it (no kernel also if the operands are less aligned than it requires).
+ * alignment: bytes, 4, 8 or 16. Errors: E_MEMORY. */
 enum status lookup_exact(struct winner_store *store, const struct problem *problem, int alignment,
                          struct choice choices[CHOICES_MAX], int *count);
+
+/* True if a call that cuBLAS could answer, too, may go to the choice: a kernel that was measured, and is
+ * pinned or expected to be faster than cuBLAS. */
+bool choice_replaces_cublas(const struct choice *choice);
 
 /* Everything else, best first. Empty only if nothing is legal. Errors: E_MEMORY. */
 enum status lookup_others(struct winner_store *store, const struct problem *problem, int alignment,

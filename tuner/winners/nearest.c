@@ -1,5 +1,6 @@
 #include "nearest.h"
 
+#include "answer.h"
 #include "model.h"
 #include "template.h"
 #include "workspace.h"
@@ -52,7 +53,7 @@ double nearest_cublas_us(const struct gpu *gpu, const struct stored_winner *w, c
     const struct problem *q = &w->base.problem;
     const double there = model_roofline_us(q, gpu_peak_tflops(gpu, q->type), gpu->memory_gb_per_s);
     const double here = model_roofline_us(problem, gpu_peak_tflops(gpu, problem->type), gpu->memory_gb_per_s);
-    return (w->config == CUBLAS_WON ? w->base.time_us : w->base.anchor_us) * here / there;
+    return (w->config == CUBLAS_WON ? w->base.time_us : answer_rival_us(&w->base)) * here / there;
 }
 
 /* The expected time of a winner for another problem: the model's time, corrected by the model's error for the

@@ -98,12 +98,6 @@ static bool describe(const struct route_key *k, struct problem *p)
 
 /* ---- decision ---- */
 
-/* Expected gain as a share of cuBLAS's time; below 0 for a loss. */
-static double expected_gain(const struct choice *c)
-{
-    return c->ratio > 0 ? c->ratio * (1 - c->loss) - 1 : -1;
-}
-
 /* The lock `changing` is held. */
 static void give_up(struct route *r, enum tuned_result result, const char *why)
 {
@@ -129,10 +123,11 @@ static const char *why_not(const struct route *r, struct context *context, struc
         *later = held;
         return held ? "another program holds the database of winners" : "no winner is known for this problem";
     }
-    return choice->cublas               ? "cuBLAS won the race"
-           : expected_gain(choice) <= 0 ? "the tuned kernel is not expected to be faster"
-           : exclude_has(r->text)       ? "excluded by GEMMTUNE_EXCLUDE"
-                                        : NULL;
+    if (choice->cublas) return choice->why;
+    if (choice_replaces_cublas(choice)) return exclude_has(r->text) ? "excluded by GEMMTUNE_EXCLUDE" : NULL;
+    return choice->pinned      ? "what is pinned was not measured for this problem with this kernel"
+           : choice->ratio > 0 ? "the tuned kernel is not expected to be faster"
+                               : "the tuned kernel was not compared with cuBLAS";
 }
 
 static void decide(struct route *r, struct context *context)
@@ -141,7 +136,7 @@ static void decide(struct route *r, struct context *context)
     bool later;
     const char *why = why_not(r, context, &choice, &later);
     if (why) give_up(r, later ? TUNED_LATER : TUNED_NEVER, why); /* no other thread uses it yet */
-    else snprintf(r->why, sizeof r->why, "%.3f times as fast as cuBLAS, %.200s", choice.ratio, choice.why);
+    else tuned_describe(&choice, r->why);
     if (!why) atomic_store(&r->state, ROUTE_TUNED);
 }
 
@@ -269,13 +264,13 @@ void route_why(struct route *route, char why[ROUTE_WHY_MAX])
 
 static void prepare(struct route *r, bool scalars_on_device)
 {
+    struct choice choice;
     const struct tuned_wish wish = {.context = contexts_find(r->key.context),
                                     .problem = &r->problem,
                                     .alignment = r->key.alignment,
                                     .scalars_on_device = scalars_on_device,
-                                    .nearest = route_rules.nearest};
+                                    .choice = &choice};
     struct gt_plan *plan = NULL;
-    struct choice choice;
     char why[TUNED_WHY_MAX];
     bool later;
     /* The decision may have been made without the database; a kernel is built only if it is still wanted. */

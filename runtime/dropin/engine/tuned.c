@@ -3,6 +3,7 @@
 #include "public_problem.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Converts the library's status. After any other result of the driver nothing in this process is reliable. */
 static enum tuned_result refused(enum gt_status status, const char *what, char why[TUNED_WHY_MAX])
@@ -23,12 +24,22 @@ static enum gt_status open_library(struct context *context)
     return status;
 }
 
+void tuned_describe(const struct choice *choice, char why[TUNED_WHY_MAX])
+{
+    char ratio[64] = "", config[CONFIG_TEXT_MAX];
+    if (choice->ratio > 0) snprintf(ratio, sizeof ratio, "%.3f times as fast as cuBLAS, ", choice->ratio);
+    config_format(&choice->config, config);
+    snprintf(why, TUNED_WHY_MAX, "%s%s%s, %.180s", ratio, choice->pinned ? "pinned, " : "",
+             choice->source == CHOICE_EXACT ? "measured" : "measured for a similar problem", config);
+}
+
 /* The library may find only now that the winner cannot be used, and choose another kernel; then cuBLAS is
  * used instead. */
-static bool is_wanted(const struct tuned_wish *wish, const struct gt_plan_info *info)
+static bool is_wanted(const struct choice *choice, const struct gt_plan_info *info)
 {
-    return !info->uses_cublas && info->ratio > 0 &&
-           (info->source == GT_EXACT || (info->source == GT_NEAREST && wish->nearest));
+    char config[CONFIG_TEXT_MAX];
+    config_format(&choice->config, config);
+    return strcmp(config, info->config) == 0;
 }
 
 enum tuned_result tuned_prepare(const struct tuned_wish *wish, struct gt_plan **plan, char why[TUNED_WHY_MAX])
@@ -43,9 +54,8 @@ enum tuned_result tuned_prepare(const struct tuned_wish *wish, struct gt_plan **
     status = gt_plan_open(wish->context->library, &problem, plan);
     if (status) return refused(status, "the tuned kernel cannot be prepared", why);
     gt_plan_describe(*plan, &info);
-    if (is_wanted(wish, &info)) {
-        snprintf(why, TUNED_WHY_MAX, "%.3f times as fast as cuBLAS, %.40s, %.180s", info.ratio,
-                 info.source == GT_EXACT ? "measured" : "measured for a similar problem", info.config);
+    if (is_wanted(wish->choice, &info)) {
+        tuned_describe(wish->choice, why);
         return TUNED_READY;
     }
     snprintf(why, TUNED_WHY_MAX, "the tuned kernel cannot be used: %.200s", info.why);

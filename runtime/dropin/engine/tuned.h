@@ -22,8 +22,11 @@ struct tuned_wish {
     const struct problem *problem; /* row-major; a beta other than 0 stands for any such beta */
     int alignment;                 /* bytes */
     bool scalars_on_device;
-    bool nearest; /* accept the winner of a similar problem */
+    const struct choice *choice; /* whose kernel is accepted, and no other */
 };
+
+/* In a few words what the choice's kernel is, and how fast. */
+void tuned_describe(const struct choice *choice, char why[TUNED_WHY_MAX]);
 
 /* Compiles if necessary. why: a description of the kernel, or why there is none. */
 enum tuned_result tuned_prepare(const struct tuned_wish *wish, struct gt_plan **plan,

@@ -1,0 +1,43 @@
+/* answer.h — the rule of what a caller gets for a problem: the fastest of what was measured for it, the rival
+ * included, unless something is pinned. The look-up (library and drop-in), exported headers, query, explain,
+ * bench and tune's results all ask here. Rows are stored with the fastest configuration whatever its ratio,
+ * so the rule holds for every row there is.
+ *
+ * The ratio of the race decides, not its interval: a configuration answers if it is above 1. At exactly 1 it
+ * gains nothing, and the rival answers. Without a rival (ratio 0) and for a prediction there is nothing to
+ * compare, and the configuration answers. Whoever asks takes pins into account first: what is pinned answers
+ * whatever its ratio.
+ */
+#ifndef GT_ANSWER_H
+#define GT_ANSWER_H
+
+#include "db.h"
+#include "winner.h"
+
+#include <string.h>
+
+/* True if the rival (cuBLAS, or cublasLt for an epilogue) answers in place of the winner's configuration. */
+static inline bool answer_is_rival(const struct winner *w)
+{
+    return !w->predicted && w->ratio > 0 && w->ratio <= 1;
+}
+
+/* The rival's time in the race; 0: there was none. */
+static inline double answer_rival_us(const struct winner *w)
+{
+    return w->anchor_us > 0 ? w->anchor_us : w->ratio * w->time_us;
+}
+
+/* The time of what answers. */
+static inline double answer_us(const struct winner *w)
+{
+    return answer_is_rival(w) ? answer_rival_us(w) : w->time_us;
+}
+
+/* The same for a row of the database, with its pin; true also if no configuration is stored in it. */
+static inline bool answer_is_cublas(const struct db_winner *w)
+{
+    return strcmp(w->config_text, "cublas") == 0 || (!w->pin_holds && answer_is_rival(&w->base));
+}
+
+#endif
