@@ -87,6 +87,44 @@ TEST(what_has_no_winner_arrives_at_cublas_as_it_was)
     operands_free(&o);
 }
 
+/* Its kernel is used if it is pinned, whatever the ratio; without a rival nothing says that it gains. */
+TEST(what_lost_its_race_is_cublas_s_unless_it_is_pinned)
+{
+    static const double ratios[] = {0.683, 0.994, 0.009, 1, 0};
+    enum { COUNT = sizeof ratios / sizeof *ratios };
+    char texts[2 * COUNT][64];
+    for (int i = 0; i < 2 * COUNT; i++) {
+        snprintf(texts[i], sizeof texts[i], "sgemm:nn:16x%dx32", 24 + 4 * i);
+        put_raced(texts[i], SIMT, 5, ratios[i / 2], false, i % 2);
+    }
+    put_raced("sgemm:nn:32x24x32", SIMT, 5, 1.001, false, false);
+    arrive();
+    for (int i = 0; i < 2 * COUNT; i++) {
+        struct operand_set o = operands_make(texts[i], 0);
+        assert_went(sgemm(&o, &one, &zero), i % 2, 1 - i % 2);
+        operands_check(&o, 1, texts[i]);
+        operands_free(&o);
+    }
+    struct operand_set o = operands_make("sgemm:nn:32x24x32", 0);
+    assert_went(sgemm(&o, &one, &zero), 1, 0);
+    operands_free(&o);
+}
+
+/* A neighbour that lost its race says that cuBLAS is faster here, too. */
+static void a_neighbour_that_lost_its_race_is_not_followed(void **state)
+{
+    (void)state;
+    put_raced("sgemm:nn:128x128x128", SIMT, 5, 0.994, false, false);
+    put_raced("sgemm:nt:128x128x128", SIMT, 5, 1.5, false, false);
+    arrive();
+    struct operand_set lost = operands_make("sgemm:nn:128x128x132", 0);
+    struct operand_set won = operands_make("sgemm:nt:128x128x132", 0);
+    assert_went(sgemm(&lost, &one, &zero), 0, 1);
+    assert_went(sgemm(&won, &one, &zero), 1, 0);
+    operands_free(&lost);
+    operands_free(&won);
+}
+
 /* Operands that the winner's wide loads cannot reach: another kernel, or cuBLAS; the right result in any
  * case. */
 TEST(unaligned_operands_get_a_right_result)
@@ -275,6 +313,9 @@ static const struct scenario scenarios[] = {
     SCENARIO(a_winner_answers_with_the_right_result),
     SCENARIO(alpha_and_beta_are_the_call_s),
     SCENARIO(what_has_no_winner_arrives_at_cublas_as_it_was),
+    SCENARIO(what_lost_its_race_is_cublas_s_unless_it_is_pinned),
+    {"a_neighbour_that_lost_its_race_is_not_followed", a_neighbour_that_lost_its_race_is_not_followed,
+     "GEMMTUNE_DROPIN", "nearest"},
     SCENARIO(unaligned_operands_get_a_right_result),
     SCENARIO(a_handle_that_allows_less_than_fp32_goes_to_cublas),
     SCENARIO(gemm_ex_is_answered_in_strict_fp32_only),

@@ -1,5 +1,6 @@
 #include "fastest.h"
 
+#include "answer.h"
 #include "exact.h"
 #include <stdio.h>
 #include <string.h>
@@ -17,10 +18,8 @@ static bool keep(void *self, const struct db_winner *winner)
 {
     struct fastest *found = self;
     if (winner->base.predicted || winner->unusable) return true;
-    if (!winner->config.template) {
-        found->cublas_won = true;
-        return true;
-    }
+    found->cublas_won |= answer_is_cublas(winner);
+    if (!winner->config.template) return true;
     found->config = winner->config;
     found->how = "tuned";
     found->stale = winner->stale;
@@ -32,10 +31,8 @@ static bool is_pretuned(struct winner_store *pretuned, const struct problem *pro
     struct stored_winner winner;
     if (!pretuned || exact_find(pretuned, problem, &winner, &fastest->config) || winner.base.predicted)
         return false;
-    if (winner.config == CUBLAS_WON) {
-        fastest->cublas_won = true;
-        return false;
-    }
+    fastest->cublas_won |= winner.config == CUBLAS_WON || answer_is_rival(&winner.base);
+    if (winner.config == CUBLAS_WON) return false;
     fastest->how = "pretuned";
     fastest->stale = winner.stale;
     return true;

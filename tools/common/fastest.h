@@ -12,7 +12,7 @@ struct fastest {
     struct config config;
     const char *how; /* "tuned": the winner of a race; "pretuned": one that shipped; "best so far": the
                         fastest trial */
-    bool cublas_won; /* the race; the configuration is then the fastest trial */
+    bool cublas_won; /* the race; the configuration is then its fastest kernel, else the fastest trial */
     bool stale;      /* measured with another driver or in another way than now */
 };
 

@@ -1,5 +1,6 @@
 #include "explain_show.h"
 
+#include "answer.h"
 #include "db_view.h"
 #include "print.h"
 #include "race_cells.h"
@@ -52,6 +53,17 @@ static void say(FILE *out, const char *name, const char *format, ...)
     print_wrapped(out, NAMES, print_columns(out), line);
 }
 
+static const char *rival_of(const struct db_winner *w)
+{
+    return w->rival[0] ? w->rival : "cuBLAS";
+}
+
+/* The race, to cuBLAS: the stored configuration is only the best of the kernels. */
+static bool lost(const struct db_winner *w)
+{
+    return w->config.template && answer_is_cublas(w);
+}
+
 static void say_ratio(const struct db_winner *w, FILE *out)
 {
     if (w->base.ratio <= 0) return;
@@ -60,13 +72,14 @@ static void say_ratio(const struct db_winner *w, FILE *out)
         snprintf(rounds, sizeof rounds, ", range of %d rounds)", w->rounds);
     else snprintf(rounds, sizeof rounds, " with 95 %% confidence), %d rounds", w->rounds);
     say(out, "x cuBLAS", "%.3f (%.3f..%.3f%s against %.2f us of %s", w->base.ratio, w->base.ratio_low,
-        w->base.ratio_high, rounds, w->base.anchor_us, w->rival[0] ? w->rival : "cuBLAS");
+        w->base.ratio_high, rounds, w->base.anchor_us, rival_of(w));
 }
 
 static void say_winner(const struct explanation *e, FILE *out)
 {
     const struct db_winner *w = &e->winner;
-    say(out, "winner", "%s", w->config_text);
+    if (lost(w)) say(out, "winner", "cuBLAS: no kernel was faster than %s", rival_of(w));
+    say(out, lost(w) ? "best kernel" : "winner", "%s", w->config_text);
     say(out, "time", "%.2f us, %.2f TFLOPS%s", w->base.time_us,
         race_tflops(&w->base.problem, w->base.time_us),
         w->base.predicted ? " (predicted by the model, never run)" : "");
@@ -112,8 +125,9 @@ static void say_margin(const struct explanation *e, FILE *out)
     if (!e->winner.base.predicted && !up) say(out, "runner-up", "none: it ran alone or against cuBLAS only");
     if (!up) return;
     say(out, "runner-up", "%s", up->text);
-    say(out, "margin", "%+.2f %% (%.2f..%.2f) behind the winner in %d common rounds", percent(up->behind),
-        percent(up->behind_low), percent(up->behind_high), up->blocks);
+    say(out, "margin", "%+.2f %% (%.2f..%.2f) behind the %s in %d common rounds", percent(up->behind),
+        percent(up->behind_low), percent(up->behind_high), lost(&e->winner) ? "best kernel" : "winner",
+        up->blocks);
     if (e->winner.tied)
         say(out, "tie",
             "others could not be told apart from the fastest (within 0.1 %%, or within 0.5 %% and not proven "
@@ -128,7 +142,8 @@ static void say_preferences(const struct explanation *e, FILE *out)
         if (!p->pin)
             say(out, "excluded", "%s (since %s; tune --include takes it back)", p->config_text, p->when);
         else if (e->decided && strcmp(p->config_text, e->winner.config_text) == 0)
-            say(out, "pinned", "since %s: no other is considered (tune --unpin takes it back)", p->when);
+            say(out, "pinned", "since %s: no other is considered%s (tune --unpin takes it back)", p->when,
+                answer_is_rival(&e->winner.base) ? ", though cuBLAS is faster" : "");
         else say(out, "pinned", "%s (since %s; tune --unpin takes it back)", p->config_text, p->when);
     }
 }
@@ -316,11 +331,11 @@ static json_t *winner_json(const struct db_winner *w)
                                                   text_json(w->rival), "cublas_us", w->base.anchor_us)
                                       : json_null();
     return json_pack(
-        "{s:o, s:f, s:o, s:o, s:b, s:b, s:s, s:s, s:o, s:s, s:s, s:o, s:o, s:o, s:i, s:I, s:i, "
+        "{s:o, s:s?, s:f, s:o, s:o, s:b, s:b, s:s, s:s, s:o, s:s, s:s, s:o, s:o, s:o, s:i, s:I, s:i, "
         "s:i, s:i, s:o, s:f, s:o, s:o}",
-        "configuration", text_json(w->config_text), "time_us", w->base.time_us, "tflops",
-        real(race_tflops(&w->base.problem, w->base.time_us)), "x_cublas", ratio, "tied", w->tied, "exact",
-        w->base.exact, "provenance", w->base.predicted ? "predicted" : "measured", "state",
+        "configuration", text_json(w->config_text), "used", answer_name(w), "time_us", w->base.time_us,
+        "tflops", real(race_tflops(&w->base.problem, w->base.time_us)), "x_cublas", ratio, "tied", w->tied,
+        "exact", w->base.exact, "provenance", w->base.predicted ? "predicted" : "measured", "state",
         w->unusable ? "unusable"
         : w->stale  ? "stale"
                     : "ok",

@@ -1,4 +1,5 @@
 /* cmd_query.c — tune query: the winners that are stored. Reads only; knows no GPU. */
+#include "answer.h"
 #include "command_line.h"
 #include "commands.h"
 #include "db_view.h"
@@ -33,11 +34,15 @@ static const struct command_option options[] = {
      OPTION_FORMAT(struct query, view.format), .number = TABLE_ALL}};
 
 static const char text[] =
-    "The fastest known configuration of each problem on each GPU.\vOne row per problem, GPU and cache "
+    "The fastest known configuration of each problem on each GPU, and whether cuBLAS is faster.\vOne row per "
+    "problem, GPU and cache "
     "policy. Values that all rows share are printed above the table; on a narrow terminal the least "
     "important columns are left out and configurations are abbreviated: --all, json and csv have everything. "
     "\"x cuBLAS\" is the time of cuBLAS divided by that of the configuration, interleaved in one race, with "
-    "its 95 % interval (low, high; of fewer than 6 rounds their range): above 1 is faster than cuBLAS. A "
+    "its 95 % interval (low, high; of fewer than 6 rounds their range): above 1 is faster than cuBLAS. "
+    "Used is what the library, the drop-in and exported headers use: the kernel if it is pinned or faster "
+    "than "
+    "cuBLAS, else cuBLAS. A "
     "configuration is tied if others could not be told apart from the fastest: within 0.1 % of it, or within "
     "0.5 % and not proven slower. Provenance is measured or predicted (by the model, without the GPU: a "
     "ranking, not a promise). State is ok; stale, if it was measured with another driver or by another "
@@ -64,6 +69,7 @@ static const struct column columns[] = {
     {"problem", "problem", COLUMN_TEXT | COLUMN_KEY, 0},
     {"configuration", "configuration", COLUMN_TEXT | COLUMN_LAST | COLUMN_RANK(3), 0},
     RACE_COLUMNS,
+    {"used", "used", COLUMN_TEXT | COLUMN_COMMON | COLUMN_RANK(2), 0},
     {"tied", "tied", COLUMN_BOOL | COLUMN_RANK(5), 0},
     {"provenance", "provenance", COLUMN_TEXT | COLUMN_COMMON | COLUMN_RANK(3), 0},
     {"state", "state", COLUMN_TEXT | COLUMN_COMMON | COLUMN_RANK(3), 0},
@@ -136,6 +142,7 @@ static bool add_row(void *self, const struct db_winner *w)
     table_text(t, problem);
     table_text_brief(t, w->config_text, brief);
     race_cells(t, &w->base);
+    table_text(t, answer_name(w));
     table_bool(t, w->tied);
     table_text(t, w->base.predicted ? "predicted" : "measured");
     table_text(t, w->unusable ? "unusable" : w->stale ? "stale" : "ok");

@@ -224,7 +224,7 @@ static void describe(const struct job *job, size_t index, struct db_winner *w)
     w->trials = (int)job->result.tried;
     w->legal_count = (int64_t)job->field.legal;
     w->model_rank = (int)field_rank(&job->field, index);
-    w->pinned = job->pinned;
+    w->pinned = w->pin_holds = job->pinned;
     w->model_first16_share = field_model_share(&job->field, MODEL_FIRST, w->base.time_us);
 }
 

@@ -1,5 +1,6 @@
 #include "results.h"
 
+#include "answer.h"
 #include "race_cells.h"
 #include "workspace.h"
 #include <math.h>
@@ -28,8 +29,10 @@ static const char *result_name(const struct job_result *r)
     switch (r->how) {
     case JOB_TUNED:
         if (r->winner.pinned) return r->winner.base.predicted ? "pinned (predicted)" : "pinned";
+        if (answer_is_cublas(&r->winner)) return "cuBLAS won";
         return r->winner.base.predicted ? "predicted" : r->winner.tied ? "tuned (tie)" : "tuned";
     case JOB_KNOWN:
+        if (answer_is_cublas(&r->winner)) return "known (cuBLAS won)";
         return r->winner.base.predicted ? "predicted" : "known";
     case JOB_INTERRUPTED:
         return r->winner.base.time_us > 0 ? "best so far" : "interrupted";

@@ -1,11 +1,11 @@
 /* session_close.c — what a job leaves when it ends: its problem's result, and whether more of it follows. */
+#include "answer.h"
 #include "session_parts.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define WORTH_SAYING   0.005 /* cuBLAS is faster by more than the noise of a race */
-#define FRUITLESS_MOST 2     /* later slices in a row */
+#define FRUITLESS_MOST 2 /* later slices in a row */
 
 /* One sentence on how a problem ended. */
 static void say_ended(struct state *x, const struct job_result *r)
@@ -23,9 +23,9 @@ static void say_ended(struct state *x, const struct job_result *r)
     if (w->base.ratio > 0)
         report_say(x->env.report, "    %.3f times as fast as cuBLAS (%.3f..%.3f)%s", w->base.ratio,
                    w->base.ratio_low, w->base.ratio_high,
-                   w->base.ratio_high < 1 && w->base.ratio < 1 / (1 + WORTH_SAYING)
-                       ? ": cuBLAS is faster here"
-                       : "");
+                   !answer_is_rival(&w->base) ? ""
+                   : w->pin_holds             ? ": cuBLAS is faster, but this is pinned"
+                                              : ": cuBLAS is faster, and stays in use");
     if (w->config.template) config_summary(&w->config, config);
     report_say(x->env.report, "    %s", w->config.template ? config : w->config_text);
 }

@@ -40,4 +40,10 @@ static inline bool answer_is_cublas(const struct db_winner *w)
     return strcmp(w->config_text, "cublas") == 0 || (!w->pin_holds && answer_is_rival(&w->base));
 }
 
+/* What answers, for tables: "kernel" or "cuBLAS"; NULL: nothing of an unusable row is used. */
+static inline const char *answer_name(const struct db_winner *w)
+{
+    return w->unusable ? NULL : answer_is_cublas(w) ? "cuBLAS" : "kernel";
+}
+
 #endif

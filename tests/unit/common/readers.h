@@ -106,6 +106,33 @@ static inline void make_measured(void)
     db_close(db);
 }
 
+/* A later race of make_measured's winner, with this ratio to cublasSgemm. */
+static inline void race_again(double ratio, bool pinned)
+{
+    struct db *db = store_open(DB_WRITE);
+    const struct db_context context = store_context();
+    const struct problem problem = problem_make(4096, 4096, 4096);
+    const struct config config = legal(0);
+    struct db_winner w = store_winner(&problem, &config);
+    w.base.ratio = ratio;
+    w.base.ratio_low = 0.99 * ratio;
+    w.base.ratio_high = 1.01 * ratio;
+    w.base.anchor_us = 2600 * ratio;
+    w.pinned = pinned;
+    assert_ok(db_set_winner(db, store_run(db, &context), &w, NULL, 0, NULL, 0));
+    db_close(db);
+}
+
+/* What a command says of that problem has this part. */
+static inline bool is_said(enum status (*command)(int, char **), const char *part)
+{
+    char *printed = NULL;
+    assert_ok(RUN(command, &printed, "--shape", "4096x4096x4096"));
+    const bool found = strstr(printed, part);
+    free(printed);
+    return found;
+}
+
 static inline int no_proc(void **state)
 {
     setenv("GEMMTUNE_PROC", "/nonexistent", 1);

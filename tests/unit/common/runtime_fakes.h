@@ -161,26 +161,37 @@ static inline sqlite3 *open_stored(const char *sql)
     return handle;
 }
 
-/* config NULL: cuBLAS won. */
-static inline void put_winner(const char *problem, const char *config, double time_us, bool predicted)
+/* config NULL: cuBLAS won. ratio 0: there was no rival. */
+static inline void put_raced(const char *problem, const char *config, double time_us, double ratio,
+                             bool predicted, bool pinned)
 {
     struct db *db = store_open(DB_WRITE);
     struct db_context context = store_context();
     struct db_winner w = {.base.time_us = time_us,
-                          .base.ratio = 1.25,
-                          .base.ratio_low = 1.2,
-                          .base.ratio_high = 1.3,
-                          .base.anchor_us = 1.25 * time_us,
+                          .base.ratio = ratio,
+                          .base.ratio_low = 0.96 * ratio,
+                          .base.ratio_high = 1.04 * ratio,
+                          .base.anchor_us = ratio * time_us,
                           .rounds = 8,
                           .trials = 100,
                           .base.cold = true,
                           .base.exact = true,
-                          .base.predicted = predicted};
+                          .base.predicted = predicted,
+                          .pinned = pinned};
     assert_ok(problem_parse(problem, &w.base.problem));
     if (config) assert_ok(config_parse(config, &w.config));
     assert_ok(db_set_winner(db, store_run(db, &context), &w, NULL, 0, NULL, 0));
     db_close(db);
 }
+
+static inline void put_winner(const char *problem, const char *config, double time_us, bool predicted)
+{
+    put_raced(problem, config, time_us, 1.25, predicted, false);
+}
+
+/* Ratios of kernels that were no faster than cuBLAS. */
+static const double lost_ratios[] = {0.683, 0.994, 0.009, 1};
+enum { LOST_RATIOS = sizeof lost_ratios / sizeof *lost_ratios };
 
 static inline void pretuned_line(char *line, size_t room, const char *problem, const char *config,
                                  double time_us)

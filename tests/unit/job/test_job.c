@@ -36,6 +36,20 @@ TEST(the_fastest_candidate_wins_and_is_stored_with_its_evidence)
     assert_clean_db();
 }
 
+TEST(a_race_that_cublas_won_is_no_victory)
+{
+    setenv("FAKE_FAST_CUBLAS", "1", 1);
+    assert_int_equal(tune("--max-trials 20 --shape " SHAPE), 0);
+    assert_said("cuBLAS is faster, and stays in use");
+    assert_non_null(strstr(text_of("out"), "\"cuBLAS won\""));
+    const struct db_winner w = winner_of(SHAPE);
+    assert_true(w.config.template && w.base.ratio > 0 && w.base.ratio < 1 && !w.pin_holds);
+    assert_int_equal(tune("--max-trials 20 --shape " SHAPE), 0);
+    assert_said("skipped");
+    assert_non_null(strstr(text_of("out"), "\"known (cuBLAS won)\""));
+    assert_clean_db();
+}
+
 TEST(a_tuned_problem_is_skipped_unless_asked_again)
 {
     assert_int_equal(tune("--max-trials 40 --shape " SHAPE), 0);
@@ -403,6 +417,7 @@ TEST(a_wrong_command_line_says_what_is_wrong)
 
 const struct CMUnitTest job_tests[] = {
     JOB_TEST(the_fastest_candidate_wins_and_is_stored_with_its_evidence),
+    JOB_TEST(a_race_that_cublas_won_is_no_victory),
     JOB_TEST(a_tuned_problem_is_skipped_unless_asked_again),
     JOB_TEST(a_search_over_a_sample_is_continued),
     JOB_TEST(a_winner_of_another_power_limit_is_not_up_to_date),

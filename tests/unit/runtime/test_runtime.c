@@ -295,6 +295,54 @@ TEST(where_cublas_won_cublas_runs)
     gt_close(handle);
 }
 
+/* With an epilogue the rival is cublasLt. */
+TEST(a_kernel_that_lost_its_race_runs_only_if_there_is_no_cublas_or_it_is_pinned)
+{
+    static const char *const more[] = {"", ":epilogue=relu"};
+    for (int i = 0; i < 2 * LOST_RATIOS; i++) {
+        const double ratio = lost_ratios[i / 2];
+        char text[64];
+        snprintf(text, sizeof text, "sgemm:nn:512x256x%d%s", 128 + 4 * i, more[i % 2]);
+        put_raced(text, SIMT, 10, ratio, false, false);
+        struct gt_handle *handle = open_handle(NULL);
+        struct gt_plan *plan = make_plan(handle, text);
+        struct gt_plan_info info = info_of(plan);
+        assert_true(info.source == GT_EXACT && info.uses_cublas);
+        assert_string_equal(info.config, "cublas");
+        assert_true(fabs(info.time_us - 10 * ratio) < 1e-9 && info.ratio == ratio);
+        assert_non_null(strstr(info.why, "cuBLAS won the race"));
+        struct operand_set set = operands_make(text, 0);
+        const struct gt_problem problem = problem_of(text);
+        *fake.launch_count = *fake.blas_calls = *fake.lt_calls = 0;
+        assert_gt(launch_set(plan, &set));
+        assert_gt(gemm_set(handle, &problem, &set));
+        assert_int_equal(*fake.launch_count, 0);
+        assert_int_equal(*fake.blas_calls + *fake.lt_calls, 2);
+        operands_free(&set);
+        gt_close(handle);
+        handle = open_flagged(GT_NO_CUBLAS);
+        info = assert_planned(handle, text, GT_EXACT, SIMT);
+        assert_true(info.time_us == 10 && info.ratio == ratio);
+        assert_non_null(strstr(info.why, "slower than cuBLAS"));
+        gt_close(handle);
+        put_raced(text, SIMT, 10, ratio, false, true);
+        handle = open_handle(NULL);
+        info = assert_planned(handle, text, GT_EXACT, SIMT);
+        assert_non_null(strstr(info.why, "pinned"));
+        gt_close(handle);
+    }
+}
+
+TEST(without_a_rival_a_kernel_is_used_and_so_is_one_that_is_just_faster)
+{
+    put_raced("sgemm:nn:512x256x128", SIMT, 10, 0, false, false);
+    put_raced("sgemm:nn:256x256x128", SIMT, 10, 1.001, false, false);
+    struct gt_handle *handle = open_handle(NULL);
+    assert_planned(handle, "sgemm:nn:512x256x128", GT_EXACT, SIMT);
+    assert_planned(handle, "sgemm:nn:256x256x128", GT_EXACT, SIMT);
+    gt_close(handle);
+}
+
 TEST(a_similar_problem_s_winner_is_taken_with_an_estimate)
 {
     put_winner("sgemm:nn:4096x4096x4096", SIMT_LARGE, 2500, false);
@@ -421,6 +469,8 @@ int main(void)
         ON_FAKES(pretuned_winners_serve_until_the_user_has_measured),
         ON_FAKES(a_winner_that_takes_too_much_workspace_is_passed_over_and_that_is_said),
         ON_FAKES(where_cublas_won_cublas_runs),
+        ON_FAKES(a_kernel_that_lost_its_race_runs_only_if_there_is_no_cublas_or_it_is_pinned),
+        ON_FAKES(without_a_rival_a_kernel_is_used_and_so_is_one_that_is_just_faster),
         ON_FAKES(a_similar_problem_s_winner_is_taken_with_an_estimate),
         ON_FAKES(a_prediction_comes_before_the_model_s_own_choice),
         ON_FAKES(a_winner_of_an_op_says_nothing_of_another),

@@ -96,6 +96,28 @@ TEST(a_ratio_of_fewer_than_6_rounds_has_their_range_and_not_an_interval)
     }
 }
 
+TEST(explain_says_that_cublas_won)
+{
+    static const double lost[] = {0.683, 0.994, 0.009, 1};
+    static const char winner[] = "\nwinner       ladder_coalesced ",
+                      best[] = "\nbest kernel  ladder_coalesced ",
+                      cublas[] = "\nwinner       cuBLAS: no kernel was faster than cublasSgemm\n";
+    make_measured();
+    for (size_t i = 0; i < sizeof lost / sizeof *lost; i++) {
+        race_again(lost[i], false);
+        assert_true(is_said(cmd_explain, cublas) && is_said(cmd_explain, best) &&
+                    !is_said(cmd_explain, winner));
+        json_t *list = RUN_JSON(cmd_explain, OK, "--shape", "4096x4096x4096");
+        assert_string_equal(text_of(json_object_get(json_array_get(list, 0), "winner"), "used"), "cuBLAS");
+        json_decref(list);
+    }
+    race_again(0, false);
+    assert_true(is_said(cmd_explain, winner) && !is_said(cmd_explain, "cuBLAS:"));
+    race_again(0.683, true);
+    assert_true(is_said(cmd_explain, winner) && !is_said(cmd_explain, "cuBLAS:"));
+    assert_true(is_said(cmd_explain, "no other is considered, though cuBLAS is faster (tune --unpin"));
+}
+
 TEST(explain_without_a_winner_shows_what_was_tried)
 {
     struct db *db = store_open(DB_WRITE);
@@ -171,6 +193,7 @@ int main(void)
         READER_TEST(explain_gives_margin_search_and_failures),
         READER_TEST(explain_gives_the_best_time_of_each_value),
         READER_TEST(explain_is_readable),
+        READER_TEST(explain_says_that_cublas_won),
         READER_TEST(a_ratio_of_fewer_than_6_rounds_has_their_range_and_not_an_interval),
         READER_TEST(explain_without_a_winner_shows_what_was_tried),
         READER_TEST(a_reason_that_differs_in_numbers_only_is_one_group_and_the_newest_outcome_counts),

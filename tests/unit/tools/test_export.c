@@ -66,7 +66,7 @@ TEST(a_winner_that_goes_through_k_in_slabs_is_exported_like_any_other)
     const struct stored_run run = run_on(db, "NVIDIA H200", 132, true, "580.1");
     add_winner(db, &run, &(struct stored){0, "sgemm:nn:64x64x64", 1, MEASURED});
     struct db_winner slabs = {
-        .base.cold = true, .base.exact = true, .base.time_us = 2, .base.ratio = 1, .rounds = 9};
+        .base.cold = true, .base.exact = true, .base.time_us = 2, .base.ratio = 1.1, .rounds = 9};
     assert_ok(config_parse(ALIGNED, &slabs.config));
     assert_true(config_set(&slabs.config, "PACK", 3) && config_set(&slabs.config, "SPLIT_K", 1));
     slabs.base.problem = problem_make(8192, 8192, 8192);
@@ -135,7 +135,7 @@ TEST(each_winner_is_in_the_header_or_named_with_the_reason)
                                            {COLD, "sgemm:nn:64x64x64:pointers", 1, MEASURED}};
     add_winners(db, runs, stored, sizeof stored / sizeof *stored);
     struct db_winner odd = {
-        .base.cold = true, .base.exact = true, .base.time_us = 2, .base.ratio = 1, .rounds = 9};
+        .base.cold = true, .base.exact = true, .base.time_us = 2, .base.ratio = 1.1, .rounds = 9};
     assert_ok(config_parse(ALIGNED, &odd.config));
     odd.base.problem = problem_make(65, 65, 65); /* refused by the rules */
     assert_ok(db_set_winner(db, runs[COLD].id, &odd, &odd.config, 1, NULL, 0));
@@ -295,6 +295,77 @@ TEST(a_header_of_winners_with_an_epilogue_alone_has_nothing_for_others)
     db_close(db);
 }
 
+/* For the problem of this M without an epilogue and with ReLU. */
+static void add_raced(struct db *db, const struct stored_run *run, int m, double ratio, bool pinned)
+{
+    static const char *const more[] = {"", ":epilogue=relu"};
+    for (int i = 0; i < 2; i++) {
+        char text[64];
+        struct db_winner w = {.base.cold = true,
+                              .base.exact = true,
+                              .base.time_us = 100,
+                              .base.ratio = ratio,
+                              .base.anchor_us = 100 * ratio,
+                              .pinned = pinned,
+                              .rounds = 9};
+        snprintf(text, sizeof text, "sgemm:nn:%dx64x64%s", m, more[i]);
+        assert_ok(problem_parse(text, &w.base.problem));
+        assert_ok(config_parse(ALIGNED, &w.config));
+        assert_ok(db_set_winner(db, run->id, &w, &w.config, 1, NULL, 0));
+    }
+}
+
+#define FIND_ALL                                                                                             \
+    "for (int i = 0; i < 14; i++) {\n"                                                                       \
+    "  const struct gt_winner_set *set = i % 2 == 0 ? &gt_lost_winners\n"                                    \
+    "    : gt_winner_epilogue_find(&gt_lost_winners_epilogues, 0, GT_WINNER_RELU, 0);\n"                     \
+    "  const struct gt_winner_gpu *g = gt_winner_gpu_find(set, \"NVIDIA H200\", 90, 132);\n"                 \
+    "  struct gt_winner_shape s = gt_winner_shape_make(0, 0, 64 + 64 * (i / 2), 64, 64);\n"                  \
+    "  struct gt_winner_match m;\n"                                                                          \
+    "  if (!gt_winner_find(g, &s, &m) || !m.exact) printf(\"none \");\n"                                     \
+    "  else printf(\"%.6s:%.1f:%.3f \", m.winner->config, (double)m.winner->time_us, "                       \
+    "(double)m.winner->ratio);\n"                                                                            \
+    "}"
+
+TEST(a_kernel_that_lost_its_race_is_exported_as_cublas_unless_it_is_pinned)
+{
+    static const struct {
+        double ratio;
+        bool pinned;
+        const char *found; /* configuration, time, ratio */
+    } cases[] = {{0.683, false, "cublas:68.3:0.683 "}, {0.994, false, "cublas:99.4:0.994 "},
+                 {0.009, false, "cublas:0.9:0.009 "},  {1, false, "cublas:100.0:1.000 "},
+                 {0.683, true, "simt B:100.0:0.683 "}, {1.001, false, "simt B:100.0:1.001 "},
+                 {0, false, "simt B:100.0:0.000 "}};
+    enum { COUNT = sizeof cases / sizeof *cases, LOST = 4 };
+    struct db *db = store_open(DB_WRITE);
+    const struct stored_run run = run_on(db, "NVIDIA H200", 132, true, "1");
+    char shown[1024], expected[1024] = "", path[160];
+    for (int i = 0; i < COUNT; i++) {
+        add_raced(db, &run, 64 + 64 * i, cases[i].ratio, cases[i].pinned);
+        for (int twice = 0; twice < 2; twice++) strcat(expected, cases[i].found);
+    }
+    run_with(write_whole_header(db, "lost.h"), FIND_ALL, shown, sizeof shown);
+    assert_string_equal(shown, expected);
+
+    struct picks picks;
+    const struct pick_rules rules = {.no_cublas = true};
+    snprintf(path, sizeof path, "%s/without.h", store_folder);
+    write_header(db, path, &rules, &picks);
+    assert_int_equal(picks.count, 2 * (COUNT - LOST));
+    assert_left_out(path, "sgemm:nn:64x64x64", "cuBLAS is the fastest, and asked to be left out");
+    picks_free(&picks);
+    FILE *lines = tmpfile();
+    struct exported exported;
+    const struct db_filter filter = {.gpu = NULL};
+    assert_ok(export_json_lines(db, &filter, &rules, "", lines, &exported));
+    assert_int_equal(exported.written, 2 * (COUNT - LOST));
+    assert_ok(export_json_lines(db, &filter, &(struct pick_rules){.no_cublas = false}, "", lines, &exported));
+    assert_int_equal(exported.written, 2 * COUNT); /* with the kernels, as they are stored */
+    fclose(lines);
+    db_close(db);
+}
+
 TEST(a_header_without_epilogues_has_no_word_of_them)
 {
     struct db *db = store_open(DB_WRITE);
@@ -315,6 +386,7 @@ int main(void)
         STORE_TEST(one_header_serves_several_gpus),
         STORE_TEST(a_winner_answers_for_its_own_epilogue_alone),
         STORE_TEST(a_header_of_winners_with_an_epilogue_alone_has_nothing_for_others),
+        STORE_TEST(a_kernel_that_lost_its_race_is_exported_as_cublas_unless_it_is_pinned),
         STORE_TEST(a_header_without_epilogues_has_no_word_of_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,6 +115,29 @@ static void age_program(void)
     sqlite3_close(handle);
 }
 
+/* What is printed when all rows share it is printed above the table. */
+TEST(query_says_whether_cublas_is_used)
+{
+    static const struct {
+        double ratio;
+        bool pinned;
+        const char *used;
+    } cases[] = {{1.001, false, "kernel"}, {0.683, false, "cuBLAS"}, {0.994, false, "cuBLAS"},
+                 {0.009, false, "cuBLAS"}, {1, false, "cuBLAS"},     {0, false, "kernel"},
+                 {0.683, true, "kernel"}};
+    make_measured();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char part[32];
+        race_again(cases[i].ratio, cases[i].pinned);
+        json_t *rows = RUN_JSON(cmd_query, OK, "--shape", "4096x4096x4096"), *row = json_array_get(rows, 0);
+        assert_string_equal(text_of(row, "used"), cases[i].used);
+        assert_string_not_equal(text_of(row, "configuration"), "cublas"); /* what is stored is shown */
+        json_decref(rows);
+        snprintf(part, sizeof part, "used %s,", cases[i].used);
+        assert_true(is_said(cmd_query, part));
+    }
+}
+
 TEST(what_is_left_out_is_counted_once_and_what_a_command_says_stays)
 {
     make_measured();
@@ -260,6 +283,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         READER_TEST(query_shows_what_is_stored),
+        READER_TEST(query_says_whether_cublas_is_used),
         READER_TEST(a_winner_with_an_epilogue_is_shown_under_its_own_problem),
         READER_TEST(what_is_left_out_is_counted_once_and_what_a_command_says_stays),
         READER_TEST(query_filters_by_gpu_shape_and_provenance),

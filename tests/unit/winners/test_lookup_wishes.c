@@ -18,7 +18,8 @@ static struct config numbered(int number)
     return config;
 }
 
-static void decide(const struct problem *problem, int number, bool pinned, bool predicted)
+static void decide_against(const struct problem *problem, int number, bool pinned, bool predicted,
+                           double ratio)
 {
     struct db *db = store_open(DB_WRITE);
     const struct db_context context = store_context();
@@ -27,11 +28,18 @@ static void decide(const struct problem *problem, int number, bool pinned, bool 
                           .base.cold = true,
                           .base.exact = true,
                           .base.predicted = predicted,
+                          .base.ratio = ratio,
+                          .base.anchor_us = 100 * ratio,
                           .pinned = pinned,
                           .rounds = 8,
                           .config = numbered(number)};
     assert_ok(db_set_winner(db, store_run(db, &context), &w, NULL, 0, NULL, 0));
     db_close(db);
+}
+
+static void decide(const struct problem *problem, int number, bool pinned, bool predicted)
+{
+    decide_against(problem, number, pinned, predicted, 0);
 }
 
 static void prefer(const struct problem *problem, bool pin, int number, bool holds)
@@ -93,6 +101,27 @@ TEST(a_measured_pin_is_the_exact_choice)
     choices_for(&problem, all);
     assert_true(is(&all[0], 1));
     assert_null(strstr(all[0].why, "pinned"));
+}
+
+TEST(a_pin_is_taken_whatever_its_ratio_and_only_while_it_holds)
+{
+    const struct problem problem = problem_make(1024, 1024, 1024);
+    struct choice all[2 * CHOICES_MAX];
+    decide_against(&problem, 2, false, false, 0.994);
+    choices_for(&problem, all);
+    assert_true(all[0].cublas && is(&all[1], 2));
+    assert_false(choice_replaces_cublas(&all[0]) || choice_replaces_cublas(&all[1]));
+    decide_against(&problem, 2, true, false, 0.009);
+    choices_for(&problem, all);
+    assert_true(is(&all[0], 2) && all[0].pinned && all[0].ratio == 0.009);
+    assert_true(choice_replaces_cublas(&all[0]));
+    prefer(&problem, true, 2, false);
+    choices_for(&problem, all);
+    assert_true(all[0].cublas && is(&all[1], 2));
+    prefer(&problem, true, 1, true); /* never measured */
+    choices_for(&problem, all);
+    assert_true(is(&all[0], 1) && all[0].pinned && all[0].source == CHOICE_PREDICTED);
+    assert_false(choice_replaces_cublas(&all[0]));
 }
 
 TEST(a_pin_that_was_only_predicted_goes_before_what_was_measured_nearby)
@@ -205,6 +234,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORE_TEST(a_measured_pin_is_the_exact_choice),
+        STORE_TEST(a_pin_is_taken_whatever_its_ratio_and_only_while_it_holds),
         STORE_TEST(a_pin_that_was_only_predicted_goes_before_what_was_measured_nearby),
         STORE_TEST(what_is_excluded_is_not_taken_wherever_it_comes_from),
         STORE_TEST(a_pin_is_not_for_a_batch_that_shares_an_operand),

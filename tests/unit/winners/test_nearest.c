@@ -262,6 +262,49 @@ TEST(where_cublas_won_nearby_it_is_chosen)
     assert_string_equal(c.tuned_for, "sgemm:nn:1024x1024x1024");
 }
 
+/* The same race, nearby and for the problem itself. */
+TEST(a_kernel_that_lost_its_race_comes_after_cublas)
+{
+    static const struct {
+        double ratio;
+        bool lost;
+    } cases[] = {{0.683, true}, {0.994, true}, {0.009, true}, {1, true}, {1.001, false}, {0, false}};
+    struct stored_winner *w = add("sgemm:nn:1024x1024x1024", "", 100, 0);
+    w->pretuned = true;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct choice choices[CHOICES_MAX];
+        struct problem p = w->base.problem;
+        int count;
+        w->base.ratio = cases[i].ratio; /* a shipped line may tell it without cuBLAS's time */
+        assert_ok(lookup_exact(&store, &p, 16, choices, &count));
+        assert_int_equal(count, 1 + cases[i].lost);
+        assert_int_equal(choices[0].cublas, cases[i].lost);
+        assert_true(!choices[count - 1].cublas && choices[count - 1].time_us == 100);
+        if (cases[i].lost) assert_true(fabs(choices[0].time_us - 100 * cases[i].ratio) < 1e-9);
+        for (int c = 0; c < count; c++)
+            assert_int_equal(choice_replaces_cublas(&choices[c]), c == count - 1 && cases[i].ratio > 1);
+        assert_ok(lookup_exact(&store, &p, 4, choices, &count)); /* its kernel needs aligned operands */
+        assert_int_equal(count, cases[i].lost);
+        p.k = 1000;
+        assert_ok(lookup_others(&store, &p, 16, choices, &count));
+        assert_int_equal(choices[0].source, CHOICE_NEAREST);
+        assert_int_equal(choices[0].cublas, cases[i].lost);
+        assert_false(choices[cases[i].lost].cublas);
+        assert_false(choice_replaces_cublas(&choices[0])); /* what is gained there is lost on the way */
+    }
+}
+
+/* What was measured for the other type counts, as it is. */
+TEST(a_stricter_kernel_that_lost_its_race_gives_way_to_cublas)
+{
+    struct stored_winner *w = add("sgemm:nn:512x512x512", "", 10, 9);
+    w->pretuned = true;
+    w->base.ratio = 0.9;
+    assert_string_equal(exact("sgemm:nn:512x512x512"), "sgemm:nn:512x512x512");
+    assert_string_equal(exact("tf32gemm:nn:512x512x512"), "");
+    assert_true(first("tf32gemm:nn:512x512x512").cublas);
+}
+
 TEST(a_winner_that_cublas_would_beat_here_gives_way_to_it)
 {
     add("sgemm:nn:1024x1024x1024", "", 100, 60); /* it won by less memory, or before cuBLAS was updated */
@@ -366,6 +409,8 @@ int main(void)
         ARITHMETIC(a_time_is_carried_over_in_proportion),
         ARITHMETIC(the_user_s_own_comes_before_a_pretuned_one_as_near),
         ARITHMETIC(where_cublas_won_nearby_it_is_chosen),
+        ARITHMETIC(a_kernel_that_lost_its_race_comes_after_cublas),
+        ARITHMETIC(a_stricter_kernel_that_lost_its_race_gives_way_to_cublas),
         ARITHMETIC(a_winner_that_cublas_would_beat_here_gives_way_to_it),
         ARITHMETIC(without_winners_the_list_is_cublas_and_plain_configurations),
         ARITHMETIC(plain_configurations_use_wide_loads_where_the_problem_allows),
