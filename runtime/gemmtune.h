@@ -180,7 +180,7 @@ static inline struct gt_call gt_call_make(const void *alpha, const void *a, cons
 /* ---- the library ---- */
 
 enum {
-    GT_NO_CUBLAS = 1,   /* never call cuBLAS */
+    GT_NO_CUBLAS = 1,   /* never call cuBLAS, also where it is faster than all kernels */
     GT_NO_COMPILER = 2, /* never compile: what cannot be used without is computed by cuBLAS */
     GT_QUIET = 4        /* say nothing on standard error, as GEMMTUNE_QUIET=1 does */
 };
@@ -275,15 +275,16 @@ struct gt_plan_info {
     int32_t source;   /* enum gt_source */
     int pretuned;     /* 1: a winner that came with the library, 0: from the user's database or the model */
     int stale;        /* 1: measured with another driver or method than now */
-    int uses_cublas;  /* 1: cuBLAS computes it (cublasLt if it has an epilogue), because it won or because
-                         nothing else can */
+    int uses_cublas;  /* 1: cuBLAS computes it (cublasLt if it has an epilogue), because no kernel was faster
+                         or because nothing else can */
     int adds_to_c;    /* 1: chosen for a beta other than 0 */
     char config[512]; /* "simt BM=128 ...", or "cublas"; "" for a problem without elements */
     char tuned_for[256]; /* the problem it was measured for, row-major, "" if none */
     char when[32];       /* it was measured, UTC; "" unknown */
     char why[256];       /* a sentence */
     double time_us;      /* one call: measured (GT_EXACT), otherwise estimated; 0 unknown */
-    double ratio;        /* cuBLAS's time over the kernel's, as measured for tuned_for; 0 unknown */
+    double ratio; /* cuBLAS's time over that of the fastest kernel, as measured for tuned_for: 1 or less
+                     where cuBLAS won the race; 0 unknown */
     double
         loss; /* estimated share of time that tuning this problem would save: 0.05 is 5 %; below 0: unknown */
     size_t workspace_bytes; /* that a launch needs; 0: none */

@@ -36,7 +36,9 @@ static const char text[] =
     "before it includes the header, and so compiles tables and functions; all others see only declarations. "
     "The comment at its top says how to call them; FILE names the table: h200.h contains gt_h200_winners. A "
     "shape that was tuned with several leading dimensions, scalars or cache policies is exported once; "
-    "measured is preferred to predicted, and cold to hot. Winners with an epilogue are in sets of "
+    "measured is preferred to predicted, and cold to hot. Where cuBLAS won the race, and no kernel is "
+    "pinned, the "
+    "header says \"cublas\" and holds no kernel. Winners with an epilogue are in sets of "
     "their own, one for each epilogue. Winners whose kernel has changed since, and those with pointers, are "
     "left out.\n"
     "\n"
@@ -45,7 +47,10 @@ static const char text[] =
     "compiles on GPUs of later architectures; it makes the header about four times as large, and nothing was "
     "measured on those GPUs. Kernels come from the cache or are compiled (NVRTC).\n"
     "\n"
-    "--json is the format of the winners that ship with libgemmtune; tune import reads it. --t4 has every "
+    "--json is the format of the winners that ship with libgemmtune; tune import reads it. It has the "
+    "fastest "
+    "kernel of each problem also where cuBLAS won (its ratio is 1 or less then), and --csv has the same. "
+    "--t4 has every "
     "trial, including failed ones, in milliseconds.\n"
     "\n"
     "If SOURCE_DATE_EPOCH is set, it is the date in the header, so that builds are reproducible bit by bit.\n"
@@ -106,7 +111,7 @@ static const struct command_option options[] = {
      OPTION_TEXT(struct export, view.gpu)},
     {"shape", 's', "P", "only this problem", OPTION_CALL(set_shape)},
     {"measured", 0, NULL, "only measured winners", OPTION_FLAG(struct export, rules.measured_only)},
-    {"without-cublas", 0, NULL, "leave out problems that cuBLAS won",
+    {"without-cublas", 0, NULL, "leave out problems that cuBLAS won, unless a kernel is pinned",
      OPTION_FLAG(struct export, rules.no_cublas)},
     OPTION_ROW_DB(struct export, view.file)};
 

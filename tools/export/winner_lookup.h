@@ -105,13 +105,15 @@ struct gt_winner {
     int32_t needs;                        /* the least alignment that it takes, in the same form */
     float log_m, log_n, log_k, log_batch; /* gt_winner_log */
     float time_us;                        /* one call; predicted: an estimate */
-    float ratio, ratio_low, ratio_high;   /* time of cuBLAS over that, and its interval; 0: not compared */
-    int32_t geometry;                     /* number of its gt_winner_geometry; -1: see plan */
+    float ratio, ratio_low, ratio_high; /* time of cuBLAS over that of the fastest kernel, and its interval: 1
+                                           or less with "cublas"; 0: not compared */
+    int32_t geometry;                   /* number of its gt_winner_geometry; -1: see plan */
     int32_t
         plan; /* number of the gt_winner_plan of the shape it was measured for, which it serves alone; -1 */
     int32_t kernel;     /* number of its compiled kernel; -1: none was exported, or cuBLAS is the fastest */
     int32_t source;     /* number of its gt_winner_source */
-    const char *config; /* "simt BM=128 ...", or "cublas": cuBLAS was the fastest */
+    const char *config; /* "simt BM=128 ...", or "cublas": no kernel was faster than cuBLAS, or cublasLt for
+                           an epilogue, and none was pinned */
     const char *when;   /* measured or predicted, UTC */
 };
 

@@ -69,7 +69,6 @@ static const struct column columns[] = {
     {"problem", "problem", COLUMN_TEXT | COLUMN_KEY, 0},
     {"configuration", "configuration", COLUMN_TEXT | COLUMN_LAST | COLUMN_RANK(3), 0},
     RACE_COLUMNS,
-    {"used", "used", COLUMN_TEXT | COLUMN_COMMON | COLUMN_RANK(2), 0},
     {"tied", "tied", COLUMN_BOOL | COLUMN_RANK(5), 0},
     {"provenance", "provenance", COLUMN_TEXT | COLUMN_COMMON | COLUMN_RANK(3), 0},
     {"state", "state", COLUMN_TEXT | COLUMN_COMMON | COLUMN_RANK(3), 0},
@@ -94,6 +93,7 @@ static const struct column columns[] = {
     {"registers", NULL, COLUMN_NUMBER, 0},
     {"smem_bytes", NULL, COLUMN_NUMBER, 0},
     {"workspace_bytes", NULL, COLUMN_NUMBER, 0},
+    {"used", "used", COLUMN_TEXT | COLUMN_COMMON | COLUMN_RANK(2), 0},
     {"pinned", "pinned", COLUMN_TEXT | COLUMN_RANK(3), 0},
     {"excluded", "excluded", COLUMN_NUMBER | COLUMN_RANK(4), 0},
 };
@@ -142,7 +142,6 @@ static bool add_row(void *self, const struct db_winner *w)
     table_text(t, problem);
     table_text_brief(t, w->config_text, brief);
     race_cells(t, &w->base);
-    table_text(t, answer_name(w));
     table_bool(t, w->tied);
     table_text(t, w->base.predicted ? "predicted" : "measured");
     table_text(t, w->unusable ? "unusable" : w->stale ? "stale" : "ok");
@@ -167,6 +166,7 @@ static bool add_row(void *self, const struct db_winner *w)
     table_number(t, w->registers);
     table_number(t, w->smem_bytes);
     table_number(t, reading_workspace(w));
+    table_text(t, answer_name(w));
     add_preferences(query, w);
     return true;
 }

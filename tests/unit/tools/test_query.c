@@ -130,6 +130,7 @@ TEST(query_says_whether_cublas_is_used)
         char part[32];
         race_again(cases[i].ratio, cases[i].pinned);
         json_t *rows = RUN_JSON(cmd_query, OK, "--shape", "4096x4096x4096"), *row = json_array_get(rows, 0);
+        assert_non_null(text_of(row, "used"));
         assert_string_equal(text_of(row, "used"), cases[i].used);
         assert_string_not_equal(text_of(row, "configuration"), "cublas"); /* what is stored is shown */
         json_decref(rows);
