@@ -29,10 +29,9 @@ static void ask_one(struct winner_store *store, const struct problem *p, int ali
     struct choice choices[CHOICES_MAX];
     int count = 0;
     PROMISE(lookup_exact(store, p, alignment, choices, &count) == OK, "%s", status_text());
-    if (count > 0) {
-        fuzz_accept();
-        check_choice(choices, p, alignment);
-    }
+    PROMISE(count >= 0 && count <= 2, "%d exact choices", count);
+    if (count > 0) fuzz_accept();
+    for (int i = 0; i < count; i++) check_choice(&choices[i], p, alignment);
     PROMISE(lookup_others(store, p, alignment, choices, &count) == OK, "%s", status_text());
     PROMISE(count >= 0 && count <= CHOICES_MAX, "%d choices", count);
     for (int i = 0; i < count; i++) check_choice(&choices[i], p, alignment);

@@ -18,7 +18,8 @@ static void say_ended(struct state *x, const struct job_result *r)
     if (r->how != JOB_TUNED) return;
     format_time_us(w->base.time_us, time);
     format_duration(r->seconds, took);
-    report_say(x->env.report, "%s: tuned in %s: %s, %.2f TFLOPS%s", text, took, time,
+    report_say(x->env.report, "%s: tuned in %s: %s%s, %.2f TFLOPS%s", text, took,
+               answer_is_cublas(w) ? "cuBLAS won, the best kernel takes " : "", time,
                problem_flop(&w->base.problem) / w->base.time_us * 1e-6, w->tied ? ", a tie" : "");
     if (w->base.ratio > 0)
         report_say(x->env.report, "    %.3f times as fast as cuBLAS (%.3f..%.3f)%s", w->base.ratio,

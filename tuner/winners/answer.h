@@ -4,9 +4,9 @@
  * so the rule holds for every row there is.
  *
  * The ratio of the race decides, not its interval: a configuration answers if it is above 1. At exactly 1 it
- * gains nothing, and the rival answers. Without a rival (ratio 0) and for a prediction there is nothing to
- * compare, and the configuration answers. Whoever asks takes pins into account first: what is pinned answers
- * whatever its ratio.
+ * gains nothing, and the rival answers (`tied` is about configurations among themselves). Without a rival
+ * (ratio 0) and for a prediction there is nothing to compare, and the configuration answers. Whoever asks
+ * takes pins into account first: what is pinned answers whatever its ratio.
  */
 #ifndef GT_ANSWER_H
 #define GT_ANSWER_H

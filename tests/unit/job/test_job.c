@@ -40,6 +40,7 @@ TEST(a_race_that_cublas_won_is_no_victory)
 {
     setenv("FAKE_FAST_CUBLAS", "1", 1);
     assert_int_equal(tune("--max-trials 20 --shape " SHAPE), 0);
+    assert_said(": cuBLAS won, the best kernel takes ");
     assert_said("cuBLAS is faster, and stays in use");
     assert_non_null(strstr(text_of("out"), "\"cuBLAS won\""));
     const struct db_winner w = winner_of(SHAPE);
