@@ -27,11 +27,11 @@ enum {
 };
 
 static struct {
-    bool on, log;
+    bool log;
     bool tf32_forbidden; /* NVIDIA_TF32_OVERRIDE=0: no handle's mode may allow it */
 } settings;
-static atomic_bool forked; /* this process is a forked child of one that used CUDA, and has no GPU */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static _Atomic enum { ASLEEP, STARTING, ON, OFF, FORKED } state; /* FORKED: in a child, from then on */
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void say(const char *format, ...)
@@ -77,16 +77,24 @@ static void start_recorder(void)
 }
 
 /* Threads that held our locks do not exist in a forked child, so it must not take a lock. Its calls fail as
- * those of the real library do. */
+ * those of the real library do. A child of a program that has not called yet is a program like any other. */
 static void leave_to_cublas(void)
 {
-    atomic_store(&forked, true);
+    if (atomic_load(&state) == ASLEEP) return;
+    atomic_store(&state, FORKED);
     recorder_forget();
+}
+
+/* Before the first lock can be taken. */
+__attribute__((constructor)) static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, leave_to_cublas);
 }
 
 static void start(void)
 {
     const char *way = env_text("GEMMTUNE_DROPIN"), *loose = loosened();
+    bool on = false;
     settings.log = is_set("GEMMTUNE_LOG");
     settings.tf32_forbidden = tf32_is_forbidden();
     exclude_start(env_text("GEMMTUNE_EXCLUDE"), say_text);
@@ -100,16 +108,25 @@ static void start(void)
     } else {
         start_recorder();
         route_rules.all = settings.log || recorder_on();
-        settings.on = true;
-        pthread_atfork(NULL, NULL, leave_to_cublas);
+        on = true;
     }
+    atomic_store_explicit(&state, on ? ON : OFF, memory_order_release);
+}
+
+/* A child must not find the beginning of a thread that it does not have, so the state tells it first. */
+static bool is_on_once_started(void)
+{
+    int asleep = ASLEEP;
+    atomic_compare_exchange_strong(&state, &asleep, STARTING);
+    if (asleep == FORKED) return false;
+    pthread_once(&once, start);
+    return atomic_load(&state) == ON;
 }
 
 bool dropin_on(void)
 {
-    if (atomic_load_explicit(&forked, memory_order_relaxed)) return false;
-    pthread_once(&once, start);
-    return settings.on;
+    const int now = atomic_load_explicit(&state, memory_order_acquire);
+    return now == ON || (now < ON && is_on_once_started());
 }
 
 bool dropin_is_watched(void)
@@ -283,7 +300,7 @@ static void summarize(void)
 
 __attribute__((destructor)) static void finish(void)
 {
-    if (atomic_load(&forked)) return;
+    if (atomic_load(&state) == FORKED) return;
     recorder_save();
     if (settings.log) summarize();
 }

@@ -99,7 +99,7 @@ struct sample *recorder_begin(struct route *route, CUstream stream)
 
 void recorder_end(struct sample *sample, CUstream stream)
 {
-    if (!sample) return;
+    if (!sample || !recorder_on()) return;
     pthread_mutex_lock(&sampling);
     if (cuda.EventRecord(sample->end, stream) == CUDA_SUCCESS) sample->enqueued = true;
     else let_go(sample);

@@ -1,5 +1,6 @@
 #include "stub.h"
 #include "environment.h"
+#include "loading.h"
 #include "print.h"
 
 #include <dlfcn.h>
@@ -89,13 +90,17 @@ static bool is_switched_off(void)
     return way && strcmp(way, "off") == 0;
 }
 
-/* Uses no lock of ours: a constructor that calls cuBLAS holds the loader's lock, which opening needs, too.
- * Threads that arrive at the same time open the same library and find the same engine. */
+/* No thread waits for another one: a constructor that calls cuBLAS holds the loader's lock, which opening
+ * needs, too. Threads that arrive at the same time open the same library and find the same engine. */
 const struct engine *stub_engine_find(void)
 {
     const struct engine *engine = &nothing;
-    if (!is_switched_off()) engine = open_engine();
-    else if (is_set("GEMMTUNE_LOG")) say("GEMMTUNE_DROPIN is off", "");
+    if (is_switched_off()) {
+        if (is_set("GEMMTUNE_LOG")) say("GEMMTUNE_DROPIN is off", "");
+    } else if (loading_begin()) {
+        engine = open_engine();
+        loading_end();
+    }
     atomic_store_explicit(&stub_engine_found, engine, memory_order_release);
     return engine;
 }

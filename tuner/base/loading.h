@@ -1,0 +1,15 @@
+/* loading.h — libraries that one thread opens while another one forks. A child inherits the dynamic loader's
+ * lists as they are: if a library was being added to them, the child's next dlopen crashes. So every search
+ * or opening of a library is between these two calls, and a fork waits until it has ended.
+ */
+#ifndef GT_LOADING_H
+#define GT_LOADING_H
+
+#include <stdbool.h>
+
+/* False: nothing may be opened or searched, because this process was forked in the middle of it. Threads do
+ * not wait for each other, so a constructor that holds the loader's lock may call it. */
+bool loading_begin(void);
+void loading_end(void); /* only after a loading_begin that returned true */
+
+#endif
