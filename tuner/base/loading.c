@@ -14,25 +14,43 @@ static atomic_bool spoilt; /* the loader's lists were inherited half-changed */
 static _Thread_local int inside;
 static _Thread_local bool held;
 
-bool loading_begin(void)
+static bool begin(void)
 {
     if (atomic_load_explicit(&spoilt, memory_order_relaxed)) return false;
     if (inside++ == 0) pthread_rwlock_rdlock(&lock);
     return true;
 }
 
-void loading_end(void)
+static void end(void)
 {
     if (--inside == 0) pthread_rwlock_unlock(&lock);
 }
 
+const struct loading loading_own = {begin, end};
+static _Atomic(const struct loading *) used = &loading_own;
+
+void loading_use(const struct loading *others)
+{
+    atomic_store(&used, others);
+}
+
+bool loading_begin(void)
+{
+    return atomic_load(&used)->begin();
+}
+
+void loading_end(void)
+{
+    atomic_load(&used)->end();
+}
+
 static void before_fork(void)
 {
-    struct timespec end;
-    clock_gettime(CLOCK_REALTIME, &end);
-    end.tv_sec += PATIENCE_S;
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += PATIENCE_S;
     /* A constructor that starts another program forks inside of an opening of its own thread. */
-    held = inside == 0 && pthread_rwlock_timedwrlock(&lock, &end) == 0;
+    held = inside == 0 && pthread_rwlock_timedwrlock(&lock, &until) == 0;
 }
 
 static void in_parent(void)

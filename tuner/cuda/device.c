@@ -145,7 +145,7 @@ bool device_was_short_of_memory(void)
     return was;
 }
 
-static void in_child(void)
+void device_in_child(void)
 {
     if (atomic_load(&loaded) || atomic_load(&users) > 0) atomic_store(&forked, true);
 }
@@ -153,7 +153,7 @@ static void in_child(void)
 /* Before the first lock can be taken. */
 __attribute__((constructor)) static void watch_forks(void)
 {
-    pthread_atfork(NULL, NULL, in_child);
+    pthread_atfork(NULL, NULL, device_in_child);
 }
 
 void device_enter(void)

@@ -133,6 +133,9 @@ bool device_forked(void);
 /* Around what takes locks before the driver is loaded. device_load calls them, too. */
 void device_enter(void);
 void device_leave(void);
+
+/* A forked child calls it by itself, unless this code was loaded during the fork. */
+void device_in_child(void);
 #define DEVICE_FORKED                                                                                        \
     "this process was forked from one that had started CUDA, where the GPU cannot be used: start a new "     \
     "program, or fork before CUDA is started"

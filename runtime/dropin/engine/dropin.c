@@ -78,17 +78,12 @@ static void start_recorder(void)
 
 /* Threads that held our locks do not exist in a forked child, so it must not take a lock. Its calls fail as
  * those of the real library do. A child of a program that has not called yet is a program like any other. */
-static void leave_to_cublas(void)
+void dropin_in_child(void)
 {
+    device_in_child();
     if (atomic_load(&state) == ASLEEP) return;
     atomic_store(&state, FORKED);
     recorder_forget();
-}
-
-/* Before the first lock can be taken. */
-__attribute__((constructor)) static void watch_forks(void)
-{
-    pthread_atfork(NULL, NULL, leave_to_cublas);
 }
 
 static void start(void)

@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 
 #define ENGINE_FILE "libgemmtune_cublas_engine.so"
@@ -36,8 +37,15 @@ static void refuse_nothing(struct refusal *refusal)
     (void)refusal;
 }
 
-static const struct engine nothing = {
-    .take = take_nothing, .take_matmul = take_no_matmul, .end = end_nothing, .refuse = refuse_nothing};
+static void do_nothing(void)
+{
+}
+
+static const struct engine nothing = {.take = take_nothing,
+                                      .take_matmul = take_no_matmul,
+                                      .end = end_nothing,
+                                      .refuse = refuse_nothing,
+                                      .in_child = do_nothing};
 
 /* ---- opening the engine ---- */
 
@@ -54,6 +62,17 @@ __attribute__((constructor)) static void find_own_folder(void)
     const int folder = (int)(strrchr(own, '/') + 1 - own);
     const int length = snprintf(engine_path, sizeof engine_path, "%.*s" ENGINE_FILE, folder, own);
     if (length < 0 || length >= (int)sizeof engine_path) engine_path[0] = '\0';
+}
+
+static void in_child(void)
+{
+    const struct engine *engine = atomic_load(&stub_engine_found);
+    if (engine) engine->in_child();
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, in_child);
 }
 
 static void say(const char *what, const char *why)
@@ -81,6 +100,7 @@ static const struct engine *open_engine(void)
     const struct engine *engine = entry(&terms);
     if (!engine || !engine_terms_equal(&engine->terms, &terms))
         return without(engine_path, " is of another version than the preloaded library: install both again");
+    engine->use(&loading_own);
     return engine;
 }
 
@@ -94,14 +114,11 @@ static bool is_switched_off(void)
  * needs, too. Threads that arrive at the same time open the same library and find the same engine. */
 const struct engine *stub_engine_find(void)
 {
-    const struct engine *engine = &nothing;
-    if (is_switched_off()) {
-        if (is_set("GEMMTUNE_LOG")) say("GEMMTUNE_DROPIN is off", "");
-    } else if (loading_begin()) {
-        engine = open_engine();
-        loading_end();
-    }
+    const bool off = is_switched_off(), loading = !off && loading_begin();
+    const struct engine *engine = loading ? open_engine() : &nothing;
+    if (off && is_set("GEMMTUNE_LOG")) say("GEMMTUNE_DROPIN is off", "");
     atomic_store_explicit(&stub_engine_found, engine, memory_order_release);
+    if (loading) loading_end(); /* a fork that waited for it finds the engine */
     return engine;
 }
 
