@@ -296,6 +296,6 @@ static void summarize(void)
 __attribute__((destructor)) static void finish(void)
 {
     if (atomic_load(&state) == FORKED) return;
-    recorder_save();
+    recorder_save(true);
     if (settings.log) summarize();
 }
