@@ -97,9 +97,7 @@ static enum status copy_options(struct gt_handle *handle, const struct gt_option
         (o->pretuned && !(handle->pretuned = strdup(o->pretuned))))
         return fail(E_MEMORY, "out of memory while opening");
     notices_start(&handle->notices, o->flags & GT_QUIET);
-    if (workspace_from_environment(&handle->workspace_bytes))
-        notice(&handle->notices, NOTICE_WORKSPACE, "%s; 64M is used", status_text());
-    if (o->workspace_bytes) handle->workspace_bytes = (int64_t)o->workspace_bytes;
+    handle->workspace_bytes = o->workspace_bytes ? (int64_t)o->workspace_bytes : workspace_from_environment();
     find_cache(handle, o->cache);
     return OK;
 }

@@ -51,7 +51,7 @@ static void *open_one(const struct library_names *library, char *why)
 {
     why[0] = '\0';
     const char *chosen = env_text(library->variable);
-    if (chosen && chosen[0]) {
+    if (chosen) {
         void *handle = dlopen(chosen, RTLD_NOW | RTLD_LOCAL);
         if (!handle) snprintf(why, LIBRARY_WHY_MAX, "%s names it, but: %.300s", library->variable, dlerror());
         return handle;

@@ -2,9 +2,7 @@
 
 #include "device.h"
 #include "env.h"
-#include "environment.h"
 #include "exclude.h"
-#include "number.h"
 #include "print.h"
 #include "tf32.h"
 
@@ -54,26 +52,17 @@ static void say_text(const char *text)
 /* Whether the program has chosen something other than strict FP32 for all of its cuBLAS calls. */
 static const char *loosened(void)
 {
-    if (is_set("NVIDIA_TF32_OVERRIDE")) return "NVIDIA_TF32_OVERRIDE allows TF32";
-    if (is_set("CUBLAS_EMULATE_SINGLE_PRECISION")) return "CUBLAS_EMULATE_SINGLE_PRECISION is set";
+    if (env_is_nonzero("NVIDIA_TF32_OVERRIDE")) return "NVIDIA_TF32_OVERRIDE allows TF32";
+    if (env_is_nonzero("CUBLAS_EMULATE_SINGLE_PRECISION")) return "CUBLAS_EMULATE_SINGLE_PRECISION is set";
     return NULL;
 }
 
 static void start_recorder(void)
 {
-    const char *file = env_text("GEMMTUNE_CAPTURE"), *seconds = env_text("GEMMTUNE_CAPTURE_S");
+    const char *file = env_text("GEMMTUNE_CAPTURE");
     double every_s = SAVE_EVERY_S;
-    if (!file || !file[0]) return;
-    if (seconds) {
-        char *end;
-        every_s = number_double(seconds, &end);
-        if (end == seconds || *end || !(every_s >= 0 && every_s <= 86400)) {
-            say("GEMMTUNE_CAPTURE_S '%.40s' is not a number of seconds; the capture is saved every %g s",
-                seconds, SAVE_EVERY_S);
-            every_s = SAVE_EVERY_S;
-        }
-    }
-    recorder_start(file, every_s);
+    env_seconds("GEMMTUNE_CAPTURE_S", &every_s);
+    if (file) recorder_start(file, every_s);
 }
 
 /* Threads that held our locks do not exist in a forked child, so it must not take a lock. Its calls fail as
@@ -88,14 +77,13 @@ void dropin_in_child(void)
 
 static void start(void)
 {
-    const char *way = env_text("GEMMTUNE_DROPIN"), *loose = loosened();
+    const char *loose = loosened();
     bool on = false;
-    settings.log = is_set("GEMMTUNE_LOG");
+    settings.log = env_is_on("GEMMTUNE_LOG");
     settings.tf32_forbidden = tf32_is_forbidden();
     exclude_start(env_text("GEMMTUNE_EXCLUDE"), say_text);
-    if (way && strcmp(way, "nearest") == 0) route_rules.nearest = true;
-    else if (way && way[0] && strcmp(way, "exact") != 0)
-        say("GEMMTUNE_DROPIN '%.40s' is none of exact, nearest and off: exact is used", way);
+    route_rules.nearest = env_choice("GEMMTUNE_DROPIN") == ENV_DROPIN_NEAREST;
+    if (!env_is_on("GEMMTUNE_QUIET")) env_report(say_text);
     if (loose) {
         if (settings.log) say("everything goes to cuBLAS: %s", loose);
     } else if (device_load()) {

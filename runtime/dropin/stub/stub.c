@@ -1,5 +1,5 @@
 #include "stub.h"
-#include "environment.h"
+#include "env.h"
 #include "loading.h"
 #include "print.h"
 
@@ -84,7 +84,7 @@ static void say(const char *what, const char *why)
 
 static const struct engine *without(const char *what, const char *why)
 {
-    if (!is_set("GEMMTUNE_QUIET")) say(what, why);
+    if (!env_is_on("GEMMTUNE_QUIET")) say(what, why);
     return &nothing;
 }
 
@@ -104,10 +104,15 @@ static const struct engine *open_engine(void)
     return engine;
 }
 
+/* A value that is not understood switches off, too, and is reported without a log. */
 static bool is_switched_off(void)
 {
-    const char *way = env_text("GEMMTUNE_DROPIN");
-    return way && strcmp(way, "off") == 0;
+    struct env_finding finding;
+    if (env_choice("GEMMTUNE_DROPIN") != ENV_DROPIN_OFF) return false;
+    const bool mistaken = env_find("GEMMTUNE_DROPIN", &finding) && !finding.understood;
+    if (mistaken ? !env_is_on("GEMMTUNE_QUIET") : env_is_on("GEMMTUNE_LOG"))
+        say("GEMMTUNE_DROPIN ", mistaken ? finding.said : "is off");
+    return true;
 }
 
 /* No thread waits for another one: a constructor that calls cuBLAS holds the loader's lock, which opening
@@ -116,7 +121,6 @@ const struct engine *stub_engine_find(void)
 {
     const bool off = is_switched_off(), loading = !off && loading_begin();
     const struct engine *engine = loading ? open_engine() : &nothing;
-    if (off && is_set("GEMMTUNE_LOG")) say("GEMMTUNE_DROPIN is off", "");
     atomic_store_explicit(&stub_engine_found, engine, memory_order_release);
     if (loading) loading_end(); /* a fork that waited for it finds the engine */
     return engine;
@@ -128,7 +132,7 @@ static bool is_logging(void)
     static atomic_int known; /* searching the environment is slow */
     int logging = atomic_load_explicit(&known, memory_order_relaxed);
     if (logging == UNKNOWN) {
-        logging = is_set("GEMMTUNE_LOG") ? YES : NO;
+        logging = env_is_on("GEMMTUNE_LOG") ? YES : NO;
         atomic_store_explicit(&known, logging, memory_order_relaxed);
     }
     return logging == YES;
