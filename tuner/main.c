@@ -4,8 +4,8 @@
  */
 #include "cmd_tune.h"
 #include "commands.h"
-#include "env.h"
 #include "compiler_child.h"
+#include "env.h"
 #include "output_file.h"
 #include "print.h"
 #include "process_limits.h"

@@ -57,8 +57,8 @@ struct engine {
     void (*refuse)(struct refusal *refusal);
     /* Called once, before the others. */
     void (*use)(const struct loading *loading);
-    /* Called in every forked child. The stub has a handler from the program's start; one of the engine's would
-     * not be called in a fork that began before it was opened. */
+    /* Called in every forked child. The stub has a handler from the program's start; one of the engine's
+     * would not be called in a fork that began before it was opened. */
     void (*in_child)(void);
 };
 

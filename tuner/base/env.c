@@ -29,8 +29,14 @@ struct variable {
     int unset, unknown; /* choices that are used then */
 };
 
-#define TEXT_OF(variable)   {.name = (variable), .kind = TEXT}
-#define SWITCH_OF(variable) {.name = (variable), .kind = CHOICE, .choices = {OFF, ON}}
+#define TEXT_OF(variable)                                                                                    \
+    {                                                                                                        \
+        .name = (variable), .kind = TEXT                                                                     \
+    }
+#define SWITCH_OF(variable)                                                                                  \
+    {                                                                                                        \
+        .name = (variable), .kind = CHOICE, .choices = { OFF, ON }                                           \
+    }
 
 static const struct variable variables[] = {
     {.name = "GEMMTUNE_DROPIN",
@@ -234,12 +240,14 @@ bool env_find(const char *name, struct env_finding *finding)
 bool env_finding(size_t n, struct env_finding *finding)
 {
     static const char prefix[] = "GEMMTUNE_";
-    char name[64];
+    char name[sizeof finding->name];
+    for (int i = 0; i < COUNT; i++)
+        if (env_find(variables[i].name, finding) && n-- == 0) return true;
     for (char **at = environ; at && *at; at++) {
         const size_t length = strcspn(*at, "=");
         if (strncmp(*at, prefix, sizeof prefix - 1) != 0 || length >= sizeof name) continue;
         snprintf(name, sizeof name, "%.*s", (int)length, *at);
-        if (env_find(name, finding) && n-- == 0) return true;
+        if (!find(name) && env_find(name, finding) && n-- == 0) return true;
     }
     return false;
 }

@@ -42,8 +42,8 @@ struct env_finding {
     char said[ENV_SAID_MAX];
 };
 
-/* The n-th variable whose name begins with GEMMTUNE_ and that is set, whether it is in the table or not.
- * False: there are fewer. */
+/* The n-th variable that is set: those of the table, then others whose names begin with GEMMTUNE_. False:
+ * there are fewer. */
 bool env_finding(size_t n, struct env_finding *finding);
 
 /* The finding of one variable; false: it is not set. */

@@ -433,7 +433,8 @@ enum status capture_save_beside(const char *path, const struct capture *capture,
     file_name part;
     enum status st = open_target(path, &target);
     if (!st) st = add_all(&all, capture);
-    if (!st && !name_beside(&target, "", PART, part)) st = fail(E_IO, "cannot name a part of the capture %s", path);
+    if (!st && !name_beside(&target, "", PART, part))
+        st = fail(E_IO, "cannot name a part of the capture %s", path);
     if (!st) {
         capture_settle(&all);
         st = publish(&target, part, &all);

@@ -10,9 +10,9 @@
  * somebody else or is writable by others is refused, links are not followed, and only regular files are
  * opened.
  *
- * The size limit is GEMMTUNE_CACHE_SIZE, else GEMMTUNE_CACHE_MIB, else 2 GiB. When it is exceeded, the least recently used entries
- * are removed until 7/8 are left. Entries used within the last minute stay, because a process may be about to
- * load them.
+ * The size limit is GEMMTUNE_CACHE_SIZE, else GEMMTUNE_CACHE_MIB, else 2 GiB. When it is exceeded, the least
+ * recently used entries are removed until 7/8 are left. Entries used within the last minute stay, because a
+ * process may be about to load them.
  */
 #ifndef GT_CACHE_H
 #define GT_CACHE_H

@@ -37,9 +37,7 @@ static void refuse_nothing(struct refusal *refusal)
     (void)refusal;
 }
 
-static void do_nothing(void)
-{
-}
+static void do_nothing(void) {}
 
 static const struct engine nothing = {.take = take_nothing,
                                       .take_matmul = take_no_matmul,

@@ -42,7 +42,8 @@ TEST(a_value_that_is_not_understood_switches_the_dropin_off)
 
 TEST(switches_have_the_usual_words_in_any_case)
 {
-    static const char *const on[] = {"1", "on", "ON", "yes", "True"}, *const off[] = {"0", "off", "No", "FALSE", ""};
+    static const char *const on[] = {"1", "on", "ON", "yes", "True"}, *const off[] = {"0", "off", "No",
+                                                                                      "FALSE", ""};
     for (int i = 0; i < 5; i++) {
         setenv("GEMMTUNE_LOG", on[i], 1);
         assert_true(env_is_on("GEMMTUNE_LOG"));
@@ -57,7 +58,8 @@ TEST(switches_have_the_usual_words_in_any_case)
 
 TEST(numbers_are_checked_and_what_is_used_instead_is_said)
 {
-    static const char *const bad_mib[] = {"abc", "0", "-5", "10G", "1.5", "1 ", "0x10", "99999999999999999999"};
+    static const char *const bad_mib[] = {"abc", "0",  "-5",   "10G",
+                                          "1.5", "1 ", "0x10", "99999999999999999999"};
     static const char *const bad_size[] = {"abc", "0", "-5", "1023K", "10GB", "1g", "9999999999G"};
     static const char *const bad_seconds[] = {"abc", "-1", "1e6", "nan", "30s", "inf"};
     int64_t bytes = 7;
@@ -68,9 +70,10 @@ TEST(numbers_are_checked_and_what_is_used_instead_is_said)
         assert_non_null(strstr(said_of("GEMMTUNE_CACHE_MIB", bad_mib[i], false), ": 2048 is used"));
     }
     for (size_t i = 0; i < sizeof bad_size / sizeof *bad_size; i++)
-        assert_non_null(strstr(said_of("GEMMTUNE_CACHE_SIZE", bad_size[i], false),
-                               "is not a size of at least 1M, such as 512M or 10G: GEMMTUNE_CACHE_MIB or else "
-                               "2G is used"));
+        assert_non_null(
+            strstr(said_of("GEMMTUNE_CACHE_SIZE", bad_size[i], false),
+                   "is not a size of at least 1M, such as 512M or 10G: GEMMTUNE_CACHE_MIB or else "
+                   "2G is used"));
     for (size_t i = 0; i < sizeof bad_seconds / sizeof *bad_seconds; i++)
         assert_non_null(strstr(said_of("GEMMTUNE_CAPTURE_S", bad_seconds[i], false), ": 30 is used"));
     assert_int_equal(bytes, 7);
