@@ -145,9 +145,28 @@ bool device_was_short_of_memory(void)
     return was;
 }
 
+static CUresult refuse_in_child(void)
+{
+    return CUDA_ERROR_NOT_INITIALIZED;
+}
+
+static void replace(const struct library_symbol *symbol)
+{
+    CUresult (*refuse)(void) = refuse_in_child;
+    memcpy(symbol->target, &refuse, sizeof refuse);
+}
+
+/* No call reaches the driver any more, which may wait for threads that do not exist here, so that what comes
+ * after a call that must have succeeded is not reached, either: locks among it. A function without parameters
+ * may stand for any: the caller removes the arguments (System V ABI of x86-64, AAPCS64). */
 void device_in_child(void)
 {
-    if (atomic_load(&loaded) || atomic_load(&users) > 0) atomic_store(&forked, true);
+    if (!atomic_load(&loaded) && atomic_load(&users) == 0) return;
+    atomic_store(&forked, true);
+    for (int i = 0; i < ENTRY_COUNT; i++) replace(&entries[i]);
+    replace(&context_id);
+    if (cuda.LaunchKernelEx) replace(&launch_extended);
+    if (cuda.TensorMapEncodeTiled) replace(&tensor_encode);
 }
 
 /* Before the first lock can be taken. */

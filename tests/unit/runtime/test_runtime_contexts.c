@@ -165,6 +165,8 @@ static void *keep_busy(void *opaque)
         p.ldc = 64 + 4 * (i % 500);
         if (gt_plan_open(c->handle, &p, &plan) == GT_OK) gt_plan_close(plan);
         gemm(c->handle, &p, &zero, data[0], data[1], &zero, result, stream);
+        struct gt_problem with_workspace = problem_of("sgemm:nt:64x64x64");
+        gemm(c->handle, &with_workspace, &zero, data[0], data[1], &zero, result, stream);
     }
     return NULL;
 }
@@ -197,6 +199,14 @@ TEST(a_child_of_a_fork_is_refused_and_never_waits)
     pthread_join(c.thread, NULL);
     for (int i = 0; i < 3; i++) assert_gt(launch_it(plans[i])); /* the parent goes on */
     gt_close(handle);
+}
+
+/* A driver may wait for its own threads of the parent, or succeed. */
+static void a_child_of_a_fork_does_not_call_the_driver(void **state)
+{
+    setenv("FAKE_GPU_FORKS", "1", 1);
+    a_child_of_a_fork_is_refused_and_never_waits(state);
+    unsetenv("FAKE_GPU_FORKS");
 }
 
 /* ---- forks while threads open the first handles ---- */
@@ -284,6 +294,7 @@ int main(int argc, char **argv)
         ON_FAKES(threads_open_while_others_close),
         ON_FAKES(what_was_closed_is_refused_with_a_sentence),
         ON_FAKES(a_child_of_a_fork_is_refused_and_never_waits),
+        ON_FAKES(a_child_of_a_fork_does_not_call_the_driver),
         ON_FAKES(a_child_of_the_first_open_neither_waits_nor_crashes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
