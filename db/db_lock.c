@@ -43,14 +43,21 @@ static void close_hold(struct db_hold *hold)
     free(hold);
 }
 
+/* A child does not keep its parent's locks: these are the descriptors that hold them. */
 static void drop_in_child(void)
 {
     pthread_mutex_init(&mutex, NULL);
-    for (struct db_hold *hold = holds, *next; hold; hold = next) {
-        next = hold->next;
-        close_hold(hold);
+    for (struct db_hold *hold = holds; hold; hold = hold->next) {
+        if (hold->writing >= 0) close(hold->writing);
+        if (hold->name >= 0) close(hold->name);
+        hold->writing = hold->name = -1;
     }
-    holds = NULL;
+}
+
+/* Before the mutex can be taken. */
+__attribute__((constructor)) static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, drop_in_child);
 }
 
 /* ---- one byte ---- */
@@ -329,13 +336,11 @@ static void unlock(struct db_hold *hold, const char *path)
 
 enum status db_hold_write(const char *path, struct db_hold **out)
 {
-    static bool prepared;
     struct db_hold *hold;
     int name;
     enum status st = lock_name(path, &name);
     if (st) return st;
     pthread_mutex_lock(&mutex);
-    if (!prepared) prepared = pthread_atfork(NULL, NULL, drop_in_child) == 0;
     if ((st = refuse_log_without_file(path)) || (st = find_or_open(path, true, &hold))) {
         unlock(&(struct db_hold){.writing = -1, .name = name}, path);
     } else if (hold->name >= 0) {
@@ -360,7 +365,7 @@ void db_release(const char *path, struct db_hold *hold, bool writer)
     if (!hold) return;
     struct stat log;
     pthread_mutex_lock(&mutex);
-    if (writer) {
+    if (writer && hold->name >= 0) { /* else this is a child of the writer */
         if (!has_log(path, &log)) fremovexattr(hold->writing, WRITTEN_AS);
         unlock(hold, path);
     }

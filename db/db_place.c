@@ -23,7 +23,7 @@ static enum status user_path(const char *name, const char *home_part, const char
     if (base && base[0] == '/') {
         length = snprintf(path, room, "%s/gemmtune/%s", base, rest);
     } else {
-        const struct passwd *user = home && home[0] ? NULL : getpwuid(geteuid());
+        const struct passwd *user = home ? NULL : getpwuid(geteuid());
         if (user) home = user->pw_dir;
         if (!home || home[0] != '/') return fail(E_IO, "there is no home folder; set %s or HOME", name);
         length = snprintf(path, room, "%s/%s/gemmtune/%s", home, home_part, rest);
@@ -35,7 +35,7 @@ static enum status user_path(const char *name, const char *home_part, const char
 enum status db_default_path(char *path, size_t room)
 {
     const char *chosen = env_text("GEMMTUNE_DB");
-    if (!chosen || !chosen[0]) return user_path("XDG_DATA_HOME", ".local/share", "gemmtune.db", path, room);
+    if (!chosen) return user_path("XDG_DATA_HOME", ".local/share", "gemmtune.db", path, room);
     if (strlen(chosen) >= room)
         return fail(E_INPUT, "the path in GEMMTUNE_DB is longer than %zu bytes", room - 1);
     memcpy(path, chosen, strlen(chosen) + 1);
@@ -147,8 +147,8 @@ bool db_network_magic(int64_t magic)
 
 bool db_on_network(const char *path)
 {
-    const char *forced = env_text("GEMMTUNE_DB_SAFE");
-    if (forced && forced[0]) return strcmp(forced, "0") != 0;
+    const int forced = env_choice("GEMMTUNE_DB_SAFE");
+    if (forced != ENV_DB_SAFE_AUTO) return forced == ENV_DB_SAFE_ON;
     char folder[PATH_MAX];
     snprintf(folder, sizeof folder, "%s", path);
     char *slash = strrchr(folder, '/');

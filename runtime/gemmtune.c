@@ -97,9 +97,7 @@ static enum status copy_options(struct gt_handle *handle, const struct gt_option
         (o->pretuned && !(handle->pretuned = strdup(o->pretuned))))
         return fail(E_MEMORY, "out of memory while opening");
     notices_start(&handle->notices, o->flags & GT_QUIET);
-    if (workspace_from_environment(&handle->workspace_bytes))
-        notice(&handle->notices, NOTICE_WORKSPACE, "%s; 64M is used", status_text());
-    if (o->workspace_bytes) handle->workspace_bytes = (int64_t)o->workspace_bytes;
+    handle->workspace_bytes = o->workspace_bytes ? (int64_t)o->workspace_bytes : workspace_from_environment();
     find_cache(handle, o->cache);
     return OK;
 }
@@ -123,12 +121,9 @@ static enum gt_status find_context(struct gt_handle *handle, int ordinal)
     return answer(st);
 }
 
-enum gt_status gt_open(struct gt_handle **out, const struct gt_options *options)
+static enum gt_status open_handle(struct gt_handle **out, const struct gt_options *options)
 {
     struct gt_options o = gt_options_make();
-    if (!out) return answer(fail(E_INPUT, "gt_open needs a place for the handle"));
-    *out = NULL;
-    if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED));
     enum status st = options ? arguments_read("gt_options", options, OPTIONS_FIRST, &o, sizeof o) : OK;
     if (st) return answer(st);
     struct gt_handle *handle = object_make(&handles);
@@ -140,6 +135,17 @@ enum gt_status gt_open(struct gt_handle **out, const struct gt_options *options)
     if (!status) status = find_context(handle, o.device);
     if (status) gt_close(handle);
     else *out = handle;
+    return status;
+}
+
+enum gt_status gt_open(struct gt_handle **out, const struct gt_options *options)
+{
+    if (!out) return answer(fail(E_INPUT, "gt_open needs a place for the handle"));
+    *out = NULL;
+    if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED));
+    device_enter();
+    const enum gt_status status = open_handle(out, options);
+    device_leave();
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include "cmd_tune.h"
 #include "commands.h"
 #include "compiler_child.h"
+#include "env.h"
 #include "output_file.h"
 #include "print.h"
 #include "process_limits.h"
@@ -71,12 +72,19 @@ static enum status unknown(const char *name)
     return fail(E_USAGE, "there is no command '%s'; there are %s (see tune --help)", name, list);
 }
 
+static void say(const char *line)
+{
+    print_line(stderr, "tune: %s", line);
+}
+
 /* Run a command with argv[0] = "tune NAME", as its messages and its usage line show it. */
 static enum status command_run(const struct command *command, int argc, char **argv)
 {
     char title[64];
     snprintf(title, sizeof title, "tune %s", command->name);
     argv[0] = title;
+    /* Children inherit what was reported, and doctor lists it. */
+    if (command->name[0] != '_' && command->run != cmd_doctor) env_report(say);
     return command->run(argc, argv);
 }
 
@@ -106,6 +114,7 @@ static enum status dispatch(int argc, char **argv)
     }
     if (word[0] == '-') { /* the main job needs no command word */
         argv[0] = (char[]){"tune"};
+        env_report(say);
         return cmd_tune(argc, argv);
     }
     const struct command *command = command_find(word);

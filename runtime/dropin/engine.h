@@ -7,6 +7,7 @@
 #define GT_ENGINE_H
 
 #include "asked.h"
+#include "loading.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -54,6 +55,11 @@ struct engine {
     void (*end)(struct turn *turn);
     /* Logs it once, if logging is on. */
     void (*refuse)(struct refusal *refusal);
+    /* Called once, before the others. */
+    void (*use)(const struct loading *loading);
+    /* Called in every forked child. The stub has a handler from the program's start; one of the engine's
+     * would not be called in a fork that began before it was opened. */
+    void (*in_child)(void);
 };
 
 #define ENGINE_TERMS                                                                                         \

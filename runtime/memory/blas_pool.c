@@ -1,6 +1,6 @@
 #include "blas_pool.h"
 
-#include "environment.h"
+#include "env.h"
 #include "relaxed.h"
 
 #include <sched.h>
@@ -16,7 +16,7 @@ void blas_pool_start(struct blas_pool *pool)
  * environment would allow one of them. The environment belongs to the program and is not changed. */
 static bool must_be_pedantic(void)
 {
-    return is_set("NVIDIA_TF32_OVERRIDE") || is_set("CUBLAS_EMULATE_SINGLE_PRECISION");
+    return env_is_nonzero("NVIDIA_TF32_OVERRIDE") || env_is_nonzero("CUBLAS_EMULATE_SINGLE_PRECISION");
 }
 
 /* Adds a handle, busy if the caller wants to use it. The lock is held. */

@@ -84,6 +84,17 @@ TEST(when_it_is_switched_off_the_engine_stays_away)
     check_not_said("sqlite");
 }
 
+TEST(a_switch_that_is_not_understood_is_off_and_says_so)
+{
+    const char *const words[] = {PROGRAM_ALONE, "product", NULL};
+    setenv("GEMMTUNE_DROPIN", "of", 1);
+    run(DROPIN, words);
+    unsetenv("GEMMTUNE_DROPIN");
+    check_said(BY_ITS);
+    assert_string_equal(complaints, "gemmtune: everything goes to cuBLAS: GEMMTUNE_DROPIN 'of' is not exact, "
+                                    "nearest or off: off is used\n");
+}
+
 TEST(the_engine_brings_no_library_that_a_program_may_have)
 {
     const char *const words[] = {PROGRAM_ALONE, "product", NULL};
@@ -210,6 +221,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_program_without_products_has_the_stub_alone),
         cmocka_unit_test(when_it_is_switched_off_the_engine_stays_away),
+        cmocka_unit_test(a_switch_that_is_not_understood_is_off_and_says_so),
         cmocka_unit_test(the_engine_brings_no_library_that_a_program_may_have),
         cmocka_unit_test(a_program_may_bring_other_libraries_of_these_names),
         cmocka_unit_test(python_keeps_its_own_sqlite),

@@ -4,6 +4,7 @@
 #include "files.h"
 
 #include <sys/file.h>
+#include <time.h>
 
 TEST(two_problems_are_computed)
 {
@@ -34,21 +35,24 @@ static void both_kinds_of_beta_are_computed(void **state)
     operands_free(&o);
 }
 
-/* The recorder saves all the time, into a folder whose lock somebody else has. Its calls are timed, too. */
+/* The file of the recorder, whose lock somebody else takes. */
+static int lock_capture(void)
+{
+    const char *file = getenv("GEMMTUNE_CAPTURE");
+    const int fd = open(file ? file : "/tmp", file ? O_RDWR | O_CREAT : O_RDONLY, 0600);
+    assert_true(fd >= 0 && (!file || flock(fd, LOCK_EX) == 0)); /* without a recorder nothing waits, either */
+    return fd;
+}
+
+/* The recorder saves all the time, into a file whose lock somebody else has. Its calls are timed, too. */
 static void calls_go_on_while_a_file_cannot_be_written(void **state)
 {
     enum { PATIENCE_S = 60 };
-    char path[160];
-    const char *file = getenv("GEMMTUNE_CAPTURE");
     (void)state;
     put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
     arrive();
     struct operand_set o = operands_make("sgemm:nn:16x24x32", 0), p = operands_make("sgemm:nt:8x8x8", 0);
-    snprintf(path, sizeof path, "%s",
-             file ? file : "/tmp/here"); /* without a recorder nothing waits, either */
-    *strrchr(path, '/') = '\0';
-    int fd = open(path, O_RDONLY | O_DIRECTORY);
-    assert_true(fd >= 0 && flock(fd, LOCK_EX) == 0);
+    const int fd = lock_capture();
     assert_int_equal(sgemm_of(&o), 0);
     usleep(100000); /* it wants to save that */
     alarm(PATIENCE_S);
@@ -59,10 +63,19 @@ static void calls_go_on_while_a_file_cannot_be_written(void **state)
     operands_free(&p);
 }
 
+/* The lock is still held when the program ends. */
+static void a_program_ends_while_its_capture_is_locked(void **state)
+{
+    (void)state;
+    lock_capture();
+    two_problems_are_computed(state);
+}
+
 static const struct scenario scenarios[] = {
     SCENARIO(two_problems_are_computed),
     SCENARIO(both_kinds_of_beta_are_computed),
     SCENARIO(calls_go_on_while_a_file_cannot_be_written),
+    SCENARIO(a_program_ends_while_its_capture_is_locked),
 };
 
 static void what_is_computed_is_captured_and_adds_up_over_programs(void **state)
@@ -106,6 +119,30 @@ static void a_save_that_waits_holds_up_no_call(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+static void a_capture_that_is_locked_delays_no_end_and_is_saved_beside(void **state)
+{
+    char folder[] = "/tmp/gemmtune-capture-XXXXXX", path[64], said[64], part[128];
+    struct timespec begin, end;
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/seen.txt", folder);
+    snprintf(said, sizeof said, "%s/said", folder);
+    setenv("GEMMTUNE_CAPTURE", path, 1);
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    assert_int_equal(scenario_start("a_program_ends_while_its_capture_is_locked", said), 0);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    assert_true(end.tv_sec - begin.tv_sec < 10);
+    const char *at = strstr(file_text(said), "this program's problems are in ");
+    assert_true(at && sscanf(at, "this program's problems are in %127[^,]", part) == 1);
+    assert_non_null(strstr(file_text(part), "\nsgemm:nn:16x24x32  # count=20\n"));
+    assert_int_equal(scenario_start("two_problems_are_computed", NULL), 0);
+    assert_non_null(strstr(file_text(path), "\nsgemm:nn:16x24x32  # count=40\n"));
+    unsetenv("GEMMTUNE_CAPTURE");
+    unlink(said);
+    unlink(path);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static void the_log_says_once_which_call_went_where_and_why(void **state)
 {
     (void)state;
@@ -129,6 +166,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_is_computed_is_captured_and_adds_up_over_programs),
         cmocka_unit_test(a_call_that_adds_to_c_is_a_problem_of_its_own),
         cmocka_unit_test(a_save_that_waits_holds_up_no_call),
+        cmocka_unit_test(a_capture_that_is_locked_delays_no_end_and_is_saved_beside),
         cmocka_unit_test(the_log_says_once_which_call_went_where_and_why),
     };
     return dropin_main(argc, argv, "test_dropin_records", scenarios, sizeof scenarios / sizeof *scenarios,

@@ -134,16 +134,113 @@ static void a_forked_child_calls_without_a_deadlock(void **state)
     operands_free(&slow);
 }
 
+/* ---- forks during the first calls ---- */
+
+enum { CHILDREN = 12, CALLERS = 3, PROGRAMS = 40 };
+
+static pthread_barrier_t together;
+
+static void *call_first(void *operands)
+{
+    pthread_barrier_wait(&together);
+    return call_once(operands);
+}
+
+/* What a child does: it calls and ends, ends only, or becomes another program. */
+static void live_as_child(int kind, const struct operand_set *o)
+{
+    int wrong = 0;
+    alarm(PATIENCE_S / 4);
+    if (kind == 0) {
+        execl("/bin/true", "true", (char *)NULL);
+        _exit(1);
+    }
+    if (kind != 1) {
+        struct lt_call x = lt_make();
+        program_blas_calls = program_lt_calls = 0;
+        wrong += sgemm_of(o) != 0 || program_blas_calls != 1;
+        wrong += lt_run(&x, o, &zero, o->c) != 0 || program_lt_calls != 1;
+        lt_free(&x);
+    }
+#ifdef GT_SANITIZED
+    _exit(wrong); /* what the other threads hold would be leaks here */
+#else
+    if (kind == 2) _exit(wrong);
+    exit(wrong);
+#endif
+}
+
+/* Threads make the program's first calls, and meanwhile it forks. */
+static void children_come_up_during_the_first_calls(void **state)
+{
+    static const char *const texts[CALLERS] = {"sgemm:nn:16x24x32", "sgemm:nn:32x24x32", "sgemm:nn:8x24x32"};
+    const char *number = getenv("PROGRAM_NUMBER");
+    unsigned seed = number ? (unsigned)atoi(number) : 0;
+    struct operand_set o[CALLERS + 1];
+    pthread_t threads[CALLERS];
+    pid_t children[CHILDREN];
+    void *failed;
+    (void)state;
+    put_winner(texts[0], SIMT, 5, false);
+    put_winner(texts[1], SIMT_LARGE, 5, false);
+    arrive();
+    for (int i = 0; i <= CALLERS; i++) o[i] = operands_make(texts[i % CALLERS], 0);
+    pthread_barrier_init(&together, NULL, CALLERS + 1);
+    for (int i = 0; i < CALLERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, call_first, &o[i]), 0);
+    pthread_barrier_wait(&together);
+    for (int i = 0; i < CHILDREN; i++) {
+        usleep((useconds_t)(rand_r(&seed) % 500));
+        children[i] = fork();
+        if (children[i] == 0) live_as_child(rand_r(&seed) % 4, &o[CALLERS]);
+        assert_true(children[i] > 0);
+    }
+    for (int i = 0; i < CALLERS; i++) {
+        assert_int_equal(pthread_join(threads[i], &failed), 0);
+        assert_null(failed);
+    }
+    for (int status, i = 0; i < CHILDREN; i++) {
+        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+        if (status != 0) fail_msg("child %d ended with 0x%x", i, (unsigned)status);
+    }
+    for (int i = 0; i <= CALLERS; i++) operands_free(&o[i]);
+}
+
 static const struct scenario scenarios[] = {
     SCENARIO(a_call_in_a_capture_waits_for_no_compilation),
     SCENARIO(a_kernel_that_is_there_is_launched_while_another_one_is_compiled),
     SCENARIO(a_forked_child_calls_without_a_deadlock),
     {"a_forked_child_of_a_recorded_program_calls_too", a_forked_child_calls_without_a_deadlock,
      "GEMMTUNE_CAPTURE", "/dev/null/never"},
+    SCENARIO(children_come_up_during_the_first_calls),
 };
+
+/* A program makes its first calls once: many programs, each with forks at other moments; every third one is
+ * recorded. */
+static void no_child_of_a_first_call_waits_or_crashes(void **state)
+{
+    char seen[] = "/tmp/gemmtune-capture-XXXXXX", number[16];
+    int failed = 0;
+    const char *more = getenv("PROGRAMS"); /* by hand: a longer test */
+    const int programs = more ? atoi(more) : PROGRAMS;
+    (void)state;
+    close(mkstemp(seen));
+    for (int i = 0; i < programs; i++) {
+        snprintf(number, sizeof number, "%d", i);
+        setenv("PROGRAM_NUMBER", number, 1);
+        if (i % 3 == 0) setenv("GEMMTUNE_CAPTURE", seen, 1);
+        failed += scenario_start("children_come_up_during_the_first_calls", NULL) != 0;
+        unsetenv("GEMMTUNE_CAPTURE");
+    }
+    unlink(seen);
+    if (failed) fail_msg("%d of %d programs had a child that waited or crashed", failed, programs);
+}
 
 int main(int argc, char **argv)
 {
-    return dropin_main(argc, argv, "test_dropin_waits", scenarios, sizeof scenarios / sizeof *scenarios, NULL,
-                       0);
+    const struct CMUnitTest more[] = {
+        cmocka_unit_test(no_child_of_a_first_call_waits_or_crashes),
+    };
+    return dropin_main(argc, argv, "test_dropin_waits", scenarios, sizeof scenarios / sizeof *scenarios, more,
+                       sizeof more / sizeof *more);
 }

@@ -57,7 +57,7 @@ static void read_driver(const char *path, char *driver, size_t room)
 void this_gpus(struct this_gpu gpus[THIS_GPUS_MAX], int *count)
 {
     const char *proc = env_text("GEMMTUNE_PROC");
-    if (!proc || !proc[0]) proc = "/proc";
+    if (!proc) proc = "/proc";
     char path[PATH_MAX], driver[sizeof gpus->driver];
     *count = 0;
     snprintf(path, sizeof path, "%s/driver/nvidia/version", proc);

@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "compile.h"
 #include "db.h"
+#include "env.h"
 #include "gpu.h"
 #include "paths.h"
 #include "print.h"
@@ -187,6 +188,14 @@ static void look_at_cache(struct report *report, const char *chosen)
     if (!writable) block(report, E_IO, "cache", detail);
 }
 
+static void look_at_environment(struct report *report)
+{
+    struct env_finding finding;
+    for (size_t i = 0; env_finding(i, &finding); i++)
+        add(report, finding.name, finding.understood, "", finding.said,
+            finding.understood ? "" : "set it to what docs/environment.md says, or unset it");
+}
+
 static const char *field(const json_t *finding, const char *name)
 {
     const char *text = json_string_value(json_object_get(finding, name));
@@ -258,6 +267,7 @@ enum status cmd_doctor(int argc, char **argv)
     look_at_configs(&report);
     look_at_database(&report, options.db);
     look_at_cache(&report, options.cache);
+    look_at_environment(&report);
     st = print(&report, options.format);
     json_decref(report.findings);
     if (st) return st;

@@ -42,7 +42,7 @@ enum status text_date(char date[32])
 {
     time_t now = time(NULL);
     const char *fixed = env_text("SOURCE_DATE_EPOCH");
-    if (fixed && fixed[0]) {
+    if (fixed) {
         char *end;
         errno = 0;
         long long seconds = strtoll(fixed, &end, 10);

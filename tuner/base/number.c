@@ -1,8 +1,10 @@
 #include "number.h"
 
+#include <errno.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The C locale costs nothing: the C library keeps it ready and never frees it. If it cannot be had, the
  * thread's own locale is used. */
@@ -45,4 +47,19 @@ int number_format(char *text, size_t room, int digits, double value)
     const int length = snprintf(text, room, "%.*g", digits, value);
     leave(before);
     return length;
+}
+
+bool number_size(const char *text, int64_t *bytes)
+{
+    static const char units[] = "KMG";
+    char *end;
+    errno = 0;
+    const long long number = strtoll(text, &end, 10);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    const int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+    if (end == text || *text < '0' || *text > '9' || errno || (*end && !unit) || (unit && end[1]) ||
+        number > INT64_MAX >> shift)
+        return false;
+    *bytes = (int64_t)number << shift;
+    return true;
 }

@@ -4,7 +4,9 @@
 #ifndef GT_NUMBER_H
 #define GT_NUMBER_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* strtof and strtod as in the C locale. */
 float number_float(const char *text, char **end);
@@ -12,5 +14,9 @@ double number_double(const char *text, char **end);
 
 /* snprintf of "%.*g" as in the C locale. */
 int number_format(char *text, size_t room, int digits, double value);
+
+/* "64M", "1G", "512K", "0", "67108864": a number of bytes, with K, M or G of 1024 each. False: it is none,
+ * and *bytes is unchanged. */
+bool number_size(const char *text, int64_t *bytes);
 
 #endif

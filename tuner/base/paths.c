@@ -31,7 +31,7 @@ enum status paths_configs(const char *what, char *path, size_t room)
 {
     const char *join = *what ? "/" : "";
     const char *given = env_text("GEMMTUNE_CONFIGS");
-    if (given && *given) {
+    if (given) {
         snprintf(path, room, "%s%s%s", given, join, what);
         if (is_folder(path)) return OK;
         return fail(E_IO, "no folder %s (GEMMTUNE_CONFIGS names its parent)", path);

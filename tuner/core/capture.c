@@ -1,7 +1,9 @@
 #include "capture.h"
 
+#include "line.h"
 #include "number.h"
 #include "utf8.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,6 +23,8 @@
 #define ROUGH_FLOP_PER_US  30e6
 #define ROUGH_BYTES_PER_US 2e6
 #define ROUGH_LAUNCH_US    4.0
+
+#define LINE_BYTES 4096
 
 #define TIME_US_MAX 1e15 /* of a call; sums over any number of calls stay finite */
 
@@ -48,6 +52,14 @@ enum status capture_add(struct capture *capture, const struct problem *problem, 
     *c = (struct captured){.problem = *problem, .count = count, .time_us = time_us};
     problem_format(problem, c->text);
     return OK;
+}
+
+static enum status add_all(struct capture *capture, const struct capture *from)
+{
+    enum status st = OK;
+    for (size_t i = 0; i < from->count && !st; i++)
+        st = capture_add(capture, &from->at[i].problem, from->at[i].count, from->at[i].time_us);
+    return st;
 }
 
 static int by_text(const void *x, const void *y)
@@ -131,35 +143,18 @@ static enum status read_line(char *line, struct capture *capture)
 
 static enum status read_lines(FILE *file, const char *path, struct capture *capture)
 {
-    char *line = NULL, why[900];
-    size_t room = 0;
-    ssize_t got;
-    int number = 0;
+    char line[LINE_BYTES], why[900];
     enum status st = OK;
-    errno = 0;
-    while (!st && (got = getline(&line, &room, file)) >= 0) {
+    int number = 0;
+    while (!st && (st = line_read(file, line, sizeof line)) != E_ABSENT) {
         number++;
         char *text = number == 1 && strncmp(line, UTF8_MARK, 3) == 0 ? line + 3 : line;
-        st = strlen(line) == (size_t)got ? read_line(text, capture) : fail(E_INPUT, "it holds a NUL byte");
-        if (st == E_INPUT) {
-            snprintf(why, sizeof why, "%s", status_text());
-            st = fail(E_INPUT, "%s:%d: %s", path, number, why);
-        }
+        if (!st) st = read_line(text, capture);
     }
-    if (!st && ferror(file)) st = fail(E_IO, "cannot read the capture %s: %s", path, strerror(errno));
-    free(line);
-    if (!st) capture_settle(capture);
-    return st;
-}
-
-enum status capture_read(const char *path, struct capture *capture)
-{
-    FILE *file = fopen(path, "re");
-    if (!file && errno == ENOENT) return fail(E_ABSENT, "there is no capture %s", path);
-    if (!file) return fail(E_IO, "cannot read the capture %s: %s", path, strerror(errno));
-    enum status st = read_lines(file, path, capture);
-    fclose(file);
-    return st;
+    snprintf(why, sizeof why, "%s", status_text());
+    if (st == E_INPUT) return fail(st, "%s:%d: %s", path, number, why);
+    if (st == E_IO) return fail(st, "cannot read the capture %s: %s", path, why);
+    return st == E_ABSENT ? OK : st;
 }
 
 /* ---- writing ---- */
@@ -180,126 +175,288 @@ static bool write_all(FILE *file, const struct capture *capture)
     return fflush(file) == 0 && !ferror(file) && fsync(fileno(file)) == 0;
 }
 
-#define LOCK_TRIES    3000 /* half a minute */
-#define LOCK_PAUSE_NS 10000000
+/* A program that ends must not wait long for another one. */
+#define LOCK_TRIES    150
+#define LOCK_PAUSE_NS 2000000
 
-/* The file that is written, by its name in an open folder: a second lookup by path might find another
- * file. */
+#define ABANDONED_S 3600 /* a temporary file this old, which nobody has locked, has no writer */
+#define PARTS_MAX   64   /* taken in by one save; others wait for the next */
+
+typedef char file_name[NAME_MAX + 1];
+
+/* A capture and what is beside it, by their names in an open folder: a second lookup by path might find
+ * another file. */
 struct target {
     const char *path; /* for messages */
     char copy[PATH_MAX];
     const char *name;
-    int folder; /* locked */
-    bool exists;
+    int folder;
+    int fd;    /* the capture, locked unless the file system has no locks; -1: not open */
+    int fresh; /* the file that has replaced it, locked; -1: none */
+    bool created, locked;
     struct stat info;
+    file_name parts[PARTS_MAX];
+    int part_count;
 };
 
-/* One process at a time. The lock is on the folder, so that no lock file is left. Another process may hold a
- * folder's lock for ever, and a program that ends must not wait for that. */
-static enum status lock_folder(const struct target *t)
+/* The lock is explicitly released, because a child that was forked meanwhile has the file open, too. */
+static void let_go(int *fd)
 {
-    const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
-    for (int i = 0; flock(t->folder, LOCK_EX | LOCK_NB) != 0; i++) {
-        if (errno != EWOULDBLOCK && errno != EINTR)
-            break; /* a file system without locks: the last writer wins */
-        if (i == LOCK_TRIES)
-            return fail(E_IO, "cannot write the capture %s: another process holds the lock of its folder",
-                        t->path);
-        nanosleep(&pause, NULL);
-    }
-    return OK;
+    if (*fd < 0) return;
+    flock(*fd, LOCK_UN);
+    close(*fd);
+    *fd = -1;
 }
 
 static void close_target(struct target *t)
 {
-    if (t->folder < 0) return;
-    flock(t->folder, LOCK_UN); /* a child forked meanwhile also has the folder open */
-    close(t->folder);
+    let_go(&t->fd);
+    let_go(&t->fresh);
+    if (t->folder >= 0) close(t->folder);
 }
 
+/* Close it in any case. */
 static enum status open_target(const char *path, struct target *t)
 {
     char folder[PATH_MAX];
-    *t = (struct target){.path = path, .folder = -1};
+    *t = (struct target){.path = path, .folder = -1, .fd = -1, .fresh = -1};
     if (strlen(path) >= sizeof folder) return fail(E_IO, "the name of the capture is too long");
     memcpy(folder, path, strlen(path) + 1);
     memcpy(t->copy, path, strlen(path) + 1);
     t->name = basename(t->copy);
     t->folder = open(dirname(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (t->folder < 0) return fail(E_IO, "cannot write the capture %s: %s", path, strerror(errno));
-    return lock_folder(t);
+    return t->folder < 0 ? fail(E_IO, "cannot write the capture %s: %s", path, strerror(errno)) : OK;
 }
 
-/* Reads the file, if it exists. Only a regular file is read or replaced: a link may lead anywhere, and a
- * device or a pipe must not be removed. */
-static enum status read_target(struct target *t, struct capture *capture)
+/* Only a regular file is read or replaced: a link may lead anywhere, and a device or a pipe must not be
+ * removed. A new file is empty, which is a capture, too. The descriptor is -1 if another process was first:
+ * then try again. */
+static enum status open_file(struct target *t)
 {
-    int fd = openat(t->folder, t->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT) return OK;
-    if (fd < 0 && errno == ELOOP)
+    enum { FLAGS = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC };
+    const bool there = fstatat(t->folder, t->name, &t->info, AT_SYMLINK_NOFOLLOW) == 0;
+    if (there && S_ISLNK(t->info.st_mode))
         return fail(E_IO, "the capture %s is a symbolic link: name the file that it points to", t->path);
-    if (fd < 0) return fail(E_IO, "cannot read the capture %s: %s", t->path, strerror(errno));
-    FILE *file = fstat(fd, &t->info) == 0 && S_ISREG(t->info.st_mode) ? fdopen(fd, "r") : NULL;
-    if (!file) {
-        close(fd);
+    if (there && !S_ISREG(t->info.st_mode))
         return fail(E_IO, "cannot write the capture %s: it is not a regular file", t->path);
+    t->fd = openat(t->folder, t->name, there ? O_RDWR | FLAGS : O_RDWR | O_CREAT | O_EXCL | FLAGS, 0600);
+    t->created = !there && t->fd >= 0;
+    if (t->fd < 0 && errno == EACCES) t->fd = openat(t->folder, t->name, O_RDONLY | FLAGS);
+    if (t->fd >= 0 ? fstat(t->fd, &t->info) == 0 : errno == EEXIST || errno == ENOENT) return OK;
+    return fail(E_IO, "cannot write the capture %s: %s", t->path, strerror(errno));
+}
+
+/* Another process has put another file in its place meanwhile, or removed it. */
+static bool is_replaced(const struct target *t)
+{
+    struct stat now;
+    return fstatat(t->folder, t->name, &now, AT_SYMLINK_NOFOLLOW) != 0 || now.st_ino != t->info.st_ino ||
+           now.st_dev != t->info.st_dev;
+}
+
+/* One process at a time. Whoever can read the file can hold its lock for ever. */
+static enum status lock_target(struct target *t)
+{
+    const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        enum status st = open_file(t);
+        if (st) return st;
+        t->locked = t->fd >= 0 && flock(t->fd, LOCK_EX | LOCK_NB) == 0;
+        if (t->locked && !is_replaced(t)) return OK;
+        if (t->fd >= 0 && !t->locked && errno != EWOULDBLOCK && errno != EINTR)
+            return OK; /* a file system without locks: the last writer wins */
+        let_go(&t->fd);
+        nanosleep(&pause, NULL);
     }
-    t->exists = true;
+    return fail(E_BUSY, "cannot write the capture %s: another process holds its lock", t->path);
+}
+
+static enum status read_target(const struct target *t, struct capture *capture)
+{
+    const int fd = fcntl(t->fd, F_DUPFD_CLOEXEC, 0);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+    if (!file) {
+        if (fd >= 0) close(fd);
+        return fail(E_IO, "cannot read the capture %s: %s", t->path, strerror(errno));
+    }
     enum status st = read_lines(file, t->path, capture);
     fclose(file);
     return st;
 }
 
-/* Creates a file with an unpredictable name beside the target. */
-static int create_beside(const struct target *t, char fresh[NAME_MAX + 1])
+/* ---- files beside it ---- */
+
+#define TEMPORARY "."      /* .NAME.NUMBER: being written */
+#define PART      ".part-" /* NAME.part-NUMBER: for the next save to take in */
+
+/* Whether a file's name is that of the capture with something before it, and something and a number of ours
+ * after it. */
+static bool is_beside(const char *file, const struct target *t, const char *before, const char *after)
 {
-    int fd = -1;
-    for (int tries = 0; tries < 16 && fd < 0; tries++) {
-        uint64_t number;
-        if (getrandom(&number, sizeof number, 0) != sizeof number) return -1;
-        if (snprintf(fresh, NAME_MAX + 1, ".%.200s.%016" PRIx64, t->name, number) < 0) return -1;
-        fd = openat(t->folder, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (fd < 0 && errno != EEXIST) break;
-    }
-    return fd;
+    file_name start;
+    const int length = snprintf(start, sizeof start, "%s%.200s%s", before, t->name, after);
+    return strncmp(file, start, (size_t)length) == 0 && strlen(file + length) == 16 &&
+           strspn(file + length, "0123456789abcdef") == 16;
 }
+
+/* A name that nobody can foresee. */
+static bool name_beside(const struct target *t, const char *before, const char *after, file_name name)
+{
+    uint64_t number;
+    return getrandom(&number, sizeof number, 0) == sizeof number &&
+           snprintf(name, sizeof(file_name), "%s%.200s%s%016" PRIx64, before, t->name, after, number) > 0;
+}
+
+/* A regular file that is this user's own or that of the capture's owner; -1: it is not, or is gone. */
+static int open_ours(const struct target *t, const char *name, struct stat *info)
+{
+    const int fd = openat(t->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, info) == 0 && S_ISREG(info->st_mode) &&
+        (info->st_uid == geteuid() || (t->fd >= 0 && info->st_uid == t->info.st_uid)))
+        return fd;
+    if (fd >= 0) close(fd);
+    return -1;
+}
+
+/* A writer holds the lock of its temporary file, so one that can be locked has none. */
+static void remove_abandoned(const struct target *t, const char *name)
+{
+    struct stat info;
+    const int fd = open_ours(t, name, &info);
+    if (fd < 0) return;
+    if (time(NULL) - info.st_mtime > ABANDONED_S && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        unlinkat(t->folder, name, 0);
+    close(fd);
+}
+
+/* One that is no capture stays where it is. */
+static enum status read_part(struct target *t, const char *name, struct capture *all)
+{
+    struct capture part = {0};
+    struct stat info;
+    const int fd = open_ours(t, name, &info);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+    if (!file) {
+        if (fd >= 0) close(fd);
+        return OK;
+    }
+    const enum status st = read_lines(file, name, &part);
+    fclose(file);
+    if (!st) memcpy(t->parts[t->part_count++], name, strlen(name) + 1);
+    const enum status joined = st ? OK : add_all(all, &part);
+    capture_free(&part);
+    return st == E_MEMORY ? st : joined;
+}
+
+/* Adds the parts to the capture. tidy: removes what dead writers have left. */
+static enum status look_around(struct target *t, bool tidy, struct capture *all)
+{
+    const int fd = openat(t->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    enum status st = OK;
+    for (struct dirent *entry; dir && !st && (entry = readdir(dir));) {
+        if (tidy && is_beside(entry->d_name, t, TEMPORARY, ".")) remove_abandoned(t, entry->d_name);
+        if (t->part_count < PARTS_MAX && is_beside(entry->d_name, t, "", PART))
+            st = read_part(t, entry->d_name, all);
+    }
+    if (dir) closedir(dir);
+    else if (fd >= 0) close(fd);
+    return st;
+}
+
+/* ---- writing ---- */
 
 /* Gives the new file the owner and mode of the file that is replaced, as far as allowed. */
 static bool take_after(int fd, const struct target *t)
 {
-    if (!t->exists) return true;
+    if (t->fd < 0) return true;
     if (fchown(fd, t->info.st_uid, t->info.st_gid) != 0 && errno != EPERM) return false;
     return fchmod(fd, t->info.st_mode & 0777) == 0;
 }
 
-static enum status replace(const struct target *t, const struct capture *capture)
+/* Returns the file's descriptor, locked; -1 and errno on failure. */
+static int create_temporary(const struct target *t, file_name name)
 {
-    char fresh[NAME_MAX + 1];
-    int fd = create_beside(t, fresh), error = errno;
-    if (fd < 0) return fail(E_IO, "cannot write the capture %s: %s", t->path, strerror(error));
-    FILE *file = fdopen(fd, "w");
+    if (!name_beside(t, TEMPORARY, ".", name)) return -1;
+    const int fd = openat(t->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0) flock(fd, LOCK_EX | LOCK_NB);
+    return fd;
+}
+
+/* The file that has the name afterwards stays open and locked until the target is closed. */
+static enum status publish(struct target *t, const char *name, const struct capture *capture)
+{
+    file_name temporary;
+    const int fd = create_temporary(t, temporary);
+    if (fd < 0) return fail(E_IO, "cannot write the capture %s: %s", t->path, strerror(errno));
+    t->fresh = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    FILE *file = t->fresh < 0 ? NULL : fdopen(fd, "w");
     bool written = file && take_after(fd, t) && write_all(file, capture);
-    error = errno;
+    int error = errno;
     if (file ? fclose(file) != 0 : close(fd) != 0) written = false, error = errno;
-    if (written && renameat(t->folder, fresh, t->folder, t->name) != 0) written = false, error = errno;
+    if (written && renameat(t->folder, temporary, t->folder, name) != 0) written = false, error = errno;
     if (written) return OK;
-    unlinkat(t->folder, fresh, 0);
+    unlinkat(t->folder, temporary, 0);
     return fail(E_IO, "cannot write the capture %s: %s", t->path, strerror(error));
+}
+
+static enum status add_and_replace(struct target *t, const struct capture *capture)
+{
+    struct capture all = {0};
+    enum status st = read_target(t, &all);
+    if (!st) st = look_around(t, true, &all);
+    if (!st) st = add_all(&all, capture);
+    if (!st) {
+        capture_settle(&all);
+        st = publish(t, t->name, &all);
+    }
+    for (int i = 0; i < t->part_count && !st; i++) unlinkat(t->folder, t->parts[i], 0);
+    if (st && t->created && t->locked) unlinkat(t->folder, t->name, 0);
+    capture_free(&all);
+    return st;
 }
 
 enum status capture_save(const char *path, const struct capture *capture)
 {
-    struct capture all = {0};
     struct target target;
     enum status st = open_target(path, &target);
-    if (!st) st = read_target(&target, &all);
-    for (size_t i = 0; i < capture->count && !st; i++)
-        st = capture_add(&all, &capture->at[i].problem, capture->at[i].count, capture->at[i].time_us);
+    if (!st) st = lock_target(&target);
+    if (!st) st = add_and_replace(&target, capture);
+    close_target(&target);
+    return st;
+}
+
+enum status capture_save_beside(const char *path, const struct capture *capture, char file[PATH_MAX])
+{
+    struct capture all = {0};
+    struct target target;
+    file_name part;
+    enum status st = open_target(path, &target);
+    if (!st) st = add_all(&all, capture);
+    if (!st && !name_beside(&target, "", PART, part))
+        st = fail(E_IO, "cannot name a part of the capture %s", path);
     if (!st) {
         capture_settle(&all);
-        st = replace(&target, &all);
+        st = publish(&target, part, &all);
     }
+    if (!st) snprintf(file, PATH_MAX, "%.*s%s", (int)(strlen(path) - strlen(target.name)), path, part);
     close_target(&target);
     capture_free(&all);
+    return st;
+}
+
+enum status capture_read(const char *path, struct capture *capture)
+{
+    struct target target;
+    /* The parts first: one that is taken in meanwhile is counted twice rather than not at all. */
+    enum status st = open_target(path, &target) ? OK : look_around(&target, false, capture);
+    const bool parts = target.part_count > 0;
+    close_target(&target);
+    FILE *file = fopen(path, "re");
+    if (!file && errno == ENOENT && !parts) return fail(E_ABSENT, "there is no capture %s", path);
+    if (!file && errno != ENOENT) return fail(E_IO, "cannot read the capture %s: %s", path, strerror(errno));
+    if (!st && file) st = read_lines(file, path, capture);
+    if (file) fclose(file);
+    if (!st) capture_settle(capture);
     return st;
 }

@@ -12,6 +12,7 @@
 #define GT_CAPTURE_H
 
 #include "problem.h"
+#include <limits.h>
 
 struct captured {
     struct problem problem;
@@ -32,16 +33,21 @@ enum status capture_add(struct capture *capture, const struct problem *problem, 
 /* Merges entries to one per problem, and sorts them by falling weight. Called by the functions below. */
 void capture_settle(struct capture *capture);
 
-/* Adds the content of a file. E_ABSENT: the file does not exist. Errors: E_IO, E_INPUT (with file:line),
- * E_MEMORY. */
+/* Adds the content of a file, and of what capture_save_beside has put beside it. E_ABSENT: there is neither.
+ * Errors: E_IO, E_INPUT (with file:line), E_MEMORY. */
 enum status capture_read(const char *path, struct capture *capture);
 
 /* Adds the capture to the content of the file, if it exists. Several processes may do so at once; each waits
- * at most half a minute for the others. The result is written beside the file under an unpredictable name,
- * then renamed. Owner and mode of the file are kept; a new file is accessible to its owner only. A file that
- * is not a capture, and anything but a regular file (a link, a device, a pipe), is left as it is. Errors:
- * those of capture_read except E_ABSENT. */
+ * at most 0.3 seconds for the others. The result is written beside the file under an unpredictable name, then
+ * renamed; what a writer that was killed has left there is removed after an hour. Owner and mode of the file
+ * are kept; a new file is accessible to its owner only. A file that is not a capture, and anything but a
+ * regular file (a link, a device, a pipe), is left as it is. Errors: E_BUSY (another process holds the file's
+ * lock: nothing is written), and those of capture_read except E_ABSENT. */
 enum status capture_save(const char *path, const struct capture *capture);
+
+/* For a program that ends and cannot wait: writes the capture to a new file, PATH.part-NUMBER, whose name it
+ * returns. The next save and every read of PATH take it in. Errors: E_IO, E_MEMORY. */
+enum status capture_save_beside(const char *path, const struct capture *capture, char file[PATH_MAX]);
 
 /* Time of all calls in microseconds; where the time of a call is unknown, a rough estimate for a GPU. */
 double capture_weight(const struct captured *captured);

@@ -1,10 +1,8 @@
 #include "workspace.h"
 
 #include "env.h"
+#include "number.h"
 #include "template.h"
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 int64_t workspace_of(const struct config *config, const struct problem *problem)
 {
@@ -20,22 +18,13 @@ const char *workspace_refuses(const struct config *config, const struct problem 
 
 enum status workspace_parse(const char *source, const char *text, int64_t *bytes)
 {
-    static const char units[] = "KMG";
-    char *end;
-    errno = 0;
-    long long number = strtoll(text, &end, 10);
-    const char *unit = *end ? strchr(units, *end) : NULL;
-    const int shift = unit ? 10 * (int)(unit - units + 1) : 0;
-    if (end == text || *text < '0' || *text > '9' || errno || (*end && !unit) || (unit && end[1]) ||
-        number > INT64_MAX >> shift)
-        return fail(E_USAGE, "%s '%.40s' is not a size such as 64M, 1G or 0", source, text);
-    *bytes = (int64_t)number << shift;
-    return OK;
+    if (number_size(text, bytes)) return OK;
+    return fail(E_USAGE, "%s '%.40s' is not a size such as 64M, 1G or 0", source, text);
 }
 
-enum status workspace_from_environment(int64_t *bytes)
+int64_t workspace_from_environment(void)
 {
-    const char *text = env_text(WORKSPACE_VARIABLE);
-    *bytes = WORKSPACE_DEFAULT_BYTES;
-    return text && *text ? workspace_parse(WORKSPACE_VARIABLE, text, bytes) : OK;
+    int64_t bytes = WORKSPACE_DEFAULT_BYTES;
+    env_bytes(WORKSPACE_VARIABLE, &bytes);
+    return bytes;
 }

@@ -19,12 +19,11 @@ int64_t workspace_of(const struct config *config, const struct problem *problem)
  * sentence. */
 const char *workspace_refuses(const struct config *config, const struct problem *problem, int64_t most_bytes);
 
-/* "64M", "1G", "512K", "0", "67108864": a number of bytes, with K, M or G of 1024 each. source names the
- * origin of the text in messages: "--workspace". Errors: E_USAGE. */
+/* A number of bytes (number_size). source names the origin of the text in messages: "--workspace". Errors:
+ * E_USAGE. */
 enum status workspace_parse(const char *source, const char *text, int64_t *bytes);
 
-/* The value of GEMMTUNE_WORKSPACE; WORKSPACE_DEFAULT_BYTES where it is not set or empty. Errors: E_USAGE, and
- * *bytes is the default. */
-enum status workspace_from_environment(int64_t *bytes);
+/* The value of GEMMTUNE_WORKSPACE; WORKSPACE_DEFAULT_BYTES where it is not set or not understood. */
+int64_t workspace_from_environment(void);
 
 #endif

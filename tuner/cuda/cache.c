@@ -17,13 +17,13 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#define LIMIT_DEFAULT_MIB 2048
-#define KEY_LENGTH        (CACHE_KEY_TEXT - 1)
-#define FILE_BYTES_MAX    (256 << 20)
-#define JSON_BYTES_MAX    (1 << 20)
-#define TEMPORARY_PREFIX  ".tmp-"
-#define IN_USE_S          60   /* an entry used this recently is not evicted */
-#define ABANDONED_S       3600 /* a temporary file this old has no writer */
+#define LIMIT_DEFAULT_BYTES (INT64_C(2) << 30)
+#define KEY_LENGTH          (CACHE_KEY_TEXT - 1)
+#define FILE_BYTES_MAX      (256 << 20)
+#define JSON_BYTES_MAX      (1 << 20)
+#define TEMPORARY_PREFIX    ".tmp-"
+#define IN_USE_S            60   /* an entry used this recently is not evicted */
+#define ABANDONED_S         3600 /* a temporary file this old has no writer */
 
 static void hash_text(const void *bytes, size_t length, char text[CACHE_KEY_TEXT])
 {
@@ -45,11 +45,9 @@ void cache_key(const char *const *parts, int count, char key[CACHE_KEY_TEXT])
 
 int64_t cache_limit(void)
 {
-    const char *text = env_text("GEMMTUNE_CACHE_MIB");
-    char *end;
-    long long mib = text ? strtoll(text, &end, 10) : 0;
-    if (!text || end == text || *end || mib < 1 || mib > INT64_MAX >> 20) mib = LIMIT_DEFAULT_MIB;
-    return (int64_t)mib << 20;
+    int64_t bytes = LIMIT_DEFAULT_BYTES;
+    if (!env_bytes("GEMMTUNE_CACHE_SIZE", &bytes)) env_bytes("GEMMTUNE_CACHE_MIB", &bytes);
+    return bytes;
 }
 
 static enum status unwritable(const char *folder, int error)

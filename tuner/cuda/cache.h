@@ -10,9 +10,9 @@
  * somebody else or is writable by others is refused, links are not followed, and only regular files are
  * opened.
  *
- * The size limit is GEMMTUNE_CACHE_MIB (default 2048). When it is exceeded, the least recently used entries
- * are removed until 7/8 are left. Entries used within the last minute stay, because a process may be about to
- * load them.
+ * The size limit is GEMMTUNE_CACHE_SIZE, else GEMMTUNE_CACHE_MIB, else 2 GiB. When it is exceeded, the least
+ * recently used entries are removed until 7/8 are left. Entries used within the last minute stay, because a
+ * process may be about to load them.
  */
 #ifndef GT_CACHE_H
 #define GT_CACHE_H
@@ -51,7 +51,7 @@ enum status cache_trim(const char *folder, int64_t limit_bytes, int64_t *kept_by
 /* Number of entries and bytes in the folder. Errors: E_IO. */
 enum status cache_usage(const char *folder, int64_t *entries, int64_t *bytes);
 
-/* The limit in bytes: GEMMTUNE_CACHE_MIB, or the default if that is unset or not a number of at least 1. */
+/* The limit in bytes, at least 1 MiB. */
 int64_t cache_limit(void);
 
 /* Creates the folder and its parents (private to the user). Errors: E_IO (cannot be created, belongs to

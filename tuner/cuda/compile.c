@@ -417,13 +417,13 @@ enum status compile_cache_folder(char *path, size_t room)
 {
     const char *chosen = env_text("GEMMTUNE_CACHE"), *xdg = env_text("XDG_CACHE_HOME"),
                *home = env_text("HOME");
-    const struct passwd *user = home && home[0] ? NULL : getpwuid(geteuid());
+    const struct passwd *user = home ? NULL : getpwuid(geteuid());
     int length;
     if (user) home = user->pw_dir;
-    if (chosen && chosen[0]) length = snprintf(path, room, "%s", chosen);
+    if (chosen) length = snprintf(path, room, "%s", chosen);
     else if (xdg && xdg[0] == '/') /* the XDG specification says that a relative one is ignored */
         length = snprintf(path, room, "%s/gemmtune", xdg);
-    else if (home && home[0]) length = snprintf(path, room, "%s/.cache/gemmtune", home);
+    else if (home) length = snprintf(path, room, "%s/.cache/gemmtune", home);
     else return fail(E_IO, "no folder for compiled kernels: set GEMMTUNE_CACHE, XDG_CACHE_HOME or HOME");
     if (length < 0 || (size_t)length >= room)
         return fail(E_IO, "the name of the cache folder is too long: %.80s...", path);

@@ -11,9 +11,10 @@
 struct cuda_api cuda;
 
 static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool loaded; /* protected by the lock */
+static atomic_bool loaded; /* changed under the lock */
+static atomic_int users;   /* calls between device_enter and device_leave */
 static atomic_bool lost;
-static atomic_bool forked; /* this process is a child of the one that loaded the driver */
+static atomic_bool forked; /* see device_forked */
 static _Thread_local CUresult refused_last;
 static int driver_version;
 
@@ -144,9 +145,44 @@ bool device_was_short_of_memory(void)
     return was;
 }
 
-static void in_child(void)
+static CUresult refuse_in_child(void)
 {
+    return CUDA_ERROR_NOT_INITIALIZED;
+}
+
+static void replace(const struct library_symbol *symbol)
+{
+    CUresult (*refuse)(void) = refuse_in_child;
+    memcpy(symbol->target, &refuse, sizeof refuse);
+}
+
+/* No call reaches the driver any more, which may wait for threads that do not exist here, so that what comes
+ * after a call that must have succeeded is not reached, either: locks among it. A function without parameters
+ * may stand for any: the caller removes the arguments (System V ABI of x86-64, AAPCS64). */
+void device_in_child(void)
+{
+    if (!atomic_load(&loaded) && atomic_load(&users) == 0) return;
     atomic_store(&forked, true);
+    for (int i = 0; i < ENTRY_COUNT; i++) replace(&entries[i]);
+    replace(&context_id);
+    if (cuda.LaunchKernelEx) replace(&launch_extended);
+    if (cuda.TensorMapEncodeTiled) replace(&tensor_encode);
+}
+
+/* Before the first lock can be taken. */
+__attribute__((constructor)) static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, device_in_child);
+}
+
+void device_enter(void)
+{
+    atomic_fetch_add(&users, 1);
+}
+
+void device_leave(void)
+{
+    atomic_fetch_sub(&users, 1);
 }
 
 /* Advice about a driver that does not start. */
@@ -182,7 +218,7 @@ static enum status init_failed(CUresult result)
 
 static enum status load_once(void)
 {
-    if (loaded) return OK;
+    if (atomic_load(&loaded)) return OK;
     static const char *const names[] = {"libcuda.so.1"};
     const struct library_names driver = {"GEMMTUNE_LIBCUDA", names, 1, false};
     char why[LIBRARY_WHY_MAX];
@@ -204,9 +240,8 @@ static enum status load_once(void)
     if (library_bind(library, &context_id, 1)) cuda.CtxGetId = id_by_address;
     library_bind(library, &launch_extended, 1);
     library_bind(library, &tensor_encode, 1);
-    pthread_atfork(NULL, NULL, in_child);
     driver_version = version;
-    loaded = true;
+    atomic_store(&loaded, true);
     return OK;
 }
 
@@ -214,9 +249,11 @@ enum status device_load(void)
 {
     if (device_forked())
         return fail(E_GPU, DEVICE_FORKED); /* its lock may be held by a thread of the parent */
+    device_enter();
     pthread_mutex_lock(&load_lock);
     enum status st = load_once();
     pthread_mutex_unlock(&load_lock);
+    device_leave();
     return st;
 }
 

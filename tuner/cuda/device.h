@@ -125,9 +125,17 @@ enum status device_of_context(struct device *device);
 /* OK, or fail(E_GPU, "WHAT: CUDA_ERROR_NAME"). Remembers results after which the process is unusable. */
 enum status device_check(CUresult result, const char *what);
 
-/* True in a forked child of the process that loaded the driver: CUDA does not work there, and locks may be
- * held by threads that do not exist in it. */
+/* True in a child that was forked from a process in which the driver was loaded or a thread was between
+ * device_enter and device_leave: CUDA does not work there, and locks may be held by threads that do not exist
+ * in it. */
 bool device_forked(void);
+
+/* Around what takes locks before the driver is loaded. device_load calls them, too. */
+void device_enter(void);
+void device_leave(void);
+
+/* A forked child calls it by itself, unless this code was loaded during the fork. */
+void device_in_child(void);
 #define DEVICE_FORKED                                                                                        \
     "this process was forked from one that had started CUDA, where the GPU cannot be used: start a new "     \
     "program, or fork before CUDA is started"

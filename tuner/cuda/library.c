@@ -2,6 +2,7 @@
 
 #include "env.h"
 #include "loaded_from.h"
+#include "loading.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -46,11 +47,11 @@ static void *open_in(const struct folders *folders, const struct library_names *
     return NULL;
 }
 
-void *library_open(const struct library_names *library, char *why)
+static void *open_one(const struct library_names *library, char *why)
 {
     why[0] = '\0';
     const char *chosen = env_text(library->variable);
-    if (chosen && chosen[0]) {
+    if (chosen) {
         void *handle = dlopen(chosen, RTLD_NOW | RTLD_LOCAL);
         if (!handle) snprintf(why, LIBRARY_WHY_MAX, "%s names it, but: %.300s", library->variable, dlerror());
         return handle;
@@ -79,6 +80,17 @@ void *library_open(const struct library_names *library, char *why)
         used += snprintf(why + used, LIBRARY_WHY_MAX - (size_t)used, ", %.100s",
                          f < built.count ? built.path[f] : usual.path[f - built.count]);
     return NULL;
+}
+
+void *library_open(const struct library_names *library, char *why)
+{
+    if (!loading_begin()) {
+        snprintf(why, LIBRARY_WHY_MAX, "this process was forked while another thread opened a library");
+        return NULL;
+    }
+    void *handle = open_one(library, why);
+    loading_end();
+    return handle;
 }
 
 const char *library_bind(void *library, const struct library_symbol *symbols, int count)

@@ -366,8 +366,8 @@ static enum status check_preferences(struct tune_options *o)
 static enum status fill_defaults(struct tune_options *o)
 {
     enum status st = OK;
-    if (o->workspace_bytes < 0) st = workspace_from_environment(&o->workspace_bytes);
-    if (!st && !*o->db) st = db_default_path(o->db, sizeof o->db);
+    if (o->workspace_bytes < 0) o->workspace_bytes = workspace_from_environment();
+    if (!*o->db) st = db_default_path(o->db, sizeof o->db);
     if (!st && !*o->cache) st = compile_cache_folder(o->cache, sizeof o->cache);
     bool known = false;
     char names[256] = "";

@@ -63,8 +63,8 @@ enum status pool_open(struct pool **pool)
     }
     p->last = &p->first;
     const char *program = env_text("GEMMTUNE_EXE");
-    p->program = program && *program ? program : "/proc/self/exe";
-    p->echo = env_text("GEMMTUNE_DEBUG") != NULL;
+    p->program = program ? program : "/proc/self/exe";
+    p->echo = env_is_on("GEMMTUNE_DEBUG");
     signal(SIGPIPE, SIG_IGN);
     error = watch_interrupts(p);
     uv_timer_init(&p->loop, &p->tick);

@@ -1,15 +1,21 @@
 #include "notice.h"
 
-#include "environment.h"
+#include "env.h"
 #include "print.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
+static void say(const char *line)
+{
+    print_line(stderr, "gemmtune: %s", line);
+}
+
 void notices_start(struct notices *notices, bool quiet)
 {
-    notices->quiet = quiet || is_set("GEMMTUNE_QUIET");
+    notices->quiet = quiet || env_is_on("GEMMTUNE_QUIET");
     for (int i = 0; i < NOTICES; i++) atomic_flag_clear(&notices->said[i]);
+    if (!notices->quiet) env_report(say);
 }
 
 void notice(struct notices *notices, enum notice kind, const char *format, ...)

@@ -21,7 +21,8 @@ struct notices {
     atomic_flag said[NOTICES];
 };
 
-/* quiet: requested by the caller; GEMMTUNE_QUIET=1 requests it, too. */
+/* quiet: requested by the caller; GEMMTUNE_QUIET=1 requests it, too. Else reports variables of the
+ * environment that are not understood. */
 void notices_start(struct notices *notices, bool quiet);
 
 /* Prints one line, "gemmtune: ...", unless this kind of notice was printed before. Thread-safe. */

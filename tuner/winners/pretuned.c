@@ -40,7 +40,7 @@ static bool beside_library(char *path, size_t room)
 enum status pretuned_folder(char *path, size_t room)
 {
     const char *given = env_text("GEMMTUNE_CONFIGS");
-    if (given && given[0]) {
+    if (given) {
         int length = snprintf(path, room, "%s/winners", given);
         if (length > 0 && (size_t)length < room && is_folder(path)) return OK;
     } else {

@@ -135,7 +135,7 @@ enum status winner_store_open(struct winner_store *store, const struct gpu *gpu,
                               const char *pretuned, struct notices *notices)
 {
     *store = (struct winner_store){.gpu = *gpu, .notices = notices};
-    workspace_from_environment(&store->workspace_bytes); /* the default if the variable is invalid */
+    store->workspace_bytes = workspace_from_environment();
     winner_store_driver(store->driver);
     if (!database || database[0]) open_database(store, database);
     enum status st = !pretuned || pretuned[0] ? open_pretuned(store, pretuned) : OK;

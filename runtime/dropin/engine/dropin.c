@@ -2,9 +2,7 @@
 
 #include "device.h"
 #include "env.h"
-#include "environment.h"
 #include "exclude.h"
-#include "number.h"
 #include "print.h"
 #include "tf32.h"
 
@@ -27,11 +25,11 @@ enum {
 };
 
 static struct {
-    bool on, log;
+    bool log;
     bool tf32_forbidden; /* NVIDIA_TF32_OVERRIDE=0: no handle's mode may allow it */
 } settings;
-static atomic_bool forked; /* this process is a forked child of one that used CUDA, and has no GPU */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static _Atomic enum { ASLEEP, STARTING, ON, OFF, FORKED } state; /* FORKED: in a child, from then on */
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void say(const char *format, ...)
@@ -54,45 +52,38 @@ static void say_text(const char *text)
 /* Whether the program has chosen something other than strict FP32 for all of its cuBLAS calls. */
 static const char *loosened(void)
 {
-    if (is_set("NVIDIA_TF32_OVERRIDE")) return "NVIDIA_TF32_OVERRIDE allows TF32";
-    if (is_set("CUBLAS_EMULATE_SINGLE_PRECISION")) return "CUBLAS_EMULATE_SINGLE_PRECISION is set";
+    if (env_is_nonzero("NVIDIA_TF32_OVERRIDE")) return "NVIDIA_TF32_OVERRIDE allows TF32";
+    if (env_is_nonzero("CUBLAS_EMULATE_SINGLE_PRECISION")) return "CUBLAS_EMULATE_SINGLE_PRECISION is set";
     return NULL;
 }
 
 static void start_recorder(void)
 {
-    const char *file = env_text("GEMMTUNE_CAPTURE"), *seconds = env_text("GEMMTUNE_CAPTURE_S");
+    const char *file = env_text("GEMMTUNE_CAPTURE");
     double every_s = SAVE_EVERY_S;
-    if (!file || !file[0]) return;
-    if (seconds) {
-        char *end;
-        every_s = number_double(seconds, &end);
-        if (end == seconds || *end || !(every_s >= 0 && every_s <= 86400)) {
-            say("GEMMTUNE_CAPTURE_S '%.40s' is not a number of seconds; the capture is saved every %g s",
-                seconds, SAVE_EVERY_S);
-            every_s = SAVE_EVERY_S;
-        }
-    }
-    recorder_start(file, every_s);
+    env_seconds("GEMMTUNE_CAPTURE_S", &every_s);
+    if (file) recorder_start(file, every_s);
 }
 
 /* Threads that held our locks do not exist in a forked child, so it must not take a lock. Its calls fail as
- * those of the real library do. */
-static void leave_to_cublas(void)
+ * those of the real library do. A child of a program that has not called yet is a program like any other. */
+void dropin_in_child(void)
 {
-    atomic_store(&forked, true);
+    device_in_child();
+    if (atomic_load(&state) == ASLEEP) return;
+    atomic_store(&state, FORKED);
     recorder_forget();
 }
 
 static void start(void)
 {
-    const char *way = env_text("GEMMTUNE_DROPIN"), *loose = loosened();
-    settings.log = is_set("GEMMTUNE_LOG");
+    const char *loose = loosened();
+    bool on = false;
+    settings.log = env_is_on("GEMMTUNE_LOG");
     settings.tf32_forbidden = tf32_is_forbidden();
     exclude_start(env_text("GEMMTUNE_EXCLUDE"), say_text);
-    if (way && strcmp(way, "nearest") == 0) route_rules.nearest = true;
-    else if (way && way[0] && strcmp(way, "exact") != 0)
-        say("GEMMTUNE_DROPIN '%.40s' is none of exact, nearest and off: exact is used", way);
+    route_rules.nearest = env_choice("GEMMTUNE_DROPIN") == ENV_DROPIN_NEAREST;
+    if (!env_is_on("GEMMTUNE_QUIET")) env_report(say_text);
     if (loose) {
         if (settings.log) say("everything goes to cuBLAS: %s", loose);
     } else if (device_load()) {
@@ -100,16 +91,25 @@ static void start(void)
     } else {
         start_recorder();
         route_rules.all = settings.log || recorder_on();
-        settings.on = true;
-        pthread_atfork(NULL, NULL, leave_to_cublas);
+        on = true;
     }
+    atomic_store_explicit(&state, on ? ON : OFF, memory_order_release);
+}
+
+/* A child must not find the beginning of a thread that it does not have, so the state tells it first. */
+static bool is_on_once_started(void)
+{
+    int asleep = ASLEEP;
+    atomic_compare_exchange_strong(&state, &asleep, STARTING);
+    if (asleep == FORKED) return false;
+    pthread_once(&once, start);
+    return atomic_load(&state) == ON;
 }
 
 bool dropin_on(void)
 {
-    if (atomic_load_explicit(&forked, memory_order_relaxed)) return false;
-    pthread_once(&once, start);
-    return settings.on;
+    const int now = atomic_load_explicit(&state, memory_order_acquire);
+    return now == ON || (now < ON && is_on_once_started());
 }
 
 bool dropin_is_watched(void)
@@ -283,7 +283,7 @@ static void summarize(void)
 
 __attribute__((destructor)) static void finish(void)
 {
-    if (atomic_load(&forked)) return;
-    recorder_save();
+    if (atomic_load(&state) == FORKED) return;
+    recorder_save(true);
     if (settings.log) summarize();
 }

@@ -19,6 +19,7 @@
 bool dropin_take(const struct asked *asked, struct turn *turn, int *result);
 void dropin_refuse(struct refusal *refusal);
 void dropin_end(struct turn *turn);
+void dropin_in_child(void);
 
 /* False: everything goes to cuBLAS, as in a forked child. The first call reads the environment. */
 bool dropin_on(void);

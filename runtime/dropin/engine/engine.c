@@ -8,6 +8,8 @@ const struct engine *gemmtune_cublas_engine(const struct engine_terms *terms)
                                          .take = dropin_take,
                                          .take_matmul = lt_matmul_take,
                                          .end = dropin_end,
-                                         .refuse = dropin_refuse};
+                                         .refuse = dropin_refuse,
+                                         .use = loading_use,
+                                         .in_child = dropin_in_child};
     return engine_terms_equal(terms, &engine.terms) ? &engine : NULL;
 }

@@ -99,7 +99,7 @@ struct sample *recorder_begin(struct route *route, CUstream stream)
 
 void recorder_end(struct sample *sample, CUstream stream)
 {
-    if (!sample) return;
+    if (!sample || !recorder_on()) return;
     pthread_mutex_lock(&sampling);
     if (cuda.EventRecord(sample->end, stream) == CUDA_SUCCESS) sample->enqueued = true;
     else let_go(sample);
@@ -133,17 +133,32 @@ static enum status collect(struct route *newest, struct capture *capture)
     return st;
 }
 
-void recorder_save(void)
+/* A program that ends leaves its capture beside a file that somebody has locked. */
+static enum status save(const struct capture *capture, bool ends)
+{
+    char part[PATH_MAX];
+    enum status st = capture_save(path, capture);
+    if (st != E_BUSY || !ends) return st;
+    st = capture_save_beside(path, capture, part);
+    if (!st)
+        print_line(stderr,
+                   "gemmtune: another process holds the lock of the capture %s: this program's problems are "
+                   "in %s, and the next save adds them",
+                   path, part);
+    return st;
+}
+
+void recorder_save(bool ends)
 {
     struct capture capture = {0};
     if (!recorder_on()) return;
     pthread_mutex_lock(&saving);
     struct route *newest = route_newest();
     enum status st = collect(newest, &capture);
-    if (!st && capture.count > 0) st = capture_save(path, &capture);
+    if (!st && capture.count > 0) st = save(&capture, ends);
     for (struct route *r = newest; r && !st; r = older(r)) r->saved = r->seen;
     /* On failure everything is saved again next time. */
-    if (st && !told) print_line(stderr, "gemmtune: %s", status_text());
+    if (st && st != E_BUSY && !told) print_line(stderr, "gemmtune: %s", status_text());
     told = st != OK;
     pthread_mutex_unlock(&saving);
     capture_free(&capture);
@@ -155,7 +170,7 @@ static void *keep_saving(void *nothing)
     pause.tv_nsec = (long)((every_s - (double)pause.tv_sec) * 1e9);
     for (;;) {
         nanosleep(&pause, NULL);
-        recorder_save();
+        recorder_save(false);
     }
     return nothing;
 }

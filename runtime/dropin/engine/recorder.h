@@ -17,8 +17,8 @@ struct sample;
 struct sample *recorder_begin(struct route *route, CUstream stream);
 void recorder_end(struct sample *sample, CUstream stream); /* call it after enqueueing; takes NULL */
 
-/* Saves now, without blocking calls. */
-void recorder_save(void);
+/* Saves now, without blocking calls. ends: it is the last time. */
+void recorder_save(bool ends);
 
 /* For a forked child: it has neither the thread nor a GPU, and its parent saves the inherited data. */
 void recorder_forget(void);

@@ -1,5 +1,7 @@
 #include "real_blas.h"
 
+#include "loading.h"
+
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
@@ -144,7 +146,7 @@ static void *locate(const struct library *library, enum blas_major major, char v
 }
 
 /* The functions, in allocated memory of `bytes` bytes; NULL: there is no such library, or no memory. */
-static void *find(const struct library *library, enum blas_major major, size_t bytes)
+static void *search(const struct library *library, enum blas_major major, size_t bytes)
 {
     char version[NAME_MAX_BYTES];
     void *from = locate(library, major, version);
@@ -156,8 +158,16 @@ static void *find(const struct library *library, enum blas_major major, size_t b
     return functions;
 }
 
-/* Uses no lock of ours: a constructor that calls cuBLAS holds the loader's lock, which the search needs, too.
- * Of several threads the first one's result is kept. */
+static void *find(const struct library *library, enum blas_major major, size_t bytes)
+{
+    if (!loading_begin()) return NULL;
+    void *functions = search(library, major, bytes);
+    loading_end();
+    return functions;
+}
+
+/* No thread waits for another one: a constructor that calls cuBLAS holds the loader's lock, which the search
+ * needs, too. Of several threads the first one's result is kept. */
 const struct real_blas *real_blas_find(enum blas_major major)
 {
     struct real_blas *functions = find(&blas_library, major, sizeof *functions);

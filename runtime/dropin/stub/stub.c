@@ -1,9 +1,11 @@
 #include "stub.h"
-#include "environment.h"
+#include "env.h"
+#include "loading.h"
 #include "print.h"
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 
 #define ENGINE_FILE "libgemmtune_cublas_engine.so"
@@ -35,8 +37,13 @@ static void refuse_nothing(struct refusal *refusal)
     (void)refusal;
 }
 
-static const struct engine nothing = {
-    .take = take_nothing, .take_matmul = take_no_matmul, .end = end_nothing, .refuse = refuse_nothing};
+static void do_nothing(void) {}
+
+static const struct engine nothing = {.take = take_nothing,
+                                      .take_matmul = take_no_matmul,
+                                      .end = end_nothing,
+                                      .refuse = refuse_nothing,
+                                      .in_child = do_nothing};
 
 /* ---- opening the engine ---- */
 
@@ -55,6 +62,17 @@ __attribute__((constructor)) static void find_own_folder(void)
     if (length < 0 || length >= (int)sizeof engine_path) engine_path[0] = '\0';
 }
 
+static void in_child(void)
+{
+    const struct engine *engine = atomic_load(&stub_engine_found);
+    if (engine) engine->in_child();
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, in_child);
+}
+
 static void say(const char *what, const char *why)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
@@ -64,7 +82,7 @@ static void say(const char *what, const char *why)
 
 static const struct engine *without(const char *what, const char *why)
 {
-    if (!is_set("GEMMTUNE_QUIET")) say(what, why);
+    if (!env_is_on("GEMMTUNE_QUIET")) say(what, why);
     return &nothing;
 }
 
@@ -80,23 +98,29 @@ static const struct engine *open_engine(void)
     const struct engine *engine = entry(&terms);
     if (!engine || !engine_terms_equal(&engine->terms, &terms))
         return without(engine_path, " is of another version than the preloaded library: install both again");
+    engine->use(&loading_own);
     return engine;
 }
 
+/* A value that is not understood switches off, too, and is reported without a log. */
 static bool is_switched_off(void)
 {
-    const char *way = env_text("GEMMTUNE_DROPIN");
-    return way && strcmp(way, "off") == 0;
+    struct env_finding finding;
+    if (env_choice("GEMMTUNE_DROPIN") != ENV_DROPIN_OFF) return false;
+    const bool mistaken = env_find("GEMMTUNE_DROPIN", &finding) && !finding.understood;
+    if (mistaken ? !env_is_on("GEMMTUNE_QUIET") : env_is_on("GEMMTUNE_LOG"))
+        say("GEMMTUNE_DROPIN ", mistaken ? finding.said : "is off");
+    return true;
 }
 
-/* Uses no lock of ours: a constructor that calls cuBLAS holds the loader's lock, which opening needs, too.
- * Threads that arrive at the same time open the same library and find the same engine. */
+/* No thread waits for another one: a constructor that calls cuBLAS holds the loader's lock, which opening
+ * needs, too. Threads that arrive at the same time open the same library and find the same engine. */
 const struct engine *stub_engine_find(void)
 {
-    const struct engine *engine = &nothing;
-    if (!is_switched_off()) engine = open_engine();
-    else if (is_set("GEMMTUNE_LOG")) say("GEMMTUNE_DROPIN is off", "");
+    const bool off = is_switched_off(), loading = !off && loading_begin();
+    const struct engine *engine = loading ? open_engine() : &nothing;
     atomic_store_explicit(&stub_engine_found, engine, memory_order_release);
+    if (loading) loading_end(); /* a fork that waited for it finds the engine */
     return engine;
 }
 
@@ -106,7 +130,7 @@ static bool is_logging(void)
     static atomic_int known; /* searching the environment is slow */
     int logging = atomic_load_explicit(&known, memory_order_relaxed);
     if (logging == UNKNOWN) {
-        logging = is_set("GEMMTUNE_LOG") ? YES : NO;
+        logging = env_is_on("GEMMTUNE_LOG") ? YES : NO;
         atomic_store_explicit(&known, logging, memory_order_relaxed);
     }
     return logging == YES;

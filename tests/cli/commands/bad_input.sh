@@ -15,7 +15,7 @@ t tune --shape 4x4x4 --gpu h200 --budget soon
 t tune --shape 4x4x4 --gpu h200 --budget 0s
 t tune --shape 4x4x4 --gpu h200 --max-trials 0
 t tune --shape 4x4x4 --gpu h200 --workspace 64Q
-GEMMTUNE_WORKSPACE=-1M t tune --shape 4x4x4 --gpu h200
+GEMMTUNE_WORKSPACE=-1M t tune --shape 4x4x4 --gpu nosuch
 t tune --shape 4x4x4 --gpus 0,0
 t tune --shape 4x4x4 --gpu h200 --format xml
 t tune --shape 4x4x4 --gpu h200 --nosuch

@@ -17,3 +17,6 @@ GEMMTUNE_CONFIGS="$SCRATCH" t sh -c 'tune doctor 2>&1 | tail -1'
 t tune doctor --format yaml
 t tune doctor --nonsense
 t sh -c 'tune doctor > /dev/full'
+export GEMMTUNE_CACHE_SIZE=3G GEMMTUNE_CACHE_MIB=10 GEMMTUNE_LOG=verbose GEMMTUNE_DROPPIN=off GEMMTUNE_DB=
+t sh -c 'tune doctor | grep -E "^cache|GEMMTUNE_(CACHE|LOG|DROP|DB)"'
+GEMMTUNE_CACHE_SIZE=10 t tune query

@@ -5,14 +5,18 @@
 #include "scratch_folder.h"
 #include "unit.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static char path[96];
@@ -109,14 +113,19 @@ TEST(processes_that_save_at_once_lose_nothing)
             struct capture c = {0};
             struct problem p = problem_make(8, 8, 8);
             int bad = capture_add(&c, &p, 1, 1) != OK;
-            for (int n = 0; n < TIMES; n++) bad |= capture_save(path, &c) != OK;
+            for (int n = 0; n < TIMES; n++) {
+                char part[PATH_MAX];
+                enum status st = capture_save(path, &c);
+                bad |= st == E_BUSY ? capture_save_beside(path, &c, part) != OK : st != OK;
+            }
             _exit(bad);
         }
     for (int status, i = 0; i < PROCESSES; i++) assert_true(wait(&status) > 0 && status == 0);
-    struct capture c = {0};
+    struct capture c = {0}, nothing = {0};
     assert_ok(capture_read(path, &c));
     assert_true(c.count == 1 && c.at[0].count == PROCESSES * TIMES);
     capture_free(&c);
+    assert_ok(capture_save(path, &nothing));
     assert_int_equal(files_in(folder), 1); /* nothing is left behind */
 }
 
@@ -248,6 +257,133 @@ TEST(a_child_that_was_forked_during_a_save_does_not_keep_the_lock)
     capture_free(&c);
 }
 
+/* Opens a file or folder and takes its lock, as anybody may who can read it. */
+static int lock_of(const char *name)
+{
+    const int fd = open(name, O_RDONLY);
+    assert_true(fd >= 0 && flock(fd, LOCK_EX) == 0);
+    return fd;
+}
+
+static double seconds_of_save(const struct capture *c, enum status expected)
+{
+    struct timespec begin, end;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    assert_int_equal(capture_save(path, c), expected);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    return (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
+}
+
+TEST(a_lock_on_the_folder_delays_no_save)
+{
+    struct capture c = {0};
+    add(&c, "8x8x8", 1, 1);
+    const int fd = lock_of(folder);
+    assert_true(seconds_of_save(&c, OK) < 1);
+    close(fd);
+    capture_free(&c);
+}
+
+TEST(a_lock_on_the_file_delays_a_save_by_less_than_a_second_and_loses_nothing)
+{
+    struct capture c = {0}, all = {0};
+    char part[PATH_MAX];
+    add(&c, "8x8x8", 7, 1);
+    assert_ok(capture_save(path, &c));
+    const int fd = lock_of(path);
+    assert_true(seconds_of_save(&c, E_BUSY) < 5);
+    assert_ok(capture_save_beside(path, &c, part));
+    assert_true(strncmp(part, path, strlen(path)) == 0 && access(part, R_OK) == 0);
+    assert_ok(capture_read(path, &all));
+    assert_true(all.count == 1 && all.at[0].count == 14);
+    capture_free(&all);
+    close(fd);
+    assert_ok(capture_save(path, &c)); /* takes the part in */
+    assert_int_equal(files_in(folder), 1);
+    assert_ok(capture_read(path, &all));
+    assert_true(all.count == 1 && all.at[0].count == 21);
+    capture_free(&all);
+    capture_free(&c);
+}
+
+TEST(a_part_without_its_capture_is_read_and_one_that_is_none_is_left)
+{
+    struct capture c = {0}, all = {0};
+    char part[PATH_MAX], other[160];
+    add(&c, "8x8x8", 7, 1);
+    assert_ok(capture_save_beside(path, &c, part));
+    snprintf(other, sizeof other, "%s.part-0123456789abcdef", path);
+    file_write(other, "not a problem\n");
+    assert_ok(capture_read(path, &all));
+    assert_true(all.count == 1 && all.at[0].count == 7);
+    assert_ok(capture_save(path, &c));
+    assert_non_null(strstr(file_text(path), "\nsgemm:nn:8x8x8  # count=14 "));
+    assert_string_equal(file_text(other), "not a problem\n");
+    assert_int_equal(files_in(folder), 2);
+    capture_free(&all);
+    capture_free(&c);
+}
+
+static void make_old(const char *name)
+{
+    const struct timespec times[2] = {{.tv_sec = time(NULL) - 7200}, {.tv_sec = time(NULL) - 7200}};
+    assert_int_equal(utimensat(AT_FDCWD, name, times, 0), 0);
+}
+
+TEST(what_a_killed_writer_has_left_is_removed_after_an_hour)
+{
+    struct capture c = {0};
+    char left[4][160];
+    static const char *const numbers[] = {"0123456789abcdef", "123456789abcdef0", "23456789abcdef01",
+                                          "notes"};
+    add(&c, "8x8x8", 1, 1);
+    for (int i = 0; i < 4; i++) {
+        snprintf(left[i], sizeof left[i], "%s/.program.txt.%s", folder, numbers[i]);
+        file_write(left[i], "8x8x8\n");
+        if (i != 1) make_old(left[i]); /* 1: of a moment ago */
+    }
+    const int fd = lock_of(left[2]); /* its writer lives */
+    assert_ok(capture_save(path, &c));
+    assert_true(access(left[0], F_OK) != 0);
+    for (int i = 1; i < 4; i++) assert_int_equal(access(left[i], F_OK), 0);
+    close(fd);
+    capture_free(&c);
+}
+
+/* Leaves this process so many bytes; a sanitizer needs more address space than there is memory. */
+static struct rlimit limit_memory(rlim_t left)
+{
+    struct rlimit before, now;
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    assert_true(file && fscanf(file, "%ld", &pages) == 1 && getrlimit(RLIMIT_AS, &before) == 0);
+    fclose(file);
+    now = (struct rlimit){(rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + left, before.rlim_max};
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    assert_int_equal(setrlimit(RLIMIT_AS, &now), 0);
+#else
+    (void)now;
+#endif
+    return before;
+}
+
+TEST(a_line_without_an_end_takes_no_memory_and_is_not_the_end_of_the_file)
+{
+    enum { LENGTH = 16 << 20, LEFT = 4 << 20 };
+    struct capture c = {0};
+    char *text = malloc(LENGTH);
+    assert_non_null(text);
+    memset(text, 'x', LENGTH);
+    file_write_bytes(path, text, LENGTH);
+    free(text);
+    const struct rlimit before = limit_memory(LEFT);
+    const enum status st = capture_read(path, &c);
+    setrlimit(RLIMIT_AS, &before);
+    assert_int_equal(st, E_INPUT);
+    assert_non_null(strstr(status_text(), ":1: it is longer than 4095 characters"));
+    capture_free(&c);
+}
+
 TEST(the_budget_follows_the_weight_and_leaves_nobody_out)
 {
     /* Of 1000 s, a fifth evenly and the rest by weight. */
@@ -284,6 +420,11 @@ int main(void)
         SAVED(a_pipe_or_a_folder_is_neither_waited_for_nor_replaced),
         SAVED(a_capture_keeps_its_mode_and_a_new_one_is_its_owners_alone),
         SAVED(a_child_that_was_forked_during_a_save_does_not_keep_the_lock),
+        SAVED(a_lock_on_the_folder_delays_no_save),
+        SAVED(a_lock_on_the_file_delays_a_save_by_less_than_a_second_and_loses_nothing),
+        SAVED(a_part_without_its_capture_is_read_and_one_that_is_none_is_left),
+        SAVED(what_a_killed_writer_has_left_is_removed_after_an_hour),
+        SAVED(a_line_without_an_end_takes_no_memory_and_is_not_the_end_of_the_file),
         cmocka_unit_test(the_budget_follows_the_weight_and_leaves_nobody_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -212,6 +212,11 @@ TEST(storing_keeps_the_folder_within_its_limit)
     assert_true(entries >= 8);
     assert_true(has(40));
     assert_false(has(1));
+    setenv("GEMMTUNE_CACHE_SIZE", "3G", 1); /* of the two it is the one that counts */
+    assert_int_equal(cache_limit(), INT64_C(3) << 30);
+    setenv("GEMMTUNE_CACHE_SIZE", "3 G", 1);
+    assert_int_equal(cache_limit(), 1 << 20);
+    unsetenv("GEMMTUNE_CACHE_SIZE");
     setenv("GEMMTUNE_CACHE_MIB", "much", 1);
     assert_int_equal(cache_limit(), 2048ll << 20);
 }

@@ -165,6 +165,8 @@ static void *keep_busy(void *opaque)
         p.ldc = 64 + 4 * (i % 500);
         if (gt_plan_open(c->handle, &p, &plan) == GT_OK) gt_plan_close(plan);
         gemm(c->handle, &p, &zero, data[0], data[1], &zero, result, stream);
+        struct gt_problem with_workspace = problem_of("sgemm:nt:64x64x64");
+        gemm(c->handle, &with_workspace, &zero, data[0], data[1], &zero, result, stream);
     }
     return NULL;
 }
@@ -199,14 +201,101 @@ TEST(a_child_of_a_fork_is_refused_and_never_waits)
     gt_close(handle);
 }
 
-int main(void)
+/* A driver may wait for its own threads of the parent, or succeed. */
+static void a_child_of_a_fork_does_not_call_the_driver(void **state)
 {
+    setenv("FAKE_GPU_FORKS", "1", 1);
+    a_child_of_a_fork_is_refused_and_never_waits(state);
+    unsetenv("FAKE_GPU_FORKS");
+}
+
+/* ---- forks while threads open the first handles ---- */
+
+enum { OPENERS = 3, CHILDREN = 10, PROGRAMS = 40 };
+
+static pthread_barrier_t together;
+
+static void *open_first(void *opaque)
+{
+    struct gt_handle **handle = opaque;
+    pthread_barrier_wait(&together);
+    return gt_open(handle, NULL) == GT_OK ? NULL : handle;
+}
+
+/* A child that came before the driver was loaded has a GPU like any other program. */
+static void live_as_child(int kind)
+{
+    struct gt_handle *handle;
+    alarm(20); /* a child that waits for ever is ended */
+    if (kind == 0) {
+        execl("/bin/true", "true", (char *)NULL);
+        _exit(1);
+    }
+    const enum gt_status status = kind == 1 ? GT_OK : gt_open(&handle, NULL);
+    const int wrong = status != GT_OK && (status != GT_NO_GPU || !strstr(gt_error_text(), "fork"));
+    if (kind > 1 && status == GT_OK) gt_close(handle);
+    _exit(wrong);
+}
+
+/* In a program of its own, which has opened none before. Returns how many children waited or crashed. */
+static int fork_while_threads_open(const char *seed_text)
+{
+    struct gt_handle *handles[OPENERS];
+    pthread_t threads[OPENERS];
+    pid_t children[CHILDREN];
+    unsigned seed = (unsigned)atoi(seed_text);
+    int wrong = 0;
+    void *failed;
+    pthread_barrier_init(&together, NULL, OPENERS + 1);
+    for (int i = 0; i < OPENERS; i++) pthread_create(&threads[i], NULL, open_first, &handles[i]);
+    pthread_barrier_wait(&together);
+    for (int i = 0; i < CHILDREN; i++) {
+        usleep((useconds_t)(rand_r(&seed) % 200));
+        children[i] = fork();
+        if (children[i] == 0) live_as_child(rand_r(&seed) % 5);
+    }
+    for (int i = 0; i < OPENERS; i++) {
+        pthread_join(threads[i], &failed);
+        if (failed) return 100;
+        gt_close(handles[i]);
+    }
+    for (int status, i = 0; i < CHILDREN; i++) {
+        wrong += waitpid(children[i], &status, 0) != children[i] || status != 0;
+        if (status) print_error("child %d ended with 0x%x\n", i, (unsigned)status);
+    }
+    return wrong;
+}
+
+TEST(a_child_of_the_first_open_neither_waits_nor_crashes)
+{
+    char number[16];
+    int failed = 0;
+    put_winner(TEXT, SIMT, 5, false);
+    for (int i = 0; i < PROGRAMS; i++) {
+        int how;
+        snprintf(number, sizeof number, "%d", i);
+        const pid_t pid = fork();
+        if (pid == 0) {
+            execl("/proc/self/exe", "test_runtime_contexts", number, (char *)NULL);
+            _exit(127);
+        }
+        assert_int_equal(waitpid(pid, &how, 0), pid);
+        failed += how != 0;
+    }
+    if (failed) fail_msg("%d of %d programs had a child that waited or crashed", failed, PROGRAMS);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1) return fork_while_threads_open(argv[1]);
     const struct CMUnitTest tests[] = {
         ON_FAKES(a_context_that_is_reset_is_another_one),
         ON_FAKES(a_handle_that_is_closed_takes_no_context_from_another),
         ON_FAKES(threads_open_while_others_close),
         ON_FAKES(what_was_closed_is_refused_with_a_sentence),
         ON_FAKES(a_child_of_a_fork_is_refused_and_never_waits),
+        ON_FAKES(a_child_of_a_fork_does_not_call_the_driver),
+        ON_FAKES(a_child_of_the_first_open_neither_waits_nor_crashes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
