@@ -243,7 +243,7 @@ enum status db_quarantined(struct db *db, const struct db_context *context, cons
     bind_text(&b, text);
     for (int op = 0; op < 4; op++) {
         struct problem problem = problem_make(1, 1, 1);
-        problem.type = config->template->delivers;
+        problem.type = template_first_type(config->template);
         problem.trans_a = op & 1;
         problem.trans_b = op & 2;
         bind_int(&b, db_kernel_hash(config, &problem, context->gpu.arch));

@@ -33,7 +33,6 @@ const char *element_cuda_name(enum element element)
     return elements[element].cuda_name;
 }
 
-#define BIT(type) (1u << (type))
 /* For inputs, output and sums. */
 #define FP32                                                                                                 \
     .a = ELEMENT_F32, .b = ELEMENT_F32, .c = ELEMENT_F32, .sum = ELEMENT_F32, .sum_roundoff = 0x1p-24,       \
@@ -54,14 +53,14 @@ static const struct gemm_type_row rows[GEMM_TYPE_COUNT] = {
                     .meaning = "strict FP32: every product and every sum by FFMA",
                     FP32,
                     .rate = "fp32",
-                    .satisfies = BIT(GEMM_SGEMM) | BIT(GEMM_SGEMM_ACCURATE) | BIT(GEMM_SGEMM_NORMWISE) |
-                                 BIT(GEMM_TF32)},
+                    .satisfies = GEMM_TYPE_BIT(GEMM_SGEMM) | GEMM_TYPE_BIT(GEMM_SGEMM_ACCURATE) |
+                                 GEMM_TYPE_BIT(GEMM_SGEMM_NORMWISE) | GEMM_TYPE_BIT(GEMM_TF32)},
     [GEMM_SGEMM_ACCURATE] = {.name = "sgemm_accurate",
                              .meaning = "FP32 by any means that are as exact as FFMA in every element",
                              FP32,
                              .rate = "fp32",
-                             .satisfies =
-                                 BIT(GEMM_SGEMM_ACCURATE) | BIT(GEMM_SGEMM_NORMWISE) | BIT(GEMM_TF32),
+                             .satisfies = GEMM_TYPE_BIT(GEMM_SGEMM_ACCURATE) |
+                                          GEMM_TYPE_BIT(GEMM_SGEMM_NORMWISE) | GEMM_TYPE_BIT(GEMM_TF32),
                              .componentwise_limit = 1.5,
                              .rms_limit = 1.1,
                              .max_limit = 1.5},
@@ -70,7 +69,7 @@ static const struct gemm_type_row rows[GEMM_TYPE_COUNT] = {
                                  "FP32 by any means that are as exact as FFMA against the largest of C",
                              FP32,
                              .rate = "fp32",
-                             .satisfies = BIT(GEMM_SGEMM_NORMWISE) | BIT(GEMM_TF32),
+                             .satisfies = GEMM_TYPE_BIT(GEMM_SGEMM_NORMWISE) | GEMM_TYPE_BIT(GEMM_TF32),
                              .rms_limit = 1.1,
                              .max_limit = 1.5},
     [GEMM_TF32] = {.name = "tf32gemm",
@@ -79,7 +78,7 @@ static const struct gemm_type_row rows[GEMM_TYPE_COUNT] = {
                    .operand_roundoff = 0x1p-11,
                    .rate = "tf32",
                    .rate_over_fp32 = tf32_over_fp32,
-                   .satisfies = BIT(GEMM_TF32)},
+                   .satisfies = GEMM_TYPE_BIT(GEMM_TF32)},
 };
 
 const struct gemm_type_row *gemm_type_row(enum gemm_type type)

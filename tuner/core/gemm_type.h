@@ -1,7 +1,7 @@
 /* gemm_type.h — the table of types: the elements of A, B and C, the accumulation type, and the accuracy of
  * the result.
  *
- * A problem says which type it needs, a template which type it delivers. gemm_type_satisfies compares them;
+ * A problem says which type it needs, a template which types it computes. gemm_type_satisfies compares them;
  * do not compare for equality: a strict kernel is also right for a less strict problem.
  */
 #ifndef GT_GEMM_TYPE_H
@@ -17,6 +17,7 @@ const char *element_name(enum element element);      /* "f32", "f16", "bf16" */
 const char *element_cuda_name(enum element element); /* "float", "__half", "__nv_bfloat16" */
 
 enum gemm_type { GEMM_SGEMM, GEMM_SGEMM_ACCURATE, GEMM_SGEMM_NORMWISE, GEMM_TF32, GEMM_TYPE_COUNT };
+#define GEMM_TYPE_BIT(type) (1u << (type)) /* for sets of types */
 
 struct gemm_type_row {
     const char *name;    /* as in the text of a problem: "sgemm" */

@@ -274,7 +274,7 @@ TEST(epilogues_build_for_every_architecture)
                 do code = (code + 1) % EPILOGUE_CODES;
                 while (code == 0 || !epilogue_is_known(code));
                 job_add(&config, turn % 2 ? 2 : 3, archs[a]); /* nt, tt: tall needs B along k */
-                jobs[job_count - 1].type = config.template->delivers;
+                jobs[job_count - 1].type = template_first_type(config.template);
                 jobs[job_count - 1].epilogue = code;
             }
     build_all();
