@@ -16,6 +16,7 @@
  *   FAKE_NO_CUBLAS=1    no anchor
  *   FAKE_FAST_CUBLAS=1  the anchor is faster than all candidates
  *   FAKE_WRONG_CUBLAS=1 the anchor's product is wrong
+ *   FAKE_LIBRARY=N      cublasLt proposes N algorithms (0)
  *   FAKE_NO_RIVAL=NAME  no "lt" or no "autotune"
  *   FAKE_CRASH=PART, FAKE_HANG=PART, FAKE_GARBAGE=PART, FAKE_WRONG=PART    in a trial, always
  *   FAKE_CRASH_ONCE=FILE          in the first trial of all; FILE remembers
@@ -164,6 +165,21 @@ static json_t *errors(double unit)
     return json_pack("{s:f, s:f, s:f}", "componentwise", unit, "rms", 2 * unit, "max", 3 * unit);
 }
 
+/* Algorithms 1 to N. */
+static json_t *library(void)
+{
+    const char *count = getenv("FAKE_LIBRARY");
+    json_t *texts = json_array();
+    struct config config = {.template = template_find("cublaslt")};
+    char text[CONFIG_TEXT_MAX];
+    for (int i = 1; count && i <= atoi(count); i++) {
+        if (!config_set(&config, "ALGO", i) || !config_set(&config, "VERSION", 130100)) abort();
+        config_format(&config, text);
+        json_array_append_new(texts, json_string(text));
+    }
+    return texts;
+}
+
 static json_t *prepare(const char *text)
 {
     struct problem problem;
@@ -176,9 +192,10 @@ static json_t *prepare(const char *text)
     if (dead_from && access(dead_from, F_OK) == 0) abort();
     double anchor_us = getenv("FAKE_NO_CUBLAS") ? 0 : 1100;
     const char *rival = anchor_us == 0 ? "" : problem.type == GEMM_TF32 ? "cublasGemmEx TF32" : "cublasSgemm";
-    return json_pack("{s:b, s:f, s:s, s:[f], s:f, s:i, s:b, s:o*}", "ok", 1, "anchor_us", anchor_us, "rival",
-                     rival, "anchor_samples_us", anchor_us, "warm_s", 0.0, "sets", 2, "anchor_right",
-                     !getenv("FAKE_WRONG_CUBLAS"), "anchor_errors", anchor_us > 0 ? errors(2e-7) : NULL);
+    return json_pack("{s:b, s:o, s:f, s:s, s:[f], s:f, s:i, s:b, s:o*}", "ok", 1, "library", library(),
+                     "anchor_us", anchor_us, "rival", rival, "anchor_samples_us", anchor_us, "warm_s", 0.0,
+                     "sets", 2, "anchor_right", !getenv("FAKE_WRONG_CUBLAS"), "anchor_errors",
+                     anchor_us > 0 ? errors(2e-7) : NULL);
 }
 
 static json_t *trial(const char *text)
@@ -227,7 +244,8 @@ static json_t *answer(const json_t *request, bool compiler)
     json_unpack((json_t *)(uintptr_t)request, "{s:s, s?s, s?{s:s}, s?s, s?s, s?s}", "do", &verb, "config",
                 &text, "key", "config", &text, "who", &who, "problem", &problem, "cubin", &cubin);
     note(verb, text);
-    if (strcmp(cubin, CUBIN) != 0) return message_failure(fail(E_IO, "no such cubin: %s", cubin));
+    if (cubin[0] && strcmp(cubin, CUBIN) != 0) /* "": of an algorithm of the library */
+        return message_failure(fail(E_IO, "no such cubin: %s", cubin));
     if (compiler && strcmp(verb, "hello") == 0)
         return getenv("FAKE_NO_NVRTC") ? message_failure(fail(E_COMPILER, "NVRTC is not installed"))
                                        : json_pack("{s:b, s:s}", "ok", 1, "nvrtc", "13.0");

@@ -104,7 +104,7 @@ struct template
     unsigned asks;     /* TEMPLATE_ASKS_... */
     uint32_t optional; /* bit i: parameter i was added later; texts that lack it mean its least value */
     /* [0] is the .cu, followed by the headers that it includes; a NULL name ends the list. CMake lists them:
-     * sources_NAME of NAME.cu. */
+     * sources_NAME of NAME.cu. Without sources nothing is compiled (template_is_library). */
     const struct source_text *sources;
     struct resources (*resources)(const struct config *config);
     /* NULL if the configuration is correct for problem on gpu, else why not (a constant sentence). problem
@@ -155,6 +155,13 @@ const struct template *template_find(const char *name);
 int template_param(const struct template *t, const char *name);
 
 int template_source_count(const struct template *t);
+
+/* A template without sources: its configurations are algorithms of NVIDIA's library, each for the problem that
+ * it was proposed for. */
+static inline bool template_is_library(const struct template *t)
+{
+    return !t->sources[0].name;
+}
 
 /* Configurations of one template that add the parts of a k alike: not at all, for nothing is split; by a
  * second kernel; by a tile's last block; or in clusters of any size. */

@@ -1,5 +1,6 @@
 #include "blas.h"
 
+#include "env.h"
 #include "library.h"
 
 #include <limits.h>
@@ -53,6 +54,18 @@ enum status blas_load(char version[16])
 {
     static struct library_once once = {.lock = PTHREAD_MUTEX_INITIALIZER, .load = load};
     return library_load(&once, version);
+}
+
+bool blas_must_be_pedantic(void)
+{
+    return env_text("NVIDIA_TF32_OVERRIDE") || env_text("CUBLAS_EMULATE_SINGLE_PRECISION");
+}
+
+int blas_data_type(enum element element)
+{
+    static const int types[ELEMENT_COUNT] = {
+        [ELEMENT_F32] = BLAS_R_32F, [ELEMENT_F16] = BLAS_R_16F, [ELEMENT_BF16] = BLAS_R_16BF};
+    return types[element];
 }
 
 /* A size or leading dimension exceeds INT_MAX. */

@@ -14,6 +14,10 @@ typedef struct cublasContext *blas_handle;
 
 #define BLAS_BATCH_SLICE 65535 /* items per call; a longer batch takes several calls */
 
+/* cudaDataType_t of an element. */
+enum { BLAS_R_32F = 0, BLAS_R_16F = 2, BLAS_R_16BF = 14 };
+int blas_data_type(enum element element);
+
 enum { BLAS_SUCCESS = 0 };
 enum { BLAS_OP_N = 0, BLAS_OP_T = 1 };
 enum { BLAS_HOST_SCALARS = 0, BLAS_DEVICE_SCALARS = 1 };
@@ -51,6 +55,10 @@ enum status blas_load(char version[16]);
 
 /* False if the cuBLAS that was loaded is too old for sizes or leading dimensions of this problem. */
 bool blas_takes(const struct problem *problem);
+
+/* Whether the environment would replace FP32 by something else. Strict FP32 then needs the pedantic mode,
+ * which uses neither TF32 nor emulation and is sometimes slower. */
+bool blas_must_be_pedantic(void);
 
 /* Enqueues C = alpha op(A) op(B) + beta C on the handle's stream; with pointers a, b and c are the arrays of
  * addresses. alpha and beta are passed as the handle's

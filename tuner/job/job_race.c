@@ -23,12 +23,7 @@
 /* Among the candidates. */
 static bool lists_defender(const struct job *job, size_t *index)
 {
-    for (size_t i = 0; job->defender.config.template && i < job->field.count; i++) {
-        if (!config_equal(&job->field.config[i], &job->defender.config)) continue;
-        *index = i;
-        return true;
-    }
-    return false;
+    return job->defender.config.template && field_find(&job->field, &job->defender.config, index);
 }
 
 /* The same, if it has a time. */
@@ -306,7 +301,7 @@ static enum status refuse(struct job *job, enum verdict verdict, const char *det
     outcome.facts = f->built->facts;
     outcome.cold = job->context.cold;
     field_tell(&job->field, f->index, &outcome);
-    search_tell(job->search, f->index, (double)INFINITY); /* it may go on in another slice */
+    job_tell_search(job, f->index, (double)INFINITY); /* it may go on in another slice */
     job->failures[verdict]++;
     snprintf(job->trouble, sizeof job->trouble, "%s (%.180s)", verdict_name(verdict), detail);
     if (f->index == job->best && !field_best(&job->field, &job->best, 1)) job->best_us = 0;

@@ -93,8 +93,8 @@ static void settle(struct job *job, size_t index, const struct outcome *outcome)
 {
     field_tell(&job->field, index, outcome);
     double time_us = job->field.time_us[index];
-    search_tell(job->search, index, time_us);
-    job->result.tried++;
+    job_tell_search(job, index, time_us);
+    job->result.tried += !field_is_library(&job->field, index);
     job->result.trials++;
     job->failures[outcome->verdict]++;
     if (!outcome_usable(outcome))
@@ -114,6 +114,7 @@ static void settle(struct job *job, size_t index, const struct outcome *outcome)
 static void drop_ahead(struct job *job, size_t at)
 {
     job->ahead_count--;
+    job->library_ahead -= at < job->library_ahead;
     memmove(&job->ahead[at], &job->ahead[at + 1], (job->ahead_count - at) * sizeof *job->ahead);
 }
 
@@ -167,7 +168,7 @@ static enum status take_built(struct job *job, struct ahead *a, bool *taken)
         if (st) return st;
         if (quarantined) {
             job->field.time_us[a->index] = (double)INFINITY;
-            search_tell(job->search, a->index, (double)INFINITY);
+            job_tell_search(job, a->index, (double)INFINITY);
         }
         *taken = !quarantined;
     }

@@ -261,6 +261,8 @@ static enum status predict_one(struct forecast *f, int ended)
     if (!st)
         st = preferred_apply(&f->field, f->s->db, &f->context.gpu, f->problem, f->s->options->workspace_bytes,
                              f->s->options->pin.template ? &f->s->options->pin : NULL, &f->pinned);
+    if (!st && f->pinned && template_is_library(f->field.config[0].template))
+        st = fail(E_ABSENT, "an algorithm of cublasLt is pinned, which only its GPU can tell anything of");
     if (st == E_ABSENT) {
         snprintf(r->why, sizeof r->why, "%s", status_text());
         return OK;

@@ -51,7 +51,7 @@ static void rival_close(void *opaque)
 
 static int strict_mode(void)
 {
-    return rival_must_be_pedantic() ? BLAS_PEDANTIC_MATH : BLAS_DEFAULT_MATH;
+    return blas_must_be_pedantic() ? BLAS_PEDANTIC_MATH : BLAS_DEFAULT_MATH;
 }
 
 /* Creates a handle on the setup's stream with a workspace of ours, so that nothing is allocated during a

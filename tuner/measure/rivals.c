@@ -1,6 +1,5 @@
 #include "rival_open.h"
 
-#include "env.h"
 #include <string.h>
 
 enum { RIVAL_COMPUTE_32F_FAST_TF32 = 77 };
@@ -100,11 +99,6 @@ const struct rival_row rivals[] = {
 
 const int rival_count = sizeof rivals / sizeof *rivals;
 _Static_assert(sizeof rivals / sizeof *rivals <= RIVALS_MAX, "a contenders has room for all rivals");
-
-bool rival_must_be_pedantic(void)
-{
-    return env_text("NVIDIA_TF32_OVERRIDE") || env_text("CUBLAS_EMULATE_SINGLE_PRECISION");
-}
 
 bool rival_is_known(const char *role)
 {

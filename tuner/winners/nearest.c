@@ -80,6 +80,12 @@ static bool serves_others(const struct stored_winner *w)
            (w->base.exact || w->config == CUBLAS_WON);
 }
 
+/* An algorithm of cublasLt serves its own problem only. */
+static bool is_of_library(const struct winner_store *store, const struct stored_winner *w)
+{
+    return w->config != CUBLAS_WON && template_is_library(store->set.configs[w->config].template);
+}
+
 /* More than needed: some will be illegal, or farther away than they look. */
 enum { LISTED = 4 * NEAREST_MAX };
 
@@ -89,7 +95,7 @@ static int list_read(const struct winner_store *store, const struct shape *shape
     int listed = 0;
     for (size_t i = 0; i < store->set.count; i++) {
         const struct stored_winner *w = &store->set.winners[i];
-        if (!serves_others(w) || !shape_answers(&w->shape, shape)) continue;
+        if (!serves_others(w) || is_of_library(store, w) || !shape_answers(&w->shape, shape)) continue;
         struct neighbour n = {w, shape_distance(&w->shape, shape) + 0.1 * !w->base.cold, 0};
         if (!(n.distance <= NEAREST_RADIUS)) continue;
         /* The user's own winner precedes an equal one. */
