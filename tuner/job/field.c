@@ -2,6 +2,7 @@
 
 #include "model.h"
 #include "sample.h"
+#include "template.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,18 @@ static enum status make_room(struct field *field)
                : fail(E_MEMORY, "out of memory for %zu candidates", field->room);
 }
 
+/* NVIDIA's library may propose something for the problem. */
+static bool library_serves(const struct problem *problem, const struct gpu *gpu)
+{
+    for (size_t i = 0; i < template_count; i++) {
+        struct config config = {.template = templates[i]};
+        if (!template_is_library(templates[i])) continue;
+        for (int p = 0; p < templates[i]->param_count; p++) config.value[p] = templates[i]->params[p].least;
+        if (!templates[i]->check(&config, problem, gpu)) return true;
+    }
+    return false;
+}
+
 /* From an index on, the first at which a candidate lies; those of the library come last. */
 static size_t next_of(const struct field *field, size_t from)
 {
@@ -33,11 +46,12 @@ static size_t next_of(const struct field *field, size_t from)
 }
 
 enum status field_open(const struct space *space, const struct problem *problem, const struct gpu *gpu,
-                       int64_t workspace_bytes, struct field *field)
+                       int64_t workspace_bytes, bool or_library, struct field *field)
 {
     *field = (struct field){0};
     struct candidates legal = {0};
     enum status st = space_enumerate(space, problem, gpu, workspace_bytes, &legal);
+    if (st == E_ABSENT && or_library && library_serves(problem, gpu)) st = OK;
     if (st) return st;
     field->config = legal.config; /* taken over */
     field->count = legal.count;

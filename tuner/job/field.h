@@ -33,9 +33,10 @@ struct field {
  * the folder of those that ship is not found. */
 enum status field_space(const char *name, struct space **space);
 
-/* Errors: as space_enumerate, E_MEMORY. */
+/* or_library: nothing in the space may be legal, for the library may have something. Errors: as
+ * space_enumerate, E_MEMORY. */
 enum status field_open(const struct space *space, const struct problem *problem, const struct gpu *gpu,
-                       int64_t workspace_bytes, struct field *field);
+                       int64_t workspace_bytes, bool or_library, struct field *field);
 void field_close(struct field *field); /* takes a zeroed struct */
 
 /* Before anything has been told of it: leave this configuration alone, be it a candidate or not; or drop it

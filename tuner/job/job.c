@@ -69,7 +69,8 @@ enum status job_explore(struct job *job)
     const struct tune_options *options = env->options;
     const struct turn_limits turns = turn_limits_of(compilers_of_a_job(env->children));
     job->ahead_limit = turns_most(&turns);
-    enum status st = field_open(env->space, problem, &context->gpu, options->workspace_bytes, &job->field);
+    enum status st = field_open(env->space, problem, &context->gpu, options->workspace_bytes,
+                                options->library, &job->field);
     if (!st)
         st = preferred_apply(&job->field, env->db, &context->gpu, problem, options->workspace_bytes,
                              options->pin.template ? &options->pin : NULL, &job->pinned);

@@ -54,7 +54,8 @@ bool search_is_exhausted(const struct job *job)
 {
     int64_t limit = job->env->options->max_trials;
     bool enough = limit > 0 && job->result.tried >= (size_t)limit;
-    bool all = job->search_over && job->ahead_count == 0;
+    /* Where the space has nothing, what the library proposes is heard of first. */
+    bool all = job->search_over && job->ahead_count == 0 && (job->prepared || job->field.count > 0);
     bool satisfied = job->env->options->budget_s == 0 && job->satisfied && all_are_overdue(job);
     return enough || all || satisfied;
 }

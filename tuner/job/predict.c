@@ -256,8 +256,8 @@ static enum status predict_one(struct forecast *f, int ended)
         }
     }
     r->how = JOB_FRUITLESS;
-    enum status st =
-        field_open(f->s->space, f->problem, &f->context.gpu, f->s->options->workspace_bytes, &f->field);
+    enum status st = field_open(f->s->space, f->problem, &f->context.gpu, f->s->options->workspace_bytes,
+                                false, &f->field);
     if (!st)
         st = preferred_apply(&f->field, f->s->db, &f->context.gpu, f->problem, f->s->options->workspace_bytes,
                              f->s->options->pin.template ? &f->s->options->pin : NULL, &f->pinned);

@@ -206,7 +206,7 @@ static enum status leave_others(struct field *field, const struct stored *stored
         if (config_parse(stored->excluded[i], &config) == OK) st = field_drop(field, &config);
     }
     if (st) return st;
-    if (field->count > 0) return OK;
+    if (field->count > 0 || stored->count == 0) return OK; /* the library may have something */
     return fail(E_ABSENT, "all configurations that are legal are excluded; --include takes that back");
 }
 

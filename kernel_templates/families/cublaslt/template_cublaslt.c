@@ -34,9 +34,9 @@ static struct resources cublaslt_resources(const struct config *config)
 
 static const char *cublaslt_check(const struct config *config, const struct problem *p, const struct gpu *gpu)
 {
-    (void)gpu;
     const char *why = template_check_ranges(config, P_COUNT);
     if (why || !p) return why;
+    if (gpu && gpu->arch < gemm_type_row(p->type)->least_arch) return "the GPU has no units for the type";
     if (!template_serves(config->template, p))
         return p->pointers ? "cublasLt is not asked for arrays of pointers" : "cublasLt lacks the type";
     if (epilogue_bias(p->epilogue) == BIAS_ROW) return "cublasLt has no bias for the rows of row-major C";
@@ -69,7 +69,8 @@ const struct template template_cublaslt = {
     .summary = "an algorithm that cublasLt proposes for the problem",
     .params = params,
     .param_count = P_COUNT,
-    .computes = GEMM_TYPE_BIT(GEMM_SGEMM) | GEMM_TYPE_BIT(GEMM_TF32),
+    .computes = GEMM_TYPE_BIT(GEMM_SGEMM) | GEMM_TYPE_BIT(GEMM_TF32) | GEMM_TYPE_BIT(GEMM_BF16) |
+                GEMM_TYPE_BIT(GEMM_F16),
     .asks = TEMPLATE_ASKS_EPILOGUE,
     .sources = no_sources,
     .resources = cublaslt_resources,
