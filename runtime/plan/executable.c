@@ -154,7 +154,8 @@ enum status executable_build(const struct gt_plan *plan, const struct choice *ch
         executable->by_lt = algorithm || plan->problem.epilogue;
         executable->scalars_on_device = plan->traits.scalars_on_device;
         /* cuBLAS looks at the addresses itself; an algorithm of cublasLt is chosen for them. */
-        executable->unaligned = executable->cublas && !executable->by_lt ? 3 : (uintptr_t)alignment - 1;
+        executable->unaligned =
+            (uintptr_t)(executable->cublas && !executable->by_lt ? plan->traits.element : alignment) - 1;
         st = choice->cublas ? build_cublas(executable, alignment, without, passing)
              : algorithm    ? build_algorithm(executable, &choice->config, passing)
                             : build_kernel(executable, &choice->config, passing);

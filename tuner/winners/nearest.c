@@ -15,10 +15,9 @@ struct problem nearest_as_aligned(const struct problem *problem, int alignment)
         p.batch > 1; /* longer rows could make batch items overlap; longer strides have the same effect */
     int64_t *const steps[] = {batch ? &p.stride_a : &p.lda, batch ? &p.stride_b : &p.ldb,
                               batch ? &p.stride_c : &p.ldc};
-    for (int i = 0; i < 3 && alignment < 16; i++) {
-        if (alignment < 8 && *steps[i] % 2 == 0) *steps[i] += 1;
-        if (alignment == 8 && *steps[i] % 4 == 0) *steps[i] += 2;
-    }
+    const int elements = alignment / element_bytes(gemm_type_row(p.type)->a);
+    for (int i = 0; i < 3 && alignment < 16; i++)
+        if (*steps[i] % (2 * elements) == 0) *steps[i] += elements;
     return p;
 }
 
