@@ -220,6 +220,12 @@ TEST(the_row_of_a_role_is_the_one_that_fits_the_type)
         {"cublas", GEMM_SGEMM, "pointers", "cublasSgemmBatched"},
         {"cublas", GEMM_TF32, "pointers", "cublasGemmBatchedEx TF32"},
         {"lt", GEMM_SGEMM, "pointers", NULL},
+        {"cublas", GEMM_BF16, "", "cublasGemmEx BF16"},
+        {"cublas", GEMM_F16, "pointers", "cublasGemmBatchedEx FP16"},
+        {"cublas", GEMM_F16, "bias+gelu", "cublasLt FP16 epilogue"},
+        {"lt", GEMM_BF16, "", "cublasLt BF16"},
+        {"autotune", GEMM_BF16, "", "cublasGemmEx BF16 autotune"},
+        {"bf16x9", GEMM_BF16, "", NULL},
         {"autotune", GEMM_SGEMM, "pointers", NULL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -33,9 +33,10 @@ TEST(strict_families_serve_every_fp32_type)
         for (int type = 0; type < GEMM_TYPE_COUNT; type++) {
             struct config config;
             const struct problem p = problem_of(i, (enum gemm_type)type);
+            const bool fp32 = gemm_type_row((enum gemm_type)type)->a == ELEMENT_F32;
             assert_ok(config_parse(cases[i].config, &config));
             assert_int_equal(config.template->computes, GEMM_TYPE_BIT(GEMM_SGEMM));
-            assert_null(config.template->check(&config, &p, NULL));
+            assert_true((config.template->check(&config, &p, NULL) == NULL) == fp32);
         }
 }
 
@@ -62,7 +63,7 @@ TEST(a_family_computes_a_problem_in_its_own_type_or_else_in_the_first_that_satis
     enum gemm_type computed;
     both.computes = GEMM_TYPE_BIT(GEMM_SGEMM) | GEMM_TYPE_BIT(GEMM_TF32);
     assert_int_equal(template_first_type(&both), GEMM_SGEMM);
-    for (int type = 0; type < GEMM_TYPE_COUNT; type++) {
+    for (int type = 0; type <= GEMM_TF32; type++) {
         struct config config;
         assert_ok(config_parse(cases[0].config, &config));
         config.template = &both;
