@@ -89,7 +89,8 @@ enum status race_call(struct job *job)
         return OK;
     }
     if (count == 0) {
-        job_end(job, JOB_FRUITLESS, "none of the %zu candidates tried is usable", job->result.tried);
+        job_end(job, JOB_FRUITLESS, "none of the %zu candidates tried is usable",
+                job->result.tried + job->field.library);
         return OK;
     }
     add_defender(job, best, count);

@@ -137,8 +137,8 @@ struct reference_args {
 struct epilogue_args {
     struct piece piece;
     long long cols;
-    const float *bias; /* cols elements, or one for each row of C; not read without a bias */
-    int bias_is, activation;
+    const void *bias; /* cols elements, or one for each row of C; not read without a bias */
+    int bias_element, bias_is, activation;
     long long stride_bias; /* elements between the biases of batch items */
     double *value;
     float *mass;   /* in and out; of the product and the bias */
