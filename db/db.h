@@ -78,7 +78,7 @@ enum status db_forget_attempt(struct db *db, int64_t attempt_id);
 enum status db_find(struct db *db, const struct db_context *context, const struct problem *problem,
                     const struct config *config, struct outcome *outcome, bool *stale);
 
-/* True if it crashed or hung twice on this GPU, for any problem. */
+/* True if it crashed or hung twice on this GPU, for any problems and with kernels that have not changed. */
 enum status db_quarantined(struct db *db, const struct db_context *context, const struct config *config,
                            bool *yes);
 

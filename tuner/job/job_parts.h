@@ -25,6 +25,7 @@ struct ahead {
     struct built *built;
     double begun_s;  /* its first trial; 0: not yet */
     bool recompiled; /* its cubin had left the cache once */
+    int crashes;     /* of its trials in this job, and hangs */
     bool late;       /* the search does not wait for its result */
 };
 

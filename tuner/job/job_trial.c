@@ -10,6 +10,7 @@
 #define DEADLINE_FACTOR  20.0
 #define FIRST_S          8.0   /* before anything is known of how long a trial takes */
 #define LAUNCHES_MOST    300.0 /* of judge and screen, five times over: a slow candidate is no hung one */
+#define CRASHES_MAX      2     /* of a candidate in a job, whatever the database knows */
 #define WORTH_SAYING     0.99  /* of the best that was last told */
 #define GAIN_WORTH       0.999 /* of the best that was last noted */
 
@@ -215,8 +216,8 @@ bool trial_put_off(struct job *job)
 static enum status settle_crash(struct job *job, const struct outcome *outcome)
 {
     enum status st = db_record(job->env->db, job->attempt, outcome);
-    bool quarantined = true;
-    if (!st)
+    bool quarantined = ++job->flying.crashes >= CRASHES_MAX;
+    if (!st && !quarantined)
         st = db_quarantined(job->env->db, &job->context, &job->field.config[job->flying.index], &quarantined);
     if (st) return st;
     if (quarantined) settle(job, job->flying.index, outcome);

@@ -58,6 +58,28 @@ TEST(a_candidate_that_crashes_twice_is_quarantined_and_no_other_is_blamed)
     assert_int_equal(census(SHAPE2, NULL)->verdict[VERDICT_MEASURED], LEGAL - 1);
 }
 
+/* Op, type, epilogue and pointers are all in the hash of a kernel. */
+TEST(two_crashes_end_a_candidate_whatever_the_kind_of_problem)
+{
+    static const char *const shapes[] = {SHAPE ":epilogue=bias", "64x64x64:batch=4:pointers",
+                                         "tn:" SHAPE ":epilogue=bias+gelu"};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        char words[160], crashing[CONFIG_TEXT_MAX];
+        unlink(in_folder("t.db"));
+        snprintf(words, sizeof words, "--max-trials 40 --shape %s", shapes[i]);
+        assert_int_equal(tune(words), 0);
+        memcpy(crashing, census(shapes[i], NULL)->seen[20], sizeof crashing);
+        unlink(in_folder("t.db")), unlink(in_folder("log"));
+        setenv("FAKE_CRASH", crashing, 1);
+        snprintf(words, sizeof words, "--max-trials 40 --budget 15s --shape %s", shapes[i]);
+        assert_int_equal(tune(words), 0);
+        unsetenv("FAKE_CRASH");
+        assert_int_equal(count_log("trial"), 41);
+        assert_int_equal(census(shapes[i], crashing)->verdict[VERDICT_CRASHED], 2);
+        assert_int_equal(census(shapes[i], NULL)->verdict[VERDICT_MEASURED], 39);
+    }
+}
+
 TEST(a_candidate_that_crashes_once_gets_its_second_chance)
 {
     setenv("FAKE_CRASH_ONCE", in_folder("crashed"), 1);
@@ -342,6 +364,7 @@ TEST(workers_killed_at_random_change_no_winner)
 const struct CMUnitTest job_tests[] = {
     JOB_TEST(wrong_unbuildable_and_spilling_candidates_are_recorded_and_never_win),
     JOB_TEST(a_candidate_that_crashes_twice_is_quarantined_and_no_other_is_blamed),
+    JOB_TEST(two_crashes_end_a_candidate_whatever_the_kind_of_problem),
     JOB_TEST(a_candidate_that_crashes_once_gets_its_second_chance),
     JOB_TEST(a_candidate_that_hangs_is_killed_and_recorded),
     JOB_TEST(a_kernel_that_compiles_for_long_holds_up_no_other),
