@@ -87,7 +87,7 @@ enum status db_brief_find(struct db *db, const struct gpu *gpu, const struct pro
     struct binder b = db_bind(db, "SELECT " BRIEF_COLUMNS " "
                                   "FROM problems p "
                                   "CROSS JOIN gpus g "
-                                  "CROSS JOIN winners w ON w.gpu_id = g.id AND w.problem_id = p.id "
+                                  "CROSS JOIN " DB_STANDING " w ON w.gpu_id = g.id AND w.problem_id = p.id "
                                   "CROSS JOIN decisions d ON d.id = w.decision_id "
                                   "JOIN runs r ON r.id = d.run_id "
                                   "LEFT JOIN configs c ON c.id = d.config_id "
@@ -141,7 +141,7 @@ static enum status read_problem(const struct brief_reading *r, int64_t problem, 
 {
     struct binder b = db_bind(r->db, "SELECT " BRIEF_COLUMNS " "
                                      "FROM gpus g "
-                                     "CROSS JOIN winners w ON w.gpu_id = g.id AND w.problem_id = ?2 "
+                                     "CROSS JOIN " DB_STANDING " w ON w.gpu_id = g.id AND w.problem_id = ?2 "
                                      "CROSS JOIN decisions d ON d.id = w.decision_id "
                                      "CROSS JOIN problems p ON p.id = w.problem_id "
                                      "JOIN runs r ON r.id = d.run_id "
