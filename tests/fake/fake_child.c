@@ -18,6 +18,7 @@
  *   FAKE_WRONG_CUBLAS=1 the anchor's product is wrong
  *   FAKE_NO_RIVAL=NAME  no "lt" or no "autotune"
  *   FAKE_CRASH=PART, FAKE_HANG=PART, FAKE_GARBAGE=PART, FAKE_WRONG=PART    in a trial, always
+ *   FAKE_CRASH_BLOCK=PART         in a block of the race
  *   FAKE_CRASH_ONCE=FILE          in the first trial of all; FILE remembers
  *   FAKE_UNBUILDABLE=PART, FAKE_SPILLS=PART, FAKE_COMPILER_CRASH=PART      the compiler
  *   FAKE_FAST=PART      is faster than all others
@@ -205,6 +206,7 @@ static json_t *trial(const char *text)
 static json_t *block(const char *who, const char *text)
 {
     take_time("FAKE_BLOCK_MS");
+    if (told("FAKE_CRASH_BLOCK", text)) abort();
     if (told("FAKE_NO_RIVAL", who)) return message_failure(fail(E_ABSENT, "told to have no %s", who));
     double us = strcmp(who, "config") == 0   ? time_of(text)
                 : strcmp(who, "anchor") == 0 ? (getenv("FAKE_FAST_CUBLAS") ? 0.5 : 1.1) * time_of("")

@@ -110,7 +110,7 @@ enum status race_begin(struct job *job);            /* once their kernels are th
 bool race_called(const struct job *job);
 enum status race_send(struct job *job);
 enum status race_answered(struct job *job, const json_t *answer);
-enum status race_lost(struct job *job);
+enum status race_lost(struct job *job, bool hung, const char *reason);
 enum status check_send(struct job *job);
 enum status check_answered(struct job *job, const json_t *answer);
 enum status check_lost(struct job *job, bool hung, const char *reason);
