@@ -204,6 +204,11 @@ struct db_brief {
 enum status db_brief_find(struct db *db, const struct gpu *gpu, const struct problem *problem,
                           struct db_brief *brief);
 
+/* *failed: the newest outcome of this configuration for this problem on this GPU, of a kernel that has not
+ * changed, is a failure; it counts if it is later than `since` (as struct winner has it; "": always). */
+enum status db_has_failed(struct db *db, const struct gpu *gpu, const struct problem *problem,
+                          const struct config *config, const char *since, bool *failed);
+
 /* The winners of GPUs of this architecture for the problems with these ids, in that order. Rows with
  * impossible values are skipped and counted. visit returns false to stop; it must not use db. */
 enum status db_brief_of(struct db *db, const struct gpu *gpu, const int64_t *problems, int count,

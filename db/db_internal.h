@@ -337,13 +337,18 @@ enum status db_insert_trial(struct db *db, int64_t attempt_id, const struct outc
     "NOT EXISTS (SELECT 1 FROM preferences f WHERE f.gpu_id = d.gpu_id AND f.problem_id = d.problem_id AND " \
     "f.pin = 0 AND f.holds = 1 AND f.config = c.text)"
 
-/* The newest outcome of its configuration, with either cache policy, is a failure. A measured decision is an
- * outcome itself: only a later failure counts. One that was recovered is none (db_recover). */
+/* The trial `t` that is the newest outcome of a configuration for a problem on a GPU, with either cache
+ * policy. A prediction is none, nor is a trial that was recovered (db_recover). */
+#define DB_NEWEST_OUTCOME(gpu, problem, config)                                                              \
+    "FROM trials t INDEXED BY trials_by_key WHERE t.gpu_id = " gpu " AND t.problem_id = " problem            \
+    " AND t.cold IN (0, 1) AND t.config_id = " config " AND t.verdict <> 'predicted' AND t.recovered_us IS " \
+    "NULL ORDER BY t.ended_us DESC, t.id DESC LIMIT 1"
+#define DB_IS_FAILURE "t.verdict NOT IN ('measured', 'slow')"
+
+/* The newest outcome is a failure. A measured decision is an outcome itself: only a later failure counts. */
 #define DB_REFUTED                                                                                           \
-    "coalesce((SELECT t.verdict NOT IN ('measured', 'slow') AND (d.predicted OR t.ended_us > d.decided_us) " \
-    "FROM trials t INDEXED BY trials_by_key WHERE t.gpu_id = d.gpu_id AND t.problem_id = d.problem_id AND "  \
-    "t.cold IN (0, 1) AND t.config_id = d.config_id AND t.verdict <> 'predicted' AND t.recovered_us IS "     \
-    "NULL ORDER BY t.ended_us DESC, t.id DESC LIMIT 1), 0)"
+    "coalesce((SELECT " DB_IS_FAILURE " AND (d.predicted OR t.ended_us > d.decided_us) " DB_NEWEST_OUTCOME(  \
+        "d.gpu_id", "d.problem_id", "d.config_id") "), 0)"
 
 /* The decision for a key that is next in line: pinned, else measured before predicted, the newest first; one
  * made for a former pin only if there is no other. */

@@ -254,7 +254,7 @@ static void judge_age(struct db_winner *w, double power_limit_w, int64_t protoco
     if (w->base.predicted) return; /* a prediction does not depend on a driver */
     if (now && !gpu_same_name(now->gpu.name, w->gpu.name))
         now = NULL; /* the versions of another GPU's run do not matter */
-    if (restored) snprintf(why, sizeof why, "the winner that had replaced it has failed since");
+    if (restored) snprintf(why, sizeof why, "a winner that was preferred to it has failed since");
     else if (protocol == DB_PROTOCOL_IMPORTED) snprintf(why, sizeof why, "imported: it was not raced here");
     else if (protocol != DB_PROTOCOL)
         snprintf(why, sizeof why, "measured by protocol %lld, now it is %d", (long long)protocol,

@@ -292,7 +292,7 @@ TEST(the_decision_before_stands_in_for_a_winner_that_failed_and_says_so)
     const struct db_winner found = list(w.db, NULL, &w.problem, NULL).first;
     assert_string_equal(found.config_text, "cublas");
     assert_true(found.stale);
-    assert_string_equal(found.why, "the winner that had replaced it has failed since");
+    assert_string_equal(found.why, "a winner that was preferred to it has failed since");
     try_again(&w, 3, VERDICT_MEASURED);
     assert_winner(&w, 3);
     assert_false(list(w.db, NULL, &w.problem, NULL).first.stale);
