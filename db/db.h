@@ -184,9 +184,17 @@ struct db_filter {
 };
 /* visit returns false to stop; it must not call db_winners. now may be NULL (then nothing is marked stale);
  * it applies only to winners of the GPU that it names. Order: by GPU, then by problem as stored, then by
- * cache policy: that of now before the other (cold first if now is NULL). */
+ * cache policy: that of now before the other (cold first if now is NULL). A decision is a winner until the
+ * newest outcome of its configuration (same GPU, problem and kernel, either cache policy) is a failure: then
+ * the newest other decision that may win stands in for it and is marked stale, until a good outcome
+ * follows. */
 enum status db_winners(struct db *db, const struct db_filter *filter, const struct db_context *now,
                        bool (*visit)(void *self, const struct db_winner *winner), void *self);
+
+/* The winners that are none any more: the newest outcome of their configuration for their problem on their
+ * GPU is a failure, and no other decision stands in for them. As db_winners lists the others. */
+enum status db_failed_winners(struct db *db, const struct db_filter *filter,
+                              bool (*visit)(void *self, const struct db_winner *winner), void *self);
 
 /* What is needed to run a winner. */
 struct db_brief {

@@ -394,9 +394,9 @@ static enum status list_row(struct db *db, sqlite3_stmt *stmt, void *self, bool 
     return st;
 }
 
-#define WINNER_LIST                                                                                          \
+#define WINNER_LIST(winners)                                                                                 \
     "SELECT " WINNER_COLUMNS " "                                                                             \
-    "FROM " DB_STANDING " w "                                                                                \
+    "FROM " winners " w "                                                                                    \
     "CROSS JOIN decisions d ON d.id = w.decision_id "                                                        \
     "JOIN problems p ON p.id = w.problem_id "                                                                \
     "JOIN runs r ON r.id = d.run_id "                                                                        \
@@ -406,16 +406,31 @@ static enum status list_row(struct db *db, sqlite3_stmt *stmt, void *self, bool 
     "WHERE w.gpu_id = ?1 AND w.problem_id BETWEEN ?2 AND iif(?2 = 0, 9223372036854775807, ?2) "              \
     "ORDER BY w.problem_id, w.cold"
 
+static enum status list_winners(struct db *db, const struct db_filter *filter, const struct db_context *now,
+                                const char *sql, bool (*visit)(void *self, const struct db_winner *winner),
+                                void *self)
+{
+    struct winner_list list = {now, visit, self};
+    const struct db_list winners = {
+        .sql = sql, .what = "list winners", .row = list_row, .self = &list, .problem = 1};
+    return db_list(db, filter, &winners);
+}
+
 enum status db_winners(struct db *db, const struct db_filter *filter, const struct db_context *now,
                        bool (*visit)(void *self, const struct db_winner *winner), void *self)
 {
-    struct winner_list list = {now, visit, self};
-    const struct db_list winners = {.sql = now && !now->cold ? WINNER_LIST : WINNER_LIST " DESC",
-                                    .what = "list winners",
-                                    .row = list_row,
-                                    .self = &list,
-                                    .problem = 1};
-    return db_list(db, filter, &winners);
+    static const char hot_first[] = WINNER_LIST(DB_STANDING);
+    static const char cold_first[] = WINNER_LIST(DB_STANDING) " DESC";
+    return list_winners(db, filter, now, now && !now->cold ? hot_first : cold_first, visit, self);
+}
+
+enum status db_failed_winners(struct db *db, const struct db_filter *filter,
+                              bool (*visit)(void *self, const struct db_winner *winner), void *self)
+{
+    static const char failed[] =
+        WINNER_LIST("(SELECT s.gpu_id, s.problem_id, s.cold, s.chosen_id AS decision_id, s.chosen_id "
+                    "FROM " DB_STANDING " s WHERE s.decision_id IS NULL)");
+    return list_winners(db, filter, NULL, failed, visit, self);
 }
 
 /* --- evidence --- */

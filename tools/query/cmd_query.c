@@ -185,6 +185,13 @@ static enum status fill(struct query *query)
     return st;
 }
 
+static bool count_failed(void *self, const struct db_winner *winner)
+{
+    (void)winner;
+    ++*(int *)self;
+    return true;
+}
+
 /* Nothing found is told apart: the table is printed empty and the sentence says what was looked for. */
 static enum status nothing(struct query *query)
 {
@@ -193,7 +200,15 @@ static enum status nothing(struct query *query)
     const char *what = query->predicted == query->measured ? "configuration"
                        : query->predicted                  ? "predicted configuration"
                                                            : "measured configuration";
-    return db_view_nothing(&query->view, what, query->problems.count ? problem : NULL);
+    int failed = 0;
+    query->view.filter.problem = query->problems.count ? &query->problems.at[0] : NULL;
+    enum status st = db_failed_winners(query->view.db, &query->view.filter, count_failed, &failed);
+    if (!st) st = db_view_nothing(&query->view, what, query->problems.count ? problem : NULL);
+    if (st != E_ABSENT || !failed) return st;
+    char sentence[600];
+    snprintf(sentence, sizeof sentence, "%.*s", (int)sizeof sentence - 1, status_text());
+    return fail(st, "%s; %d that won once %s failed since: tune again (tune explain tells why)", sentence,
+                failed, failed == 1 ? "has" : "have");
 }
 
 enum status cmd_query(int argc, char **argv)

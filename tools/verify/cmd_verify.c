@@ -12,7 +12,7 @@
 struct verify {
     struct db_view view;
     struct table *table;
-    int winners, unusable;
+    int winners, unusable, failed;
     char first[300]; /* the first finding */
 };
 
@@ -84,6 +84,14 @@ static bool add_winner(void *self, const struct db_winner *w)
     return true;
 }
 
+static bool add_failed(void *self, const struct db_winner *winner)
+{
+    struct verify *v = self;
+    (void)winner;
+    v->failed++;
+    return true;
+}
+
 static enum status check(struct verify *v)
 {
     struct db_view *r = &v->view;
@@ -105,6 +113,10 @@ static enum status check(struct verify *v)
              "%" PRId64 " trials of %" PRId64 " configurations and %" PRId64 " problems in %" PRId64 " runs",
              counts.trials, counts.configs, counts.problems, counts.runs);
     row(v, "contents", "ok", detail, NULL, NULL, NULL);
+    if ((st = db_failed_winners(r->db, &r->filter, add_failed, v))) return st;
+    snprintf(detail, sizeof detail, "%d, which are none until they are tuned again: tune explain tells why",
+             v->failed);
+    if (v->failed) row(v, "winners that failed since", "ok", detail, NULL, NULL, NULL);
     st = db_winners(r->db, &r->filter, r->now.gpu.name[0] ? &r->now : NULL, add_winner, v);
     if (st || !v->unusable) return st;
     return fail(E_ABSENT, "%d of %d winners in %s may not be used by this program: tune them again",
