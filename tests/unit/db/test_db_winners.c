@@ -1,3 +1,4 @@
+#include "db_files.h"
 #include "store.h"
 
 static struct db_winner winner_of(const struct config *config)
@@ -350,6 +351,31 @@ TEST(a_prediction_stands_in_for_a_measured_winner_that_failed_and_gives_way)
     store_close_clean(w.db);
 }
 
+/* As an earlier program made it, so that a copy is read: of its trials those of winners alone. */
+TEST(a_glance_at_a_file_that_lacks_columns_sees_that_a_winner_failed)
+{
+    static const char before[] = "DROP TABLE preferences; DROP TABLE search_notes; "
+                                 "ALTER TABLE decisions DROP COLUMN pinned";
+    struct working w = store_begin();
+    struct db_brief brief;
+    decide(&w, 1, false);
+    db_close(w.db);
+    for (int failed = 0; failed < 2; failed++) {
+        w.db = store_open(DB_WRITE);
+        w.run = store_run(w.db, &w.context);
+        try_again(&w, 2, VERDICT_WRONG);
+        try_again(&w, 1, failed ? VERDICT_WRONG : VERDICT_MEASURED);
+        db_close(w.db);
+        meddle(before);
+        w.db = store_open(DB_GLANCE);
+        assert_int_equal(db_brief_find(w.db, &w.context.gpu, &w.problem, &brief), failed ? E_ABSENT : OK);
+        struct db_counts counts;
+        assert_ok(db_count(w.db, &counts));
+        assert_int_equal(counts.trials, 1 + failed);
+        db_close(w.db);
+    }
+}
+
 TEST(a_lookup_of_winners_uses_the_indices)
 {
     struct working w = store_begin();
@@ -379,6 +405,7 @@ int main(void)
         STORE_TEST(the_decision_before_stands_in_for_a_winner_that_failed_and_says_so),
         STORE_TEST(failures_of_others_and_earlier_ones_do_not_count_against_a_winner),
         STORE_TEST(a_prediction_stands_in_for_a_measured_winner_that_failed_and_gives_way),
+        STORE_TEST(a_glance_at_a_file_that_lacks_columns_sees_that_a_winner_failed),
         STORE_TEST(a_lookup_of_winners_uses_the_indices),
         STORE_TEST(a_winner_comes_back_with_its_evidence),
         STORE_TEST(a_winner_of_a_later_version_is_not_listed_and_a_changed_one_is_an_error),
