@@ -16,6 +16,8 @@ enum job_phase {
     PHASE_ENDED
 };
 
+#define CRASHES_MAX 2 /* of a candidate in a job, whatever the database knows */
+
 /* What the worker has been asked and has not answered. */
 enum asked { ASKED_NOTHING, ASKED_PREPARE, ASKED_TRIAL, ASKED_BLOCK, ASKED_CHECK };
 
@@ -25,7 +27,6 @@ struct ahead {
     struct built *built;
     double begun_s;  /* its first trial; 0: not yet */
     bool recompiled; /* its cubin had left the cache once */
-    int crashes;     /* of its trials in this job, and hangs */
     bool late;       /* the search does not wait for its result */
 };
 

@@ -127,9 +127,10 @@ enum status race_begin(struct job *job)
     return st;
 }
 
-/* What is known of a finalist that failed in the race or the last check. */
+/* Stores what is known of a finalist that failed in the race or the last check; times: twice for two crashes,
+ * which quarantine it. */
 static enum status record_failure(struct job *job, const struct finalist *f, enum verdict verdict,
-                                  const char *detail)
+                                  const char *detail, int times)
 {
     struct outcome outcome = outcome_failed(verdict, "%s", detail);
     outcome.facts = f->built->facts;
@@ -143,9 +144,12 @@ static enum status record_failure(struct job *job, const struct finalist *f, enu
     if (job->best_us > 0) job->best_us = job->field.time_us[job->best];
     job->said_us = 0;
     race_recount(job, job->best_us);
-    int64_t attempt;
-    enum status st = db_attempt(job->env->db, job->run_id, &job->problem, &f->config, &attempt);
-    if (!st) st = db_record(job->env->db, attempt, &outcome);
+    enum status st = OK;
+    for (int i = 0; i < times && !st; i++) {
+        int64_t attempt;
+        st = db_attempt(job->env->db, job->run_id, &job->problem, &f->config, &attempt);
+        if (!st) st = db_record(job->env->db, attempt, &outcome);
+    }
     return st;
 }
 
@@ -205,8 +209,8 @@ enum status race_answered(struct job *job, const json_t *answer)
     return final_race_tell(&job->final_race, time_us);
 }
 
-/* The block is asked for again once the worker is back. A finalist that loses a worker twice is out, and that
- * is its outcome (reason NULL: it is not). */
+/* The block is asked for again once the worker is back. A finalist that loses a worker twice is out; that it
+ * crashed twice in this job is its outcome. reason NULL: it is not to blame. */
 enum status race_lost(struct job *job, bool hung, const char *reason)
 {
     job->prepared = false;
@@ -214,9 +218,11 @@ enum status race_lost(struct job *job, bool hung, const char *reason)
     if (who == RACE_DONE) return OK;
     struct finalist *f = who == RACE_ANCHOR ? NULL : &job->final_race.finalist[who];
     int *losses = f ? &f->losses : &job->final_race.anchor_losses;
-    if (++*losses < LOSSES_MAX) return OK;
+    const bool crashed = f && reason && ++job->field.crashes[f->index] >= CRASHES_MAX;
+    if (++*losses < LOSSES_MAX && !crashed) return OK;
     const enum status st = final_race_tell(&job->final_race, (double)INFINITY);
-    return st || !f || !reason ? st : record_failure(job, f, hung ? VERDICT_HUNG : VERDICT_CRASHED, reason);
+    if (st || !crashed) return st;
+    return record_failure(job, f, hung ? VERDICT_HUNG : VERDICT_CRASHED, reason, *losses);
 }
 
 /* ---- the last check, and the winner ---- */
@@ -328,11 +334,11 @@ static enum status store_winner(struct job *job, const struct accuracy *errors)
 
 /* It passed the trial and failed the last check: that is remembered as its outcome, and the next one is
  * checked. */
-static enum status refuse(struct job *job, enum verdict verdict, const char *detail)
+static enum status refuse(struct job *job, enum verdict verdict, const char *detail, int times)
 {
     struct finalist *f = &job->final_race.finalist[job->choice];
     f->refused = true;
-    return record_failure(job, f, verdict, detail);
+    return record_failure(job, f, verdict, detail, times);
 }
 
 enum status check_answered(struct job *job, const json_t *answer)
@@ -353,9 +359,9 @@ enum status check_answered(struct job *job, const json_t *answer)
     }
     if (verdict == VERDICT_MEASURED &&
         !accuracy_answers(gemm_type_row(job->problem.type), &errors, &job->anchor_errors))
-        return refuse(job, VERDICT_WRONG, "the last check found it less accurate than its type allows");
+        return refuse(job, VERDICT_WRONG, "the last check found it less accurate than its type allows", 1);
     if (verdict == VERDICT_MEASURED) return store_winner(job, &errors);
-    return refuse(job, verdict, detail ? detail : "refused by the last check");
+    return refuse(job, verdict, detail ? detail : "refused by the last check", 1);
 }
 
 /* A worker that died during the check is asked once more: the cause may have been another. */
@@ -363,8 +369,9 @@ enum status check_lost(struct job *job, bool hung, const char *reason)
 {
     job->prepared = false;
     struct finalist *f = &job->final_race.finalist[job->choice];
-    if (++f->check_losses < LOSSES_MAX) return OK;
+    f->losses++;
+    if (++job->field.crashes[f->index] < CRASHES_MAX) return OK;
     char copy[OUTCOME_DETAIL_MAX];
     snprintf(copy, sizeof copy, "%s", reason);
-    return refuse(job, hung ? VERDICT_HUNG : VERDICT_CRASHED, copy);
+    return refuse(job, hung ? VERDICT_HUNG : VERDICT_CRASHED, copy, f->losses);
 }

@@ -10,7 +10,6 @@
 #define DEADLINE_FACTOR  20.0
 #define FIRST_S          8.0   /* before anything is known of how long a trial takes */
 #define LAUNCHES_MOST    300.0 /* of judge and screen, five times over: a slow candidate is no hung one */
-#define CRASHES_MAX      2     /* of a candidate in a job, whatever the database knows */
 #define WORTH_SAYING     0.99  /* of the best that was last told */
 #define GAIN_WORTH       0.999 /* of the best that was last noted */
 
@@ -216,7 +215,7 @@ bool trial_put_off(struct job *job)
 static enum status settle_crash(struct job *job, const struct outcome *outcome)
 {
     enum status st = db_record(job->env->db, job->attempt, outcome);
-    bool quarantined = ++job->flying.crashes >= CRASHES_MAX;
+    bool quarantined = ++job->field.crashes[job->flying.index] >= CRASHES_MAX;
     if (!st && !quarantined)
         st = db_quarantined(job->env->db, &job->context, &job->field.config[job->flying.index], &quarantined);
     if (st) return st;

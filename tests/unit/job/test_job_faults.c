@@ -324,9 +324,11 @@ TEST(a_winner_that_crashes_in_a_later_race_is_none)
     setenv("FAKE_CRASH_BLOCK", first.config_text, 1);
     assert_int_equal(tune("--again --max-trials 30 --shape " SHAPE), 0);
     assert_string_not_equal(winner_of(SHAPE).config_text, first.config_text);
-    assert_int_equal(census(SHAPE, first.config_text)->verdict[VERDICT_CRASHED], 1);
+    assert_int_equal(census(SHAPE, first.config_text)->verdict[VERDICT_CRASHED], 2);
+    assert_int_equal(tune("--max-trials 31 --again --shape " SHAPE), 0); /* it is quarantined */
+    assert_int_equal(census(SHAPE, first.config_text)->total, 3);
     setenv("FAKE_CRASH_BLOCK", "BM=", 1);
-    assert_int_equal(tune("--again --max-trials 30 --shape " SHAPE), 1);
+    assert_int_equal(tune("--again --max-trials 32 --shape " SHAPE), 1);
     assert_string_equal(winner_of(SHAPE).config_text, "");
 }
 
