@@ -96,7 +96,8 @@ struct db_winner {
     struct gpu gpu;
     char gpu_uuid[48];
     char driver[DB_TEXT_MAX], nvrtc[DB_TEXT_MAX], cublas[DB_TEXT_MAX];
-    bool stale;    /* driver, cuBLAS or template code differ from the current ones (only with a context) */
+    bool stale; /* driver, cuBLAS or template code differ from the current ones (only with a context), or it
+                   stands in for a winner that has failed */
     bool unusable; /* config refused by its rules, its template unknown or changed, its errors too large */
     bool tied;
     bool pinned;    /* measured or predicted at a user's request, not chosen among others */
