@@ -326,6 +326,48 @@ bool db_read_config(struct db *db, struct reader *r, const struct problem *probl
 enum status db_insert_trial(struct db *db, int64_t attempt_id, const struct outcome *outcome,
                             int64_t recovered_us);
 
+/* --- which decision holds: SQL about a decision `d` with a configuration `c` (none: the rival won) --- */
+
+/* The configuration that is pinned for the problem of a decision `d`; NULL: none. If several pins hold, the
+ * one changed last counts; of equal ones the first by text. */
+#define DB_PINNED                                                                                            \
+    "(SELECT f.config FROM preferences f WHERE f.gpu_id = d.gpu_id AND f.problem_id = d.problem_id AND "     \
+    "f.pin = 1 AND f.holds = 1 ORDER BY f.changed_us DESC, f.config LIMIT 1)"
+#define DB_NOT_EXCLUDED                                                                                      \
+    "NOT EXISTS (SELECT 1 FROM preferences f WHERE f.gpu_id = d.gpu_id AND f.problem_id = d.problem_id AND " \
+    "f.pin = 0 AND f.holds = 1 AND f.config = c.text)"
+
+/* The trial `t` that is the newest outcome of a configuration for a problem on a GPU, with either cache
+ * policy. A prediction is none, nor is a trial that was recovered (db_recover). */
+#define DB_NEWEST_OUTCOME(gpu, problem, config)                                                              \
+    "FROM trials t INDEXED BY trials_by_key WHERE t.gpu_id = " gpu " AND t.problem_id = " problem            \
+    " AND t.cold IN (0, 1) AND t.config_id = " config " AND t.verdict <> 'predicted' AND t.recovered_us IS " \
+    "NULL ORDER BY t.ended_us DESC, t.id DESC LIMIT 1"
+#define DB_IS_FAILURE "t.verdict NOT IN ('measured', 'slow')"
+
+/* The newest outcome is a failure. A measured decision is an outcome itself: only a later failure counts. */
+#define DB_REFUTED                                                                                           \
+    "coalesce((SELECT " DB_IS_FAILURE " AND (d.predicted OR t.ended_us > d.decided_us) " DB_NEWEST_OUTCOME(  \
+        "d.gpu_id", "d.problem_id", "d.config_id") "), 0)"
+
+/* The decision for a key that is next in line: pinned, else measured before predicted, the newest first; one
+ * made for a former pin only if there is no other. */
+#define DB_NEXT(gpu, problem, cold, condition)                                                               \
+    "SELECT d.id FROM decisions d LEFT JOIN configs c ON c.id = d.config_id WHERE d.gpu_id = " gpu           \
+    " AND d.problem_id = " problem " AND d.cold = " cold " AND (" DB_PINNED                                  \
+    " IS NULL OR c.text = " DB_PINNED ") AND " DB_NOT_EXCLUDED " AND " condition                             \
+    " ORDER BY CASE WHEN " DB_PINNED                                                                         \
+    " IS NULL THEN d.pinned ELSE 0 END, d.predicted, d.decided_us DESC, d.hash LIMIT 1"
+
+/* The table of winners as everybody reads it: in place of a decision that is refuted stands the next that is
+ * not, or none. chosen_id: the decision of the table. The table itself stays, since a later outcome, or those
+ * of another database, may reinstate the decision. */
+#define DB_STANDING                                                                                          \
+    "(SELECT w.gpu_id, w.problem_id, w.cold, w.decision_id AS chosen_id, CASE WHEN EXISTS (SELECT 1 FROM "   \
+    "decisions d WHERE d.id = w.decision_id AND " DB_REFUTED                                                 \
+    ") THEN (" DB_NEXT("w.gpu_id", "w.problem_id", "w.cold",                                                 \
+                       "NOT " DB_REFUTED) ") ELSE w.decision_id END AS decision_id FROM winners w)"
+
 /* --- db_winners.c --- */
 
 /* Stores the errors of decision number `decision` and the decision itself, unless one with this content
@@ -345,12 +387,6 @@ bool db_errors_answer(enum gemm_type type, const struct db_errors *own, const st
 enum status db_point_to(struct db *db, int64_t decision);
 
 /* --- db_preferences.c --- */
-
-/* The configuration that is pinned for the problem of a decision `d`; NULL: none. If several pins hold, the
- * one changed last counts; of equal ones the first by text. */
-#define DB_PINNED                                                                                            \
-    "(SELECT f.config FROM preferences f WHERE f.gpu_id = d.gpu_id AND f.problem_id = d.problem_id AND "     \
-    "f.pin = 1 AND f.holds = 1 ORDER BY f.changed_us DESC, f.config LIMIT 1)"
 
 /* Whether a decision may be the winner of its key: no other one is pinned, it is not excluded, and it was not
  * made for a pin that has been removed. */

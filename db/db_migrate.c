@@ -189,13 +189,15 @@ enum status db_grow(sqlite3 *handle, const char *path, const struct db_form *for
 #define COPY_CACHE "-200000" /* KiB: beyond, its pages go to a temporary file */
 
 /* The rows of a table that a glance copies, as a condition: of most tables those that the winners refer
- * to. */
+ * to, of trials those that may refute them. */
 static const char *wanted_at_a_glance(const char *table)
 {
 #define OF_WINNERS "(SELECT decision_id FROM winners)"
     static const char *const conditions[][2] = {
         {"attempts", "false"},
-        {"trials", "false"},
+        {"trials", "id IN (SELECT t.id FROM decisions d CROSS JOIN trials t INDEXED BY trials_by_key "
+                   "ON t.gpu_id = d.gpu_id AND t.problem_id = d.problem_id AND t.cold IN (0, 1) "
+                   "AND t.config_id = d.config_id WHERE d.id IN " OF_WINNERS ")"},
         {"decision_runners", "false"},
         {"decision_samples", "false"},
         {"decision_errors", "decision_id IN " OF_WINNERS},
@@ -221,7 +223,7 @@ static enum status copy_table(sqlite3 *from, sqlite3 *to, const char *path, cons
                               const char *condition)
 {
     sqlite3_stmt *read = NULL, *write = NULL;
-    char sql[400];
+    char sql[600];
     snprintf(sql, sizeof sql, "SELECT * FROM \"%.100s\" WHERE %s", table, condition);
     int rc = sqlite3_prepare_v2(from, sql, -1, &read, NULL), wrong = SQLITE_OK;
     if (!rc) {

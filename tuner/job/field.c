@@ -29,7 +29,8 @@ enum status field_open(const struct space *space, const struct problem *problem,
     field->predicted_us = calloc(field->room, sizeof *field->predicted_us);
     field->time_us = calloc(field->room, sizeof *field->time_us);
     field->screened_out = calloc(field->room, sizeof *field->screened_out);
-    if (!st && (!field->predicted_us || !field->time_us || !field->screened_out))
+    field->crashes = calloc(field->room, sizeof *field->crashes);
+    if (!st && (!field->predicted_us || !field->time_us || !field->screened_out || !field->crashes))
         st = fail(E_MEMORY, "out of memory for %zu candidates", field->room);
     if (!st && field->sample) st = sample_descend(field);
     if (!st) st = model_sort(field->config, field->count, problem, gpu, field->predicted_us);
@@ -43,6 +44,7 @@ void field_close(struct field *field)
     free(field->predicted_us);
     free(field->time_us);
     free(field->screened_out);
+    free(field->crashes);
     sample_free(field->sample);
     *field = (struct field){0};
 }

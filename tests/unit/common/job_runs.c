@@ -79,7 +79,9 @@ int clean_up(void **state)
                                             "FAKE_SLOW_MS",
                                             "FAKE_SMOOTH",
                                             "FAKE_LOSE_CUBIN",
-                                            "FAKE_NO_COMPILER_FROM"};
+                                            "FAKE_NO_COMPILER_FROM",
+                                            "FAKE_CRASH_BLOCK",
+                                            "FAKE_REFUSE_FROM"};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) unsetenv(variables[i]);
     return 0;
 }

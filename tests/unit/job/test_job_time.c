@@ -143,6 +143,22 @@ TEST(an_interrupted_closing_race_leaves_the_winner_that_is_there)
     assert_clean_db();
 }
 
+TEST(a_winner_that_its_closing_race_finds_wrong_does_not_stay)
+{
+    char refuse[160];
+    snprintf(refuse, sizeof refuse, "%s", in_folder("refuse"));
+    setenv("FAKE_REFUSE_FROM", refuse, 1);
+    setenv("FAKE_BLOCK_MS", "30", 1);
+    const pid_t pid = start_until("--max-trials 20 " SUITE, "verify", 3);
+    file_write(refuse, "");
+    assert_int_equal(wait_exit(pid), 1);
+    assert_said("its fastest race once more");
+    assert_said("no winner: every finalist failed");
+    assert_int_equal(times_said("its winner stays"), 0);
+    assert_null(strstr(text_of("out"), "best so far"));
+    assert_clean_db();
+}
+
 /* All are known from the first run: the slices of the second have nothing to try, and race. */
 TEST(a_winner_of_an_earlier_run_is_not_kept_without_a_race)
 {
@@ -275,6 +291,7 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(slices_that_find_nothing_faster_keep_the_winner_and_the_hasty_race_is_made_good_in_the_end),
     JOB_TEST(a_winner_that_the_check_has_refused_is_none_in_later_slices_either),
     JOB_TEST(closing_races_come_within_the_budget),
+    JOB_TEST(a_winner_that_its_closing_race_finds_wrong_does_not_stay),
     JOB_TEST(an_interrupted_closing_race_leaves_the_winner_that_is_there),
     JOB_TEST(a_winner_of_an_earlier_run_is_not_kept_without_a_race),
     JOB_TEST(a_killed_run_goes_on_with_the_slices_that_it_has_not_made),

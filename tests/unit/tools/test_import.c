@@ -112,6 +112,29 @@ TEST(winners_that_were_exported_are_winners_elsewhere_and_count_as_stale)
 }
 
 /* The kernels are the same, so what the last program of version 1 exported is what this one would have. */
+/* As the file has it until it is measured anew. */
+TEST(an_imported_winner_that_failed_here_is_none_until_a_newer_one_is_imported)
+{
+    const struct db_context context = store_context();
+    const struct outcome wrong = outcome_failed(VERDICT_WRONG, "told to");
+    const struct problem problem = problem_make(64, 64, 64);
+    struct config config;
+    struct db *db = store_open(DB_WRITE);
+    size_t length;
+    fill_winners(db);
+    char *text = export_to_text(db, &length);
+    assert_ok(config_parse(LEGAL, &config));
+    store_trial(db, store_run(db, &context), &problem, &config, &wrong);
+    assert_int_equal(look(db).count, 2);
+    import_text(db, text, length);
+    assert_int_equal(look(db).count, 2);
+    for (char *when = text; (when = strstr(when, "\"when\": \"20"));) memcpy(when + 9, "29", 2);
+    import_text(db, text, length);
+    assert_int_equal(look(db).count, 3);
+    db_close(db);
+    free(text);
+}
+
 TEST(winners_that_an_earlier_program_exported_are_the_same_winners)
 {
     static const char key[] = "\"template_hash\": \"", was[] = "96e908e2942d6e51";
@@ -367,6 +390,7 @@ TEST(spoiled_trials_never_spoil_the_database)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        STORE_TEST(an_imported_winner_that_failed_here_is_none_until_a_newer_one_is_imported),
         STORE_TEST(winners_that_were_exported_are_winners_elsewhere_and_count_as_stale),
         STORE_TEST(winners_that_an_earlier_program_exported_are_the_same_winners),
         STORE_TEST(what_was_measured_here_stands_against_what_is_imported),
