@@ -82,6 +82,14 @@ void db_remove_folders(const char *path, size_t made)
     }
 }
 
+void db_remove_files(const char *path)
+{
+    static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
+    char name[PATH_MAX];
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (snprintf(name, sizeof name, "%s%s", path, suffixes[i]) < (int)sizeof name) unlink(name);
+}
+
 enum status db_make_folders(const char *path, size_t *made)
 {
     char folder[PATH_MAX];
