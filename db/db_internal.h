@@ -106,8 +106,8 @@ void db_release(const char *path, struct db_hold *hold, bool writer);
 void db_guard(struct db *db, bool on);
 /* Opens a connection with safe settings; nothing is read yet. */
 enum status db_connect(const char *path, int flags, sqlite3 **handle);
-/* Removes -wal and -shm beside a file, after the log was written back, if no other connection is open: where the disk
- * was full SQLite leaves them. */
+/* Removes -wal and -shm beside a file, after the log was written back, if no other connection is open: where
+ * the disk was full SQLite leaves them. */
 void db_clear_log(const char *path);
 
 /* --- db_schema.c --- */
@@ -128,8 +128,8 @@ extern const struct db_form db_form;
 
 /* Runs a statement that gives one integer; returns SQLite's result code. */
 int db_ask(sqlite3 *handle, const char *sql, int64_t *value);
-/* The file's version; 0 and *empty for a file without content. Errors: E_DB: foreign, or older or newer than what
- * the form opens; E_IO. */
+/* The file's version; 0 and *empty for a file without content. Errors: E_DB: foreign, or older or newer than
+ * what the form opens; E_IO. */
 enum status db_identify(sqlite3 *handle, const char *path, const struct db_form *form, int *version,
                         bool *empty);
 /* Creates the tables of a version with the first `grown` steps of its growth; returns SQLite's result

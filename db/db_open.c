@@ -262,7 +262,7 @@ static enum status choose_journal(struct db *db)
     const char *sql = db->safe ? "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE; "
                                  "PRAGMA locking_mode = NORMAL; SELECT 1 FROM sqlite_schema; "
                                : "PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = " WAL_LEFT_MAX "; "
-                               "SELECT 1 FROM sqlite_schema; ";
+                                 "SELECT 1 FROM sqlite_schema; ";
     int rc = sqlite3_exec(db->handle, sql, NULL, NULL, NULL);
     /* A reader in the middle of a query blocks the change of mode; the old mode is as durable. */
     if (rc && (rc & 0xff) != SQLITE_BUSY) return db_error(db->handle, db->path, rc, "prepare for writing");
@@ -322,8 +322,8 @@ void db_clear_log(const char *path)
     if (db_connect(path, SQLITE_OPEN_READWRITE, &handle)) return;
     sqlite3_busy_timeout(handle, 0);
     /* In this locking mode SQLite needs no -shm, and nobody else can have opened the file. */
-    if (sqlite3_exec(handle, "PRAGMA locking_mode = EXCLUSIVE; SELECT 1 FROM sqlite_schema", NULL, NULL, NULL) ==
-        SQLITE_OK) {
+    if (sqlite3_exec(handle, "PRAGMA locking_mode = EXCLUSIVE; SELECT 1 FROM sqlite_schema", NULL, NULL,
+                     NULL) == SQLITE_OK) {
         sqlite3_exec(handle, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
         if (snprintf(name, sizeof name, "%s-shm", path) < (int)sizeof name) unlink(name);
     }

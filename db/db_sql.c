@@ -87,8 +87,7 @@ int db_register_functions(sqlite3 *handle)
         const char *name;
         int arguments;
         void (*function)(sqlite3_context *context, int count, sqlite3_value **values);
-    } functions[] = {{"content_hash", -1, content_hash},
-                     {"rate_text", 2, rate_text}};
+    } functions[] = {{"content_hash", -1, content_hash}, {"rate_text", 2, rate_text}};
     const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
     int rc = SQLITE_OK;
     for (size_t i = 0; !rc && i < sizeof functions / sizeof *functions; i++)

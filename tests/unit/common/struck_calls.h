@@ -1,5 +1,5 @@
-/* struck_calls.h — SQLite's system calls that change a file, counted in a child process; from a certain one on the
- * disk is full, or the process is killed there.
+/* struck_calls.h — SQLite's system calls that change a file, counted in a child process; from a certain one
+ * on the disk is full, or the process is killed there.
  */
 #ifndef GT_TEST_STRUCK_CALLS_H
 #define GT_TEST_STRUCK_CALLS_H
@@ -69,8 +69,8 @@ static inline sqlite3_syscall_ptr replace_call(const char *name, sqlite3_syscall
     return was;
 }
 
-/* Runs body in a child whose `from`-th call and later ones are struck: its exit code, which is body's result; 77:
- * it was killed. */
+/* Runs body in a child whose `from`-th call and later ones are struck: its exit code, which is body's result;
+ * 77: it was killed. */
 static inline int run_struck(int (*body)(void), enum strike kind, long from)
 {
     fflush(stdout);
@@ -83,8 +83,10 @@ static inline int run_struck(int (*body)(void), enum strike kind, long from)
         const char *pwrite_name = vfs->xGetSystemCall(vfs, "pwrite64") ? "pwrite64" : "pwrite";
         real_pwrite = (ssize_t(*)(int, const void *, size_t, off_t))replace_call(
             pwrite_name, (sqlite3_syscall_ptr)struck_pwrite);
-        real_write = (ssize_t(*)(int, const void *, size_t))replace_call("write", (sqlite3_syscall_ptr)struck_write);
-        real_ftruncate = (int (*)(int, off_t))replace_call("ftruncate", (sqlite3_syscall_ptr)struck_ftruncate);
+        real_write =
+            (ssize_t(*)(int, const void *, size_t))replace_call("write", (sqlite3_syscall_ptr)struck_write);
+        real_ftruncate =
+            (int (*)(int, off_t))replace_call("ftruncate", (sqlite3_syscall_ptr)struck_ftruncate);
         real_unlink = (int (*)(const char *))replace_call("unlink", (sqlite3_syscall_ptr)struck_unlink);
         _exit(body());
     }
@@ -102,7 +104,8 @@ static inline void assert_folder_holds(const char *folder, const char *names)
     snprintf(all, sizeof all, " %s ", names);
     for (struct dirent *entry; (entry = readdir(dir));) {
         snprintf(word, sizeof word, " %s ", entry->d_name);
-        if (entry->d_name[0] != '.' && !strstr(all, word)) fail_msg("there is %s in %s", entry->d_name, folder);
+        if (entry->d_name[0] != '.' && !strstr(all, word))
+            fail_msg("there is %s in %s", entry->d_name, folder);
     }
     closedir(dir);
 }

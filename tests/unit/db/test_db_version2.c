@@ -1,5 +1,5 @@
-/* A file of version 2 as its program left it (tests/data/version2.db.gz): every later program opens, reads and merges
- * it. Without what version 2 has got since its tables were written, it is read from a copy. */
+/* A file of version 2 as its program left it (tests/data/version2.db.gz): every later program opens, reads
+ * and merges it. Without what version 2 has got since its tables were written, it is read from a copy. */
 #include "db_exchange.h"
 #include "db_files.h"
 #include "problem.h"
@@ -68,11 +68,12 @@ static void assert_same_rows(const char *old, const char *new)
     sqlite3_stmt *tables;
     int count = 0;
     assert_int_equal(sqlite3_open(old, &x) | sqlite3_open(new, &y), SQLITE_OK);
-    assert_int_equal(sqlite3_prepare_v2(x,
-                                        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE "
-                                        "'sqlite_s%'",
-                                        -1, &tables, NULL),
-                     SQLITE_OK);
+    assert_int_equal(
+        sqlite3_prepare_v2(x,
+                           "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE "
+                           "'sqlite_s%'",
+                           -1, &tables, NULL),
+        SQLITE_OK);
     for (; sqlite3_step(tables) == SQLITE_ROW; count++) {
         const char *name = (const char *)sqlite3_column_text(tables, 0);
         if (rows_hash(x, name) != rows_hash(y, name)) fail_msg("the rows of %s differ", name);
@@ -212,7 +213,8 @@ TEST(files_of_version_2_merge_in_any_order_to_the_same)
         db_close(db);
     }
     db = store_open(DB_WRITE);
-    assert_ok(db_merge(db, inputs, 1, &merged)); /* its own copy adds nothing but the preferences that were dropped */
+    assert_ok(db_merge(db, inputs, 1,
+                       &merged)); /* its own copy adds nothing but the preferences that were dropped */
     assert_int_equal(merged.trials + merged.runs + merged.decisions + merged.configs, 0);
     db_close(db);
 }
@@ -237,7 +239,8 @@ TEST(what_is_missing_is_added_and_every_row_stays)
     db_close(db);
     sqlite3 *grown;
     assert_int_equal(sqlite3_open(store_path, &grown), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(grown, "ALTER TABLE decisions DROP COLUMN pinned", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(grown, "ALTER TABLE decisions DROP COLUMN pinned", NULL, NULL, NULL),
+                     SQLITE_OK);
     sqlite3_close(grown);
     assert_same_rows(copy_path, store_path);
 }
