@@ -82,7 +82,8 @@ void db_remove_folders(const char *path, size_t made); /* removes empty ones onl
 void db_remove_files(const char *path);
 /* Absolute, without symbolic links; the last part need not exist. */
 enum status db_resolve(const char *path, char resolved[PATH_MAX]);
-/* Was this file (path, device, inode) checked on this machine before? Stored in the folder of compiled kernels. */
+/* Was this file (path, device, inode) checked on this machine before? Stored in the folder of compiled
+ * kernels. */
 bool db_checked(const char *path);
 void db_remember_checked(const char *path);
 

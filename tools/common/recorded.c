@@ -39,7 +39,7 @@ enum status recorded_read(const char *path, char **bytes, size_t *length)
     if (!file) return fail(E_IO, "cannot read %s: %s", path, strerror(errno));
     size_t room = (size_t)1 << 20, used = 0;
     char *buffer = malloc(room);
-    enum status st = !buffer                                        ? E_MEMORY
+    enum status st = !buffer                                       ? E_MEMORY
                      : (uint64_t)info.st_size > RECORDED_BYTES_MAX ? too_large(path, "")
                                                                    : OK;
     for (int got = 1; !st && got > 0; used += (size_t)(got > 0 ? got : 0)) {

@@ -59,7 +59,8 @@ static int quota_upwards(const char *root, const char *group, bool version_2)
     char folder[PATH_MAX];
     int least = INT_MAX;
     if (snprintf(folder, sizeof folder, "%s%s", root, group) >= (int)sizeof folder) return least;
-    for (char *end = folder + strlen(folder); end && end >= folder + strlen(root); end = strrchr(folder, '/')) {
+    for (char *end = folder + strlen(folder); end && end >= folder + strlen(root);
+         end = strrchr(folder, '/')) {
         *end = '\0';
         const int cores = quota_here(folder, version_2);
         if (cores && cores < least) least = cores;
@@ -81,7 +82,8 @@ int cores_of_quota(const char *groups, const char *mounts)
     char line[PATH_MAX + 64], root[PATH_MAX];
     int least = INT_MAX;
     FILE *file = fopen(groups, "re");
-    while (file && fgets(line, sizeof line, file)) { /* "NUMBER:CONTROLLERS:/GROUP", without controllers for version 2 */
+    while (file && fgets(line, sizeof line,
+                         file)) { /* "NUMBER:CONTROLLERS:/GROUP", without controllers for version 2 */
         line[strcspn(line, "\n")] = '\0';
         char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
         if (!group) continue;
@@ -89,7 +91,8 @@ int cores_of_quota(const char *groups, const char *mounts)
         controllers++;
         const bool version_2 = !*controllers;
         if (!version_2 && !lists(controllers, "cpu")) continue;
-        const char *const names[] = {controllers, "cpu"}; /* version 1 has folders, which may have other names */
+        const char *const names[] = {controllers,
+                                     "cpu"}; /* version 1 has folders, which may have other names */
         for (int i = 0; i < (version_2 ? 1 : 2); i++) {
             snprintf(root, sizeof root, "%s%s%s", mounts, version_2 ? "" : "/", names[i]);
             const int cores = quota_upwards(root, group, version_2);

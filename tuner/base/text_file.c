@@ -11,8 +11,10 @@ struct text_file text_file_start(FILE *file, const char *what, const char *path)
 
 static enum status too_large(const struct text_file *t)
 {
-    return fail(E_INPUT, "the %s %s is larger than %zu MiB or has more than %d lines: is it the right file? If so, divide it",
-                t->what, t->path, TEXT_BYTES_MAX >> 20, TEXT_LINES_MAX);
+    return fail(
+        E_INPUT,
+        "the %s %s is larger than %zu MiB or has more than %d lines: is it the right file? If so, divide it",
+        t->what, t->path, TEXT_BYTES_MAX >> 20, TEXT_LINES_MAX);
 }
 
 static enum status read_line(struct text_file *t, size_t *length)
@@ -20,7 +22,8 @@ static enum status read_line(struct text_file *t, size_t *length)
     errno = 0;
     for (int c = 0; c != '\n' && (c = getc_unlocked(t->file)) != EOF;) {
         if (!*length && t->number++ == TEXT_LINES_MAX) return too_large(t);
-        if (c == '\0') return fail(E_INPUT, "%s:%d: holds a NUL byte, and a %s is text: name another file", t->path,
+        if (c == '\0')
+            return fail(E_INPUT, "%s:%d: holds a NUL byte, and a %s is text: name another file", t->path,
                         t->number, t->what);
         if (*length == TEXT_LINE_MAX)
             return fail(E_INPUT, "%s:%d: longer than %d bytes: is it the right file?", t->path, t->number,

@@ -1,5 +1,5 @@
-/* text_file.h — reads text from outside line by line, within limits: an endless or huge file is refused after a
- * moment and takes no memory.
+/* text_file.h — reads text from outside line by line, within limits: an endless or huge file is refused after
+ * a moment and takes no memory.
  */
 #ifndef GT_TEXT_FILE_H
 #define GT_TEXT_FILE_H
@@ -24,8 +24,8 @@ struct text_file {
 /* The file stays its owner's. */
 struct text_file text_file_start(FILE *file, const char *what, const char *path);
 
-/* The next line with its end, NUL-terminated, valid until the next call and without other NUL bytes. NULL at the end of
- * the file and on errors: E_INPUT (a limit, a NUL byte), E_IO, E_MEMORY. */
+/* The next line with its end, NUL-terminated, valid until the next call and without other NUL bytes. NULL at
+ * the end of the file and on errors: E_INPUT (a limit, a NUL byte), E_IO, E_MEMORY. */
 char *text_file_line(struct text_file *text);
 
 /* Frees what was read; returns text->st. */

@@ -10,8 +10,8 @@
  * somebody else or is writable by others is refused, links are not followed, and only regular files are
  * opened.
  *
- * In the folder checked/ are empty files: databases that were checked (db/db_place.c). Each counts as 512 bytes and is
- * evicted like an entry.
+ * In the folder checked/ are empty files: databases that were checked (db/db_place.c). Each counts as 512
+ * bytes and is evicted like an entry.
  *
  * The size limit is GEMMTUNE_CACHE_SIZE, else GEMMTUNE_CACHE_MIB, else 2 GiB. When it is exceeded, the least
  * recently used entries are removed until 7/8 are left. Entries used within the last minute stay, because a

@@ -66,7 +66,8 @@ static const struct argp_option rows[] = {
     {"hot", KEY_HOT, NULL, 0, "time with operands in L2", 0},
     {"workspace", KEY_WORKSPACE, "SIZE", 0,
      "most device memory for a kernel's workspace: 0, 512K, 64M, 1G (GEMMTUNE_WORKSPACE, else 64M)", 0},
-    {"jobs", KEY_JOBS, "N", 0, "compiler processes (one per core that this process may use; at most 4 per core, or 16)", 0},
+    {"jobs", KEY_JOBS, "N", 0,
+     "compiler processes (one per core that this process may use; at most 4 per core, or 16)", 0},
     {"no-pretuned", KEY_NO_PRETUNED, NULL, 0, "start without the winners shipped with the program", 0},
     {"no-transfer", KEY_NO_TRANSFER, NULL, 0, "start without what trials of other problems teach", 0},
     {"again", KEY_AGAIN, NULL, 0, "continue the search even if a winner is stored", 0},
@@ -368,14 +369,16 @@ static enum status check_preferences(struct tune_options *o)
 
 /* ---- what was not said ---- */
 
-/* Each compiler takes a tenth of a second of a core to start, and those that wait for a core compile nothing. */
+/* Each compiler takes a tenth of a second of a core to start, and those that wait for a core compile nothing.
+ */
 static void limit_compilers(struct tune_options *o)
 {
     enum { A_CORE = 4, LEAST = 16 };
     const int cores = cores_allowed(), most = A_CORE * cores > LEAST ? A_CORE * cores : LEAST;
     if (o->compilers <= most) return;
     print_line(stderr,
-               "tune: --jobs %d: only %d compilers are started, because this process may use %d core%s and more would "
+               "tune: --jobs %d: only %d compilers are started, because this process may use %d core%s and "
+               "more would "
                "spend the budget on starting (at most %d a core, and %d where that is less)",
                o->compilers, most, cores, cores == 1 ? "" : "s", A_CORE, LEAST);
     o->compilers = most;

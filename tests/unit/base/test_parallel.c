@@ -95,7 +95,8 @@ TEST(a_quota_of_version_2_is_rounded_up_and_the_least_of_all_groups_counts)
 
 TEST(a_quota_of_version_1_is_found_under_either_name_of_its_folder)
 {
-    static const char groups[] = "12:pids:/x\n3:cpuset:/x\n2:cpu,cpuacct:/docker/abc\n1:name=systemd:/x\n0::/x\n";
+    static const char groups[] =
+        "12:pids:/x\n3:cpuset:/x\n2:cpu,cpuacct:/docker/abc\n1:name=systemd:/x\n0::/x\n";
     put("mounts/cpu/cpu.cfs_quota_us", "-1\n");
     put("mounts/cpu/cpu.cfs_period_us", "100000\n");
     assert_int_equal(quota(groups), INT_MAX);

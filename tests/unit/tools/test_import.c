@@ -111,6 +111,25 @@ TEST(winners_that_were_exported_are_winners_elsewhere_and_count_as_stale)
     free(text);
 }
 
+TEST(a_winner_of_a_kernel_that_this_program_does_not_have_is_left_out)
+{
+    static const char key[] = "\"template_hash\": \"";
+    struct db *db = store_open(DB_WRITE);
+    char other[160];
+    size_t length;
+    fill_winners(db);
+    char *text = export_to_text(db, &length);
+    db_close(db);
+    memcpy(strstr(text, key) + sizeof key - 1, "96e908e2942d6e52", 16);
+    snprintf(other, sizeof other, "%s/other.db", store_folder);
+    assert_ok(db_open(other, DB_WRITE, &db));
+    const struct imported im = import_text(db, text, length);
+    assert_int_equal(im.useless, 1);
+    assert_int_equal(im.added, 2);
+    db_close(db);
+    free(text);
+}
+
 TEST(what_was_measured_here_stands_against_what_is_imported)
 {
     struct db *db = store_open(DB_WRITE);
@@ -338,6 +357,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORE_TEST(winners_that_were_exported_are_winners_elsewhere_and_count_as_stale),
+        STORE_TEST(a_winner_of_a_kernel_that_this_program_does_not_have_is_left_out),
         STORE_TEST(what_was_measured_here_stands_against_what_is_imported),
         STORE_TEST(lines_that_are_no_winners_are_counted_and_cost_the_others_nothing),
         STORE_TEST(spoiled_lines_never_spoil_the_database),
