@@ -321,12 +321,11 @@ void db_clear_log(const char *path)
     char name[PATH_MAX];
     if (db_connect(path, SQLITE_OPEN_READWRITE, &handle)) return;
     sqlite3_busy_timeout(handle, 0);
-    /* In this locking mode SQLite needs no -shm, and nobody else can have opened the file. */
+    /* In this locking mode SQLite needs no -shm, and no other connection is open; closing removes the log. */
     if (sqlite3_exec(handle, "PRAGMA locking_mode = EXCLUSIVE; SELECT 1 FROM sqlite_schema", NULL, NULL,
-                     NULL) == SQLITE_OK) {
-        sqlite3_exec(handle, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
-        if (snprintf(name, sizeof name, "%s-shm", path) < (int)sizeof name) unlink(name);
-    }
+                     NULL) == SQLITE_OK &&
+        snprintf(name, sizeof name, "%s-shm", path) < (int)sizeof name)
+        unlink(name);
     sqlite3_close(handle);
 }
 

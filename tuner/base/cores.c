@@ -82,8 +82,8 @@ int cores_of_quota(const char *groups, const char *mounts)
     char line[PATH_MAX + 64], root[PATH_MAX];
     int least = INT_MAX;
     FILE *file = fopen(groups, "re");
-    while (file && fgets(line, sizeof line,
-                         file)) { /* "NUMBER:CONTROLLERS:/GROUP", without controllers for version 2 */
+    /* Lines are NUMBER:CONTROLLERS:/GROUP, for version 2 without controllers. */
+    while (file && fgets(line, sizeof line, file)) {
         line[strcspn(line, "\n")] = '\0';
         char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
         if (!group) continue;
@@ -91,8 +91,9 @@ int cores_of_quota(const char *groups, const char *mounts)
         controllers++;
         const bool version_2 = !*controllers;
         if (!version_2 && !lists(controllers, "cpu")) continue;
-        const char *const names[] = {controllers,
-                                     "cpu"}; /* version 1 has folders, which may have other names */
+        /* The folder of a controller of version 1 may have the name of one or of all that are mounted
+         * together. */
+        const char *const names[] = {controllers, "cpu"};
         for (int i = 0; i < (version_2 ? 1 : 2); i++) {
             snprintf(root, sizeof root, "%s%s%s", mounts, version_2 ? "" : "/", names[i]);
             const int cores = quota_upwards(root, group, version_2);
