@@ -391,7 +391,7 @@ static bool take_markers(struct inventory *inventory, int folder)
             !S_ISREG(info.st_mode))
             continue;
         struct item item = {.marker = true, .used = info.st_mtim, .bytes = MARKER_BYTES};
-        snprintf(item.name, sizeof item.name, "%s", entry->d_name);
+        memcpy(item.name, entry->d_name, strlen(entry->d_name) + 1);
         room = add_item(inventory, &item);
     }
     if (dir) closedir(dir);
