@@ -29,10 +29,11 @@ enum db_mode { DB_READ, DB_WRITE, DB_GLANCE };
  * created only by db_open with DB_WRITE. */
 enum status db_default_path(char *path, size_t room);
 
-/* DB_WRITE creates the file; it backs up an older one beside it (PATH.v1-backup) and migrates it. The other
- * modes read an older file from a migrated copy of its content at opening time. Errors: E_BUSY (another tuner
- * holds it, with its process id), E_DB (foreign, newer, corrupt, with several names, each with what to do),
- * E_IO (read-only, disk full, no locks), E_INPUT (the path is too long), E_ABSENT (DB_READ and no file). */
+/* DB_WRITE creates the file; it backs up one of an older version beside it (PATH.vN-backup) and migrates it.
+ * The other modes read an older file from a migrated copy of its content at opening time. Errors: E_BUSY
+ * (another tuner holds it, with its process id), E_DB (foreign, newer, never published, corrupt, with several
+ * names, each with what to do), E_IO (read-only, disk full, no locks), E_INPUT (the path is too long),
+ * E_ABSENT (DB_READ and no file). */
 enum status db_open(const char *path, enum db_mode mode, struct db **db);
 /* Removes a file that db_open created, and its folders, if nothing was stored in it. Takes NULL. */
 void db_close(struct db *db);

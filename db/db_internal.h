@@ -33,6 +33,7 @@
 
 #define DB_APPLICATION_ID 1735224677
 #define DB_VERSION        2
+#define DB_OLDEST         2 /* the first version that was published */
 #define DB_HASH_BYTES     16
 #define DB_TEMPLATES_MAX  32
 #define DB_STATEMENTS_MAX 96
@@ -77,9 +78,12 @@ enum status db_check_path(const char *path);
  * one, 0 if all existed. On errors nothing is left: E_INPUT, E_IO. */
 enum status db_make_folders(const char *path, size_t *made);
 void db_remove_folders(const char *path, size_t made); /* removes empty ones only */
+/* Removes a database with what SQLite keeps beside it. */
+void db_remove_files(const char *path);
 /* Absolute, without symbolic links; the last part need not exist. */
 enum status db_resolve(const char *path, char resolved[PATH_MAX]);
-/* Was this file (path, device, inode) checked on this machine before? Stored in the user's cache folder. */
+/* Was this file (path, device, inode) checked on this machine before? Stored in the folder of compiled
+ * kernels. */
 bool db_checked(const char *path);
 void db_remember_checked(const char *path);
 
@@ -103,6 +107,9 @@ void db_release(const char *path, struct db_hold *hold, bool writer);
 void db_guard(struct db *db, bool on);
 /* Opens a connection with safe settings; nothing is read yet. */
 enum status db_connect(const char *path, int flags, sqlite3 **handle);
+/* Removes -wal and -shm beside a file, after the log was written back, if no other connection is open: where
+ * the disk was full SQLite leaves them. */
+void db_clear_log(const char *path);
 
 /* --- db_schema.c --- */
 
@@ -112,9 +119,9 @@ struct db_migration {
 
 /* The schema of a current file, and the migrations to it. */
 struct db_form {
-    int version;
-    const char *const *schemas;       /* the original tables of version 1, 2, ... */
-    const struct db_migration *steps; /* steps[i]: from version i to i + 1; the first one is unused */
+    int oldest, version;              /* files of these versions and of those between are opened */
+    const char *const *schemas;       /* schemas[i]: the original tables of version oldest + i */
+    const struct db_migration *steps; /* steps[i]: from version oldest + i to the next */
     const char *const *growth;        /* additions to `version`, in order (docs/database.md) */
     int growth_count;
 };
@@ -122,9 +129,10 @@ extern const struct db_form db_form;
 
 /* Runs a statement that gives one integer; returns SQLite's result code. */
 int db_ask(sqlite3 *handle, const char *sql, int64_t *value);
-/* The file's version; 0 and *empty for a file without content. Errors: E_DB: foreign, or newer than `newest`;
- * E_IO. */
-enum status db_identify(sqlite3 *handle, const char *path, int newest, int *version, bool *empty);
+/* The file's version; 0 and *empty for a file without content. Errors: E_DB: foreign, or older or newer than
+ * what the form opens; E_IO. */
+enum status db_identify(sqlite3 *handle, const char *path, const struct db_form *form, int *version,
+                        bool *empty);
 /* Creates the tables of a version with the first `grown` steps of its growth; returns SQLite's result
  * code. */
 int db_make_tables(sqlite3 *handle, const struct db_form *form, int version, int grown);
@@ -152,8 +160,7 @@ enum status db_copy_up_to_date(sqlite3 *from, const char *path, const struct db_
 
 /* --- db_sql.c --- */
 
-/* The SQL functions content_hash(value, ...), see schema.sql; rate_text(name, value), exact; migrated_kernel,
- * see version_2_rows.sql. */
+/* The SQL functions content_hash(value, ...), see schema.sql, and rate_text(name, value), exact. */
 int db_register_functions(sqlite3 *handle);
 
 /* Converts SQLite's result code into a status, with a sentence. what: "store a trial". */
@@ -245,9 +252,6 @@ void bind_config(struct binder *b, struct db *db, const struct config *config, c
 int64_t db_parameters_hash(struct db *db, const struct template *t);
 /* Hash of the kernel that a configuration is compiled to for a problem. */
 int64_t db_kernel_hash(const struct config *config, const struct problem *problem, int arch);
-/* Hash of the kernel of a version 1 configuration: template_hash identifies its template; op and arch are
- * those for which it was compiled. */
-int64_t db_migrated_kernel(int64_t template_hash, const char *text, const char *op, int arch);
 /* "NAME=0123456789abcdef": the bits of the value. False: it does not fit. */
 #define DB_RATE_TEXT_MAX  64
 #define DB_RATES_TEXT_MAX 1024

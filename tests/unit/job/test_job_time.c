@@ -2,6 +2,7 @@
 #include "job_runs.h"
 
 #include "clock.h"
+#include "cores.h"
 #include "files.h"
 
 #include <signal.h>
@@ -284,6 +285,17 @@ TEST(a_budget_that_is_too_short_for_so_many_problems_ends_all_the_same)
     assert_clean_db();
 }
 
+/* The time of a budget is for kernels: a thousand compilers would take minutes of a core to start. */
+TEST(no_more_compilers_are_started_than_the_cores_can_use)
+{
+    const int most = 4 * cores_allowed() > 16 ? 4 * cores_allowed() : 16;
+    assert_int_equal(tune("--jobs 1000 --max-trials 8 --budget 30s --shape " SHAPE), 0);
+    assert_in_range(count_log("hello"), 2, most + 1); /* and the GPU's worker */
+    assert_said("--jobs 1000: only ");
+    assert_said(" compilers are started, because this process may use ");
+    assert_int_equal(census(SHAPE, NULL)->total, 8);
+}
+
 const struct CMUnitTest job_tests[] = {
     JOB_TEST(the_budget_is_kept_with_search_race_and_check_in_it),
     JOB_TEST(a_budget_is_shared_by_the_problems_of_a_suite),
@@ -299,5 +311,6 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(however_short_the_budget_one_candidate_is_tried),
     JOB_TEST(candidates_of_kernels_that_are_known_to_be_refused_cost_no_time),
     JOB_TEST(a_budget_that_is_too_short_for_so_many_problems_ends_all_the_same),
+    JOB_TEST(no_more_compilers_are_started_than_the_cores_can_use),
 };
 const size_t job_test_count = sizeof job_tests / sizeof *job_tests;
