@@ -71,7 +71,6 @@ function(gt_closed_library name)
     -Wl,--start-group ${files} ${sqlite_ARCHIVE} ${jansson_ARCHIVE} ${inih_ARCHIVE} ${xxhash_ARCHIVE} -Wl,--end-group
     Threads::Threads ${CMAKE_DL_LIBS} m gt_flags)
   target_link_options(${name} PRIVATE -Wl,--defsym=stdin=gt_no_stdin)
-  set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS ${arg_ARCHIVES})
   gt_exports(${name} ${arg_EXPORTS})
 endfunction()
 
