@@ -1,5 +1,6 @@
 /* Every template, built by NVRTC for every architecture we serve and every op: all rungs of the ladder, and a
- * spread of searched configurations taken evenly from the legal space, for aligned and for odd problems. */
+ * spread of searched configurations taken evenly from the legal space, for aligned and for odd problems.
+ * `test_nvrtc_all few` builds one configuration of each family for each architecture. */
 #include "compile.h"
 #include "epilogue.h"
 #include "gpu.h"
@@ -315,6 +316,48 @@ TEST(kernels_that_take_pointers_build_for_every_architecture)
     build_all();
 }
 
+/* With other ops, epilogues and rungs on each architecture; and one kernel that takes pointers. */
+TEST(one_configuration_of_each_family_builds_for_every_architecture)
+{
+    static const struct {
+        const char *family, *type, *shape;
+        int op; /* -1: any */
+        int least;
+    } rows[] = {
+        {"simt", "sgemm", "1001x333x77", -1, 75},   {"streamk", "sgemm", "4096x4096x4096", -1, 75},
+        {"skinny", "sgemm", "7x2048x4096", -1, 75}, {"resident", "sgemm", "32x1605632x27", 0, 80},
+        {"tall", "sgemm", "559104x64x147", 0, 80},  {"mma", "tf32gemm", "4096x4096x4096", -1, 80},
+    };
+    int code = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct space *space = NULL;
+        char path[300];
+        snprintf(path, sizeof path, GT_SOURCE_DIR "/configs/spaces/%s.conf", rows[i].family);
+        assert_ok(space_load(path, &space));
+        for (size_t arch = 0; arch < ARCHS; arch++) {
+            if (archs[arch] < rows[i].least) continue;
+            add_some(1, rows[i].type, space, rows[i].family, rows[i].shape,
+                     rows[i].op < 0 ? (int)(arch + i) % 4 : rows[i].op, arch);
+            if ((arch + i) % 2 == 0) continue;
+            do code = (code + 1) % EPILOGUE_CODES;
+            while (code == 0 || !epilogue_is_known(code));
+            jobs[job_count - 1].epilogue = code;
+        }
+        space_free(space);
+    }
+    for (size_t a = 0; a < ARCHS; a++) {
+        struct config config;
+        ladder_config(ladder_rungs[a % LADDER_RUNGS], &config);
+        job_add(&config, (int)a % 4, archs[a]);
+        assert_ok(config_parse("skinny SIDE=0 ROWS=8 TX=4 VX=1 VS=1 VC=1 LANES_X=2 WARPS_X=4 WARPS_K=1 "
+                               "DEPTH=2 STEPS=2 LOADER=0 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=4",
+                               &config));
+        job_add(&config, (int)(a + 1) % 4, archs[a]);
+        jobs[job_count - 1].pointers = true;
+    }
+    build_all();
+}
+
 /* The check above can fail: the compiler's refusal of a text is noticed. */
 TEST(a_text_that_is_no_kernel_is_refused)
 {
@@ -327,9 +370,12 @@ TEST(a_text_that_is_no_kernel_is_refused)
 
 int main(int argc, char **argv)
 {
-    (void)argc;
     snprintf(cache, sizeof cache, "%s.cache", argv[0]);
     mkdir(cache, 0777);
+    const struct CMUnitTest few[] = {
+        cmocka_unit_test(a_text_that_is_no_kernel_is_refused),
+        cmocka_unit_test(one_configuration_of_each_family_builds_for_every_architecture),
+    };
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_text_that_is_no_kernel_is_refused),
         cmocka_unit_test(every_rung_builds_for_every_architecture_and_op),
@@ -340,5 +386,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_spread_of_the_wide_spaces_builds_wherever_the_rules_say_so),
         cmocka_unit_test(a_spread_of_the_tensor_cores_space_builds_for_every_architecture_that_has_them),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return argc > 1 && strcmp(argv[1], "few") == 0 ? cmocka_run_group_tests(few, NULL, NULL)
+                                                   : cmocka_run_group_tests(tests, NULL, NULL);
 }
