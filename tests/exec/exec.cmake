@@ -93,7 +93,7 @@ gt_exec_test(exec_long_batch exec_kernel --config
   "simt BM=8 BN=4 BK=2 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=2 STORE_AT=1 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
   sgemm:nn:2x2x3:batch=65540)
 
-gt_exec_test(exec_long_batch_epilogue exec_kernel --config
+gt_long_exec_test(exec_long_batch_epilogue exec_kernel --config
   "simt BM=8 BN=4 BK=2 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=2 STORE_AT=1 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
   sgemm:nn:2x2x3:batch=65540:beta=1:epilogue=rowbias+gelu+out:stride_bias=3)
 
@@ -103,7 +103,7 @@ foreach(part RANGE 1)
 endforeach()
 gt_long_exec_test(exec_pointers_skinny exec_kernel --pointers ${lists}/skinny.list turns)
 gt_long_exec_test(exec_pointers_mma exec_kernel --pointers ${lists}/mma.list turns)
-gt_exec_test(exec_long_batch_pointers exec_kernel --config
+gt_long_exec_test(exec_long_batch_pointers exec_kernel --config
   "simt BM=8 BN=4 BK=2 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=2 STORE_AT=1 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
   sgemm:nn:2x2x3:batch=65540:pointers:beta=1)
 

@@ -1,13 +1,14 @@
 /* exec_kernel.c — runs configurations of the kernel templates on the CPU and compares every result with a
  * reference.
  *
- *     exec_kernel [--epilogues | --pointers | --mixed] FILE [OP [PART/PARTS]]   configurations of FILE, one
- * per line exec_kernel --config "simt BM=.." [OP]             one configuration exec_kernel --config "simt
- * BM=.." PROBLEM          on one problem, in every order of the threads
+ *     exec_kernel [WITH] FILE [OP [PART/PARTS]]      configurations of FILE, one per line
+ *     exec_kernel --config "simt BM=.." [OP]         one configuration
+ *     exec_kernel --config "simt BM=.." PROBLEM      on one problem, in every order of the threads
  *
- * OP: nn, nt, tn, tt, all, or turns: one for each configuration, another for the next. --epilogues: another
- * epilogue for each kernel. --pointers: arrays of the addresses of batch items, and single elements at a time
- * of what is not packed. --mixed: neither, an epilogue, or pointers, in turn.
+ * OP: nn, nt, tn, tt, all, or turns: one for each configuration, another for the next. WITH: --epilogues,
+ * another epilogue for each kernel; --pointers, arrays of the addresses of batch items, and single elements
+ * at a time of what is not packed; or --mixed, neither, an epilogue, or pointers, in turn, and on fewer
+ * shapes.
  *
  * Exit: 0 all right, 1 something wrong (described on stderr), 2 usage.
  */
@@ -89,12 +90,13 @@ static int run_problem(const char *config_text, const char *problem_text)
     return tally.failures > 0;
 }
 
-/* Runs one configuration on all problems of a type and op that are legal for it. */
-static void run_config(const struct config *config, const struct problem *like, struct tally *tally)
+/* Runs one configuration on all problems of a type and op that are legal for it, on fewer unless thorough. */
+static void run_config(const struct config *config, const struct problem *like, bool thorough,
+                       struct tally *tally)
 {
     static struct trial trials[TRIALS_MAX];
     struct cpu_kernel kernel;
-    int count = exec_problems(config, like, true, trials, TRIALS_MAX);
+    int count = exec_problems(config, like, thorough, trials, TRIALS_MAX);
     if (count == 0) return;
     if (cpu_kernel_build(config, like, NULL, 0, &kernel)) {
         char text[CONFIG_TEXT_MAX];
@@ -154,7 +156,7 @@ static void run_ops(const struct config *config, const struct variants *variants
         if (!turns && !all && strcmp(variants->op, problem_op_name(&like)) != 0) continue;
         if (variants->epilogues) like.epilogue = epilogue_of_turn(variants->turn + i);
         like.pointers = variants->pointers;
-        run_config(config, &like, tally);
+        run_config(config, &like, !variants->mixed, tally);
     }
 }
 

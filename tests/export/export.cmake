@@ -36,11 +36,11 @@ target_link_libraries(check_header PRIVATE gt_templates m) # the templates, to h
 
 gt_test(export_files ${CMAKE_CURRENT_SOURCE_DIR}/export/files.sh ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER}
   ${CMAKE_CURRENT_BINARY_DIR}/export/many.h ${CMAKE_CURRENT_BINARY_DIR}/export/few.h)
-set_tests_properties(export_files PROPERTIES LABELS cli TIMEOUT 600)
+set_tests_properties(export_files PROPERTIES LABELS "cli;long" TIMEOUT 600)
 
 gt_test(export_kernels ${CMAKE_CURRENT_SOURCE_DIR}/export/kernels.sh $<TARGET_FILE:tune>
   $<TARGET_FILE:make_winners> ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER} ${GT_CUDA_INCLUDE})
-set_tests_properties(export_kernels PROPERTIES LABELS nvrtc TIMEOUT 600 SKIP_RETURN_CODE 77)
+set_tests_properties(export_kernels PROPERTIES LABELS "nvrtc;long" TIMEOUT 600 SKIP_RETURN_CODE 77)
 
 gt_test(export_gpu ${CMAKE_CURRENT_SOURCE_DIR}/export/gpu.sh $<TARGET_FILE:tune>
   $<TARGET_FILE:make_winners> ${CMAKE_C_COMPILER} ${GT_CUDA_INCLUDE})
