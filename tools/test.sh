@@ -39,7 +39,7 @@ short)
     ;;
 all)
     # The executed kernels (labels exec and mutants) are under the sanitizers in every build.
-    sanitized --label-regex '^(short|exec|mutants|fuzz)$'
+    sanitized --label-regex '^(short|unit|cli|fuzz|exec|mutants)$'
     suite tsan || failed="$failed tsan"
     suite release --label-exclude '^(exec|mutants)$' || failed="$failed release"
     ;;
