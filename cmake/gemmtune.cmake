@@ -16,9 +16,12 @@ option(GT_STATIC_DEPS "Link SQLite, libuv, jansson, inih, xxHash and zlib static
 add_library(gt_flags INTERFACE)
 target_compile_options(gt_flags INTERFACE
   $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -Wstrict-prototypes -Wmissing-prototypes>)
-if(GT_SANITIZE STREQUAL "thread")
+if(GT_SANITIZE)
   # With the instrumentation the compiler cannot determine the length of texts.
-  target_compile_options(gt_flags INTERFACE -fsanitize=thread -fno-omit-frame-pointer -Wno-format-truncation)
+  target_compile_options(gt_flags INTERFACE -fno-omit-frame-pointer -Wno-format-truncation)
+endif()
+if(GT_SANITIZE STREQUAL "thread")
+  target_compile_options(gt_flags INTERFACE -fsanitize=thread)
   target_link_options(gt_flags INTERFACE -fsanitize=thread)
   # Its shadow memory leaves less room for address randomisation than some kernels use. A container may forbid
   # to turn it off.
@@ -30,7 +33,7 @@ elseif(GT_SANITIZE)
   if(NOT GT_SANITIZE MATCHES "^(address|ON|TRUE|1)$")
     message(FATAL_ERROR "GT_SANITIZE is '${GT_SANITIZE}'; it may be OFF, address or thread")
   endif()
-  target_compile_options(gt_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_compile_options(gt_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all)
   target_link_options(gt_flags INTERFACE -fsanitize=address,undefined)
 endif()
 target_compile_definitions(gt_flags INTERFACE _GNU_SOURCE)
@@ -71,7 +74,6 @@ function(gt_closed_library name)
     -Wl,--start-group ${files} ${sqlite_ARCHIVE} ${jansson_ARCHIVE} ${inih_ARCHIVE} ${xxhash_ARCHIVE} -Wl,--end-group
     Threads::Threads ${CMAKE_DL_LIBS} m gt_flags)
   target_link_options(${name} PRIVATE -Wl,--defsym=stdin=gt_no_stdin)
-  set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS ${arg_ARCHIVES})
   gt_exports(${name} ${arg_EXPORTS})
 endfunction()
 

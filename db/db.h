@@ -29,10 +29,11 @@ enum db_mode { DB_READ, DB_WRITE, DB_GLANCE };
  * created only by db_open with DB_WRITE. */
 enum status db_default_path(char *path, size_t room);
 
-/* DB_WRITE creates the file; it backs up an older one beside it (PATH.v1-backup) and migrates it. The other
- * modes read an older file from a migrated copy of its content at opening time. Errors: E_BUSY (another tuner
- * holds it, with its process id), E_DB (foreign, newer, corrupt, with several names, each with what to do),
- * E_IO (read-only, disk full, no locks), E_INPUT (the path is too long), E_ABSENT (DB_READ and no file). */
+/* DB_WRITE creates the file; it backs up one of an older version beside it (PATH.vN-backup) and migrates it.
+ * The other modes read an older file from a migrated copy of its content at opening time. Errors: E_BUSY
+ * (another tuner holds it, with its process id), E_DB (foreign, newer, never published, corrupt, with several
+ * names, each with what to do), E_IO (read-only, disk full, no locks), E_INPUT (the path is too long),
+ * E_ABSENT (DB_READ and no file). */
 enum status db_open(const char *path, enum db_mode mode, struct db **db);
 /* Removes a file that db_open created, and its folders, if nothing was stored in it. Takes NULL. */
 void db_close(struct db *db);
@@ -78,7 +79,7 @@ enum status db_forget_attempt(struct db *db, int64_t attempt_id);
 enum status db_find(struct db *db, const struct db_context *context, const struct problem *problem,
                     const struct config *config, struct outcome *outcome, bool *stale);
 
-/* True if it crashed or hung twice on this GPU, for any problem. */
+/* True if it crashed or hung twice on this GPU, for any problems and with kernels that have not changed. */
 enum status db_quarantined(struct db *db, const struct db_context *context, const struct config *config,
                            bool *yes);
 
@@ -96,7 +97,8 @@ struct db_winner {
     struct gpu gpu;
     char gpu_uuid[48];
     char driver[DB_TEXT_MAX], nvrtc[DB_TEXT_MAX], cublas[DB_TEXT_MAX];
-    bool stale;    /* driver, cuBLAS or template code differ from the current ones (only with a context) */
+    bool stale; /* driver, cuBLAS or template code differ from the current ones (only with a context), or it
+                   stands in for a winner that has failed */
     bool unusable; /* config refused by its rules, its template unknown or changed, its errors too large */
     bool tied;
     bool pinned;    /* measured or predicted at a user's request, not chosen among others */
@@ -184,9 +186,17 @@ struct db_filter {
 };
 /* visit returns false to stop; it must not call db_winners. now may be NULL (then nothing is marked stale);
  * it applies only to winners of the GPU that it names. Order: by GPU, then by problem as stored, then by
- * cache policy: that of now before the other (cold first if now is NULL). */
+ * cache policy: that of now before the other (cold first if now is NULL). A decision is a winner until the
+ * newest outcome of its configuration (same GPU, problem and kernel, either cache policy) is a failure: then
+ * the newest other decision that may win stands in for it and is marked stale, until a good outcome
+ * follows. */
 enum status db_winners(struct db *db, const struct db_filter *filter, const struct db_context *now,
                        bool (*visit)(void *self, const struct db_winner *winner), void *self);
+
+/* The winners that are none any more: the newest outcome of their configuration for their problem on their
+ * GPU is a failure, and no other decision stands in for them. As db_winners lists the others. */
+enum status db_failed_winners(struct db *db, const struct db_filter *filter,
+                              bool (*visit)(void *self, const struct db_winner *winner), void *self);
 
 /* What is needed to run a winner. */
 struct db_brief {
@@ -203,6 +213,11 @@ struct db_brief {
  * valid one. The configuration has been parsed; the caller must still check its rules. */
 enum status db_brief_find(struct db *db, const struct gpu *gpu, const struct problem *problem,
                           struct db_brief *brief);
+
+/* *failed: the newest outcome of this configuration for this problem on this GPU, of a kernel that has not
+ * changed, is a failure; it counts if it is later than `since` (as struct winner has it; "": always). */
+enum status db_has_failed(struct db *db, const struct gpu *gpu, const struct problem *problem,
+                          const struct config *config, const char *since, bool *failed);
 
 /* The winners of GPUs of this architecture for the problems with these ids, in that order. Rows with
  * impossible values are skipped and counted. visit returns false to stop; it must not use db. */

@@ -33,6 +33,7 @@
 
 #define DB_APPLICATION_ID 1735224677
 #define DB_VERSION        2
+#define DB_OLDEST         2 /* the first version that was published */
 #define DB_HASH_BYTES     16
 #define DB_TEMPLATES_MAX  32
 #define DB_STATEMENTS_MAX 96
@@ -77,9 +78,12 @@ enum status db_check_path(const char *path);
  * one, 0 if all existed. On errors nothing is left: E_INPUT, E_IO. */
 enum status db_make_folders(const char *path, size_t *made);
 void db_remove_folders(const char *path, size_t made); /* removes empty ones only */
+/* Removes a database with what SQLite keeps beside it. */
+void db_remove_files(const char *path);
 /* Absolute, without symbolic links; the last part need not exist. */
 enum status db_resolve(const char *path, char resolved[PATH_MAX]);
-/* Was this file (path, device, inode) checked on this machine before? Stored in the user's cache folder. */
+/* Was this file (path, device, inode) checked on this machine before? Stored in the folder of compiled
+ * kernels. */
 bool db_checked(const char *path);
 void db_remember_checked(const char *path);
 
@@ -103,6 +107,9 @@ void db_release(const char *path, struct db_hold *hold, bool writer);
 void db_guard(struct db *db, bool on);
 /* Opens a connection with safe settings; nothing is read yet. */
 enum status db_connect(const char *path, int flags, sqlite3 **handle);
+/* Removes -wal and -shm beside a file, after the log was written back, if no other connection is open: where
+ * the disk was full SQLite leaves them. */
+void db_clear_log(const char *path);
 
 /* --- db_schema.c --- */
 
@@ -112,9 +119,9 @@ struct db_migration {
 
 /* The schema of a current file, and the migrations to it. */
 struct db_form {
-    int version;
-    const char *const *schemas;       /* the original tables of version 1, 2, ... */
-    const struct db_migration *steps; /* steps[i]: from version i to i + 1; the first one is unused */
+    int oldest, version;              /* files of these versions and of those between are opened */
+    const char *const *schemas;       /* schemas[i]: the original tables of version oldest + i */
+    const struct db_migration *steps; /* steps[i]: from version oldest + i to the next */
     const char *const *growth;        /* additions to `version`, in order (docs/database.md) */
     int growth_count;
 };
@@ -122,9 +129,10 @@ extern const struct db_form db_form;
 
 /* Runs a statement that gives one integer; returns SQLite's result code. */
 int db_ask(sqlite3 *handle, const char *sql, int64_t *value);
-/* The file's version; 0 and *empty for a file without content. Errors: E_DB: foreign, or newer than `newest`;
- * E_IO. */
-enum status db_identify(sqlite3 *handle, const char *path, int newest, int *version, bool *empty);
+/* The file's version; 0 and *empty for a file without content. Errors: E_DB: foreign, or older or newer than
+ * what the form opens; E_IO. */
+enum status db_identify(sqlite3 *handle, const char *path, const struct db_form *form, int *version,
+                        bool *empty);
 /* Creates the tables of a version with the first `grown` steps of its growth; returns SQLite's result
  * code. */
 int db_make_tables(sqlite3 *handle, const struct db_form *form, int version, int grown);
@@ -152,8 +160,7 @@ enum status db_copy_up_to_date(sqlite3 *from, const char *path, const struct db_
 
 /* --- db_sql.c --- */
 
-/* The SQL functions content_hash(value, ...), see schema.sql; rate_text(name, value), exact; migrated_kernel,
- * see version_2_rows.sql. */
+/* The SQL functions content_hash(value, ...), see schema.sql, and rate_text(name, value), exact. */
 int db_register_functions(sqlite3 *handle);
 
 /* Converts SQLite's result code into a status, with a sentence. what: "store a trial". */
@@ -245,9 +252,6 @@ void bind_config(struct binder *b, struct db *db, const struct config *config, c
 int64_t db_parameters_hash(struct db *db, const struct template *t);
 /* Hash of the kernel that a configuration is compiled to for a problem. */
 int64_t db_kernel_hash(const struct config *config, const struct problem *problem, int arch);
-/* Hash of the kernel of a version 1 configuration: template_hash identifies its template; op and arch are
- * those for which it was compiled. */
-int64_t db_migrated_kernel(int64_t template_hash, const char *text, const char *op, int arch);
 /* "NAME=0123456789abcdef": the bits of the value. False: it does not fit. */
 #define DB_RATE_TEXT_MAX  64
 #define DB_RATES_TEXT_MAX 1024
@@ -326,6 +330,48 @@ bool db_read_config(struct db *db, struct reader *r, const struct problem *probl
 enum status db_insert_trial(struct db *db, int64_t attempt_id, const struct outcome *outcome,
                             int64_t recovered_us);
 
+/* --- which decision holds: SQL about a decision `d` with a configuration `c` (none: the rival won) --- */
+
+/* The configuration that is pinned for the problem of a decision `d`; NULL: none. If several pins hold, the
+ * one changed last counts; of equal ones the first by text. */
+#define DB_PINNED                                                                                            \
+    "(SELECT f.config FROM preferences f WHERE f.gpu_id = d.gpu_id AND f.problem_id = d.problem_id AND "     \
+    "f.pin = 1 AND f.holds = 1 ORDER BY f.changed_us DESC, f.config LIMIT 1)"
+#define DB_NOT_EXCLUDED                                                                                      \
+    "NOT EXISTS (SELECT 1 FROM preferences f WHERE f.gpu_id = d.gpu_id AND f.problem_id = d.problem_id AND " \
+    "f.pin = 0 AND f.holds = 1 AND f.config = c.text)"
+
+/* The trial `t` that is the newest outcome of a configuration for a problem on a GPU, with either cache
+ * policy. A prediction is none, nor is a trial that was recovered (db_recover). */
+#define DB_NEWEST_OUTCOME(gpu, problem, config)                                                              \
+    "FROM trials t INDEXED BY trials_by_key WHERE t.gpu_id = " gpu " AND t.problem_id = " problem            \
+    " AND t.cold IN (0, 1) AND t.config_id = " config " AND t.verdict <> 'predicted' AND t.recovered_us IS " \
+    "NULL ORDER BY t.ended_us DESC, t.id DESC LIMIT 1"
+#define DB_IS_FAILURE "t.verdict NOT IN ('measured', 'slow')"
+
+/* The newest outcome is a failure. A measured decision is an outcome itself: only a later failure counts. */
+#define DB_REFUTED                                                                                           \
+    "coalesce((SELECT " DB_IS_FAILURE " AND (d.predicted OR t.ended_us > d.decided_us) " DB_NEWEST_OUTCOME(  \
+        "d.gpu_id", "d.problem_id", "d.config_id") "), 0)"
+
+/* The decision for a key that is next in line: pinned, else measured before predicted, the newest first; one
+ * made for a former pin only if there is no other. */
+#define DB_NEXT(gpu, problem, cold, condition)                                                               \
+    "SELECT d.id FROM decisions d LEFT JOIN configs c ON c.id = d.config_id WHERE d.gpu_id = " gpu           \
+    " AND d.problem_id = " problem " AND d.cold = " cold " AND (" DB_PINNED                                  \
+    " IS NULL OR c.text = " DB_PINNED ") AND " DB_NOT_EXCLUDED " AND " condition                             \
+    " ORDER BY CASE WHEN " DB_PINNED                                                                         \
+    " IS NULL THEN d.pinned ELSE 0 END, d.predicted, d.decided_us DESC, d.hash LIMIT 1"
+
+/* The table of winners as everybody reads it: in place of a decision that is refuted stands the next that is
+ * not, or none. chosen_id: the decision of the table. The table itself stays, since a later outcome, or those
+ * of another database, may reinstate the decision. */
+#define DB_STANDING                                                                                          \
+    "(SELECT w.gpu_id, w.problem_id, w.cold, w.decision_id AS chosen_id, CASE WHEN EXISTS (SELECT 1 FROM "   \
+    "decisions d WHERE d.id = w.decision_id AND " DB_REFUTED                                                 \
+    ") THEN (" DB_NEXT("w.gpu_id", "w.problem_id", "w.cold",                                                 \
+                       "NOT " DB_REFUTED) ") ELSE w.decision_id END AS decision_id FROM winners w)"
+
 /* --- db_winners.c --- */
 
 /* Stores the errors of decision number `decision` and the decision itself, unless one with this content
@@ -345,12 +391,6 @@ bool db_errors_answer(enum gemm_type type, const struct db_errors *own, const st
 enum status db_point_to(struct db *db, int64_t decision);
 
 /* --- db_preferences.c --- */
-
-/* The configuration that is pinned for the problem of a decision `d`; NULL: none. If several pins hold, the
- * one changed last counts; of equal ones the first by text. */
-#define DB_PINNED                                                                                            \
-    "(SELECT f.config FROM preferences f WHERE f.gpu_id = d.gpu_id AND f.problem_id = d.problem_id AND "     \
-    "f.pin = 1 AND f.holds = 1 ORDER BY f.changed_us DESC, f.config LIMIT 1)"
 
 /* Whether a decision may be the winner of its key: no other one is pinned, it is not excluded, and it was not
  * made for a pin that has been removed. */

@@ -38,17 +38,6 @@ int64_t db_kernel_hash(const struct config *config, const struct problem *proble
     return (int64_t)kernel_hash_of(config, problem, arch);
 }
 
-int64_t db_migrated_kernel(int64_t template_hash, const char *text, const char *op, int arch)
-{
-    struct config config;
-    struct problem problem = problem_make(1, 1, 1);
-    if (config_parse(text, &config)) return template_hash;
-    problem.trans_a = op[0] == 't';
-    problem.trans_b = op[0] && op[1] == 't';
-    const struct kernel_key key = kernel_key_of(&config, &problem, arch);
-    return kernel_hash_was(&key, (uint64_t)template_hash) ? (int64_t)kernel_hash(&key) : template_hash;
-}
-
 /* --- GPUs --- */
 
 void bind_gpu(struct binder *b, const struct gpu *gpu)

@@ -13,7 +13,7 @@
 static enum status copy_file(sqlite3 *handle, const char *path, const char *fresh)
 {
     struct stat info;
-    unlink(fresh);
+    db_remove_files(fresh); /* of a process that was killed */
     int fd =
         stat(path, &info) == 0 ? open(fresh, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, info.st_mode & 0777) : -1;
     if (fd < 0) return fail(E_IO, "cannot make the backup %s: %s", fresh, strerror(errno));
@@ -73,7 +73,7 @@ static void sync_folder(const char *path)
     close(fd);
 }
 
-/* PATH.v1-backup; if a backup with other content has that name, PATH.v1-backup-2 and so on. */
+/* PATH.vN-backup; if a backup with other content has that name, PATH.vN-backup-2 and so on. */
 static enum status back_up(sqlite3 *handle, const char *path, int version)
 {
     char name[PATH_MAX], fresh[PATH_MAX];
@@ -88,12 +88,12 @@ static enum status back_up(sqlite3 *handle, const char *path, int version)
             error = ENAMETOOLONG;
         else error = rename_to_new(fresh, name);
         if (error == EEXIST && same_content(fresh, name)) {
-            unlink(fresh);
+            db_remove_files(fresh);
             error = 0;
         }
     }
     if (!st && error) st = fail(E_IO, "cannot name the backup %s: %s", name, strerror(error));
-    if (st) unlink(fresh);
+    if (st) db_remove_files(fresh);
     else sync_folder(path);
     return st;
 }
@@ -104,7 +104,7 @@ static enum status run_steps(sqlite3 *handle, const char *path, const struct db_
 {
     int rc = 0;
     for (int i = from; !rc && i < form->version; i++)
-        for (const char *const *sql = form->steps[i].sql; !rc && *sql; sql++)
+        for (const char *const *sql = form->steps[i - form->oldest].sql; !rc && *sql; sql++)
             rc = sqlite3_exec(handle, *sql, NULL, NULL, NULL);
     for (int i = 0; !rc && i < form->growth_count; i++)
         rc = sqlite3_exec(handle, form->growth[i], NULL, NULL, NULL);
@@ -166,7 +166,7 @@ enum status db_migrate(sqlite3 *handle, const char *path, const struct db_form *
 {
     int version, missing;
     bool empty;
-    enum status st = db_identify(handle, path, form->version, &version, &empty);
+    enum status st = db_identify(handle, path, form, &version, &empty);
     if (st || (!empty && version == form->version)) return st;
     if (!empty && (st = db_check_schema(handle, path, form, version, &missing))) return st;
     if (!empty && (st = back_up(handle, path, version))) return st;
@@ -189,13 +189,15 @@ enum status db_grow(sqlite3 *handle, const char *path, const struct db_form *for
 #define COPY_CACHE "-200000" /* KiB: beyond, its pages go to a temporary file */
 
 /* The rows of a table that a glance copies, as a condition: of most tables those that the winners refer
- * to. */
+ * to, of trials those that may refute them. */
 static const char *wanted_at_a_glance(const char *table)
 {
 #define OF_WINNERS "(SELECT decision_id FROM winners)"
     static const char *const conditions[][2] = {
         {"attempts", "false"},
-        {"trials", "false"},
+        {"trials", "id IN (SELECT t.id FROM decisions d CROSS JOIN trials t INDEXED BY trials_by_key "
+                   "ON t.gpu_id = d.gpu_id AND t.problem_id = d.problem_id AND t.cold IN (0, 1) "
+                   "AND t.config_id = d.config_id WHERE d.id IN " OF_WINNERS ")"},
         {"decision_runners", "false"},
         {"decision_samples", "false"},
         {"decision_errors", "decision_id IN " OF_WINNERS},
@@ -221,7 +223,7 @@ static enum status copy_table(sqlite3 *from, sqlite3 *to, const char *path, cons
                               const char *condition)
 {
     sqlite3_stmt *read = NULL, *write = NULL;
-    char sql[400];
+    char sql[600];
     snprintf(sql, sizeof sql, "SELECT * FROM \"%.100s\" WHERE %s", table, condition);
     int rc = sqlite3_prepare_v2(from, sql, -1, &read, NULL), wrong = SQLITE_OK;
     if (!rc) {

@@ -232,7 +232,7 @@ static enum status open_reader(struct db *db, int64_t size)
     if (!st) st = connect_reader(db->path, glance ? GLANCE_MS : BUSY_MS, &db->handle);
     /* Version, tables and rows are read in one transaction, since a writer may be migrating the file. */
     if (!st) st = db_exec(db, "BEGIN", "read it");
-    if (st || (st = db_identify(db->handle, db->path, DB_VERSION, &version, &empty))) return st;
+    if (st || (st = db_identify(db->handle, db->path, &db_form, &version, &empty))) return st;
     if (empty) return fail(E_ABSENT, "the database %s is empty: nothing has been stored in it yet", db->path);
     if ((st = db_check_schema(db->handle, db->path, &db_form, version, &missing))) return st;
     if (!glance && (st = check_once(db->handle, db->path, db->mode, size))) return st;
@@ -249,7 +249,7 @@ static enum status refuse_foreign(const char *path)
     int version;
     bool empty;
     if (!st) st = connect_reader(path, BUSY_MS, &handle);
-    if (!st) st = db_identify(handle, path, DB_VERSION, &version, &empty);
+    if (!st) st = db_identify(handle, path, &db_form, &version, &empty);
     sqlite3_close(handle);
     db_release(path, hold, false);
     return st;
@@ -261,7 +261,8 @@ static enum status choose_journal(struct db *db)
 {
     const char *sql = db->safe ? "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE; "
                                  "PRAGMA locking_mode = NORMAL; SELECT 1 FROM sqlite_schema; "
-                               : "PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = " WAL_LEFT_MAX "; ";
+                               : "PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = " WAL_LEFT_MAX "; "
+                                 "SELECT 1 FROM sqlite_schema; ";
     int rc = sqlite3_exec(db->handle, sql, NULL, NULL, NULL);
     /* A reader in the middle of a query blocks the change of mode; the old mode is as durable. */
     if (rc && (rc & 0xff) != SQLITE_BUSY) return db_error(db->handle, db->path, rc, "prepare for writing");
@@ -314,6 +315,20 @@ enum status db_open(const char *path, enum db_mode mode, struct db **out)
     return OK;
 }
 
+void db_clear_log(const char *path)
+{
+    sqlite3 *handle;
+    char name[PATH_MAX];
+    if (db_connect(path, SQLITE_OPEN_READWRITE, &handle)) return;
+    sqlite3_busy_timeout(handle, 0);
+    /* In this locking mode SQLite needs no -shm, and no other connection is open; closing removes the log. */
+    if (sqlite3_exec(handle, "PRAGMA locking_mode = EXCLUSIVE; SELECT 1 FROM sqlite_schema", NULL, NULL,
+                     NULL) == SQLITE_OK &&
+        snprintf(name, sizeof name, "%s-shm", path) < (int)sizeof name)
+        unlink(name);
+    sqlite3_close(handle);
+}
+
 /* Nothing was ever stored in it, for example because the disk was full. */
 static bool nothing_stored(struct db *db)
 {
@@ -326,30 +341,24 @@ static bool nothing_stored(struct db *db)
     return nothing;
 }
 
-static void remove_files(const char *path)
-{
-    static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
-    char name[PATH_MAX];
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
-        if (snprintf(name, sizeof name, "%s%s", path, suffixes[i]) < (int)sizeof name) unlink(name);
-}
-
 void db_close(struct db *db)
 {
     if (!db) return;
     if (db->owner != getpid()) return; /* a forked child must not use the parent's connection or lock */
     for (int i = 0; i < db->statement_count; i++) sqlite3_finalize(db->statements[i].handle);
+    const bool useless = db->writing && db->created && nothing_stored(db);
+    bool one_file = db->safe || !db->writing;
     if (db->ready && !db->safe) {
         /* Back to one plain file. If a reader is still connected, the file stays in WAL mode, which is as
          * safe. */
         db_guard(db, false);
         sqlite3_busy_timeout(db->handle, 0);
-        sqlite3_exec(db->handle, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
+        one_file = sqlite3_exec(db->handle, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL) == SQLITE_OK;
     }
-    const bool useless = db->writing && db->created && nothing_stored(db);
     sqlite3_close(db->handle);
     sqlite3_close(db->file);
-    if (useless) remove_files(db->path);
+    if (useless) db_remove_files(db->path);
+    else if (!one_file) db_clear_log(db->path);
     db_release(db->path, db->hold, db->writing);
     if (db->mode == DB_WRITE) db_remove_folders(db->given, db->made);
     free(db);

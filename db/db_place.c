@@ -82,6 +82,14 @@ void db_remove_folders(const char *path, size_t made)
     }
 }
 
+void db_remove_files(const char *path)
+{
+    static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
+    char name[PATH_MAX];
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (snprintf(name, sizeof name, "%s%s", path, suffixes[i]) < (int)sizeof name) unlink(name);
+}
+
 enum status db_make_folders(const char *path, size_t *made)
 {
     char folder[PATH_MAX];
@@ -159,8 +167,8 @@ bool db_on_network(const char *path)
 
 /* --- which files were checked --- */
 
-/* An empty file in the user's cache folder, named after path, device and inode: nothing inside a database
- * file can claim that it was checked. */
+/* An empty file in the folder of compiled kernels, which evicts it with them (tuner/cuda/cache.h), named
+ * after path, device and inode: nothing inside a database file can claim that it was checked. */
 static bool marker(const char *path, char name[PATH_MAX])
 {
     struct stat info;
@@ -169,6 +177,8 @@ static bool marker(const char *path, char name[PATH_MAX])
     char rest[96];
     snprintf(rest, sizeof rest, "checked/%016" PRIx64 "-%" PRIx64 "-%" PRIx64, hash, (uint64_t)info.st_dev,
              (uint64_t)info.st_ino);
+    const char *chosen = env_text("GEMMTUNE_CACHE");
+    if (chosen && chosen[0]) return snprintf(name, PATH_MAX, "%s/%s", chosen, rest) < PATH_MAX;
     return user_path("XDG_CACHE_HOME", ".cache", rest, name, PATH_MAX) == OK;
 }
 
@@ -176,7 +186,10 @@ bool db_checked(const char *path)
 {
     char name[PATH_MAX];
     struct stat info;
-    return marker(path, name) && lstat(name, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid();
+    if (!marker(path, name) || lstat(name, &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != geteuid())
+        return false;
+    (void)!utimensat(AT_FDCWD, name, NULL, AT_SYMLINK_NOFOLLOW); /* only affects the order of eviction */
+    return true;
 }
 
 void db_remember_checked(const char *path)

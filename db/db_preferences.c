@@ -3,11 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which of the decisions `d` with configurations `c` (none: the rival won) may win. */
-#define NOT_EXCLUDED                                                                                         \
-    "NOT EXISTS (SELECT 1 FROM preferences f WHERE f.gpu_id = d.gpu_id AND f.problem_id = d.problem_id AND " \
-    "f.pin = 0 AND f.holds = 1 AND f.config = c.text)"
-
 enum status db_may_win(struct db *db, int64_t decision, bool *may)
 {
     struct binder b;
@@ -16,7 +11,7 @@ enum status db_may_win(struct db *db, int64_t decision, bool *may)
         db_prepare_with(db,
                         "SELECT 1 FROM decisions d LEFT JOIN configs c ON c.id = d.config_id "
                         "WHERE d.id = ?1 AND CASE WHEN " DB_PINNED
-                        " IS NULL THEN NOT d.pinned ELSE c.text = " DB_PINNED " END AND " NOT_EXCLUDED,
+                        " IS NULL THEN NOT d.pinned ELSE c.text = " DB_PINNED " END AND " DB_NOT_EXCLUDED,
                         &decision, 1, &b);
     if (!st) st = db_integer(db, &b, &yes, "look for preferences");
     *may = yes != 0;
@@ -58,13 +53,7 @@ static enum status settle_key(struct db *db, const struct key *key)
                              key, &now);
     if (!st && now) st = db_may_win(db, now, &may);
     if (st || (now && may)) return st;
-    st = ask_key(db,
-                 "SELECT d.id FROM decisions d LEFT JOIN configs c ON c.id = d.config_id "
-                 "WHERE d.gpu_id = ?1 AND d.problem_id = ?2 AND d.cold = ?3 "
-                 "AND (" DB_PINNED " IS NULL OR c.text = " DB_PINNED ") AND " NOT_EXCLUDED
-                 " ORDER BY CASE WHEN " DB_PINNED
-                 " IS NULL THEN d.pinned ELSE 0 END, d.predicted, d.decided_us DESC, d.hash LIMIT 1",
-                 key, &best);
+    st = ask_key(db, DB_NEXT("?1", "?2", "?3", "true"), key, &best);
     if (st) return st;
     if (best) return db_point_to(db, best);
     return now ? drop_winner(db, key) : OK;

@@ -87,7 +87,7 @@ enum status db_brief_find(struct db *db, const struct gpu *gpu, const struct pro
     struct binder b = db_bind(db, "SELECT " BRIEF_COLUMNS " "
                                   "FROM problems p "
                                   "CROSS JOIN gpus g "
-                                  "CROSS JOIN winners w ON w.gpu_id = g.id AND w.problem_id = p.id "
+                                  "CROSS JOIN " DB_STANDING " w ON w.gpu_id = g.id AND w.problem_id = p.id "
                                   "CROSS JOIN decisions d ON d.id = w.decision_id "
                                   "JOIN runs r ON r.id = d.run_id "
                                   "LEFT JOIN configs c ON c.id = d.config_id "
@@ -104,6 +104,32 @@ enum status db_brief_find(struct db *db, const struct gpu *gpu, const struct pro
     db_done(&b);
     if (st || found) return st;
     return fail(E_ABSENT, "%s has no winner for %s on %s", db->path, text, gpu->name);
+}
+
+enum status db_has_failed(struct db *db, const struct gpu *gpu, const struct problem *problem,
+                          const struct config *config, const char *since, bool *failed)
+{
+    int64_t key[3] = {0};
+    struct binder b;
+    bool row;
+    *failed = false;
+    enum status st =
+        db_find_problem(db, problem, &key[1]); /* most are not stored: the quickest answer first */
+    if (!st && key[1]) st = db_find_gpu(db, gpu, &key[0]);
+    if (!st && key[0]) st = db_find_config(db, config, problem, gpu->arch, &key[2]);
+    if (st || !key[2]) return st;
+    st = db_prepare_with(db, "SELECT " DB_IS_FAILURE ", t.ended_us " DB_NEWEST_OUTCOME("?1", "?2", "?3"), key,
+                         3, &b);
+    if (!st) st = db_next(db, &b, &row, "look for the newest outcome");
+    if (st || !row) return st;
+    struct reader r = read_start(b.stmt);
+    char when[32];
+    const bool is_failure = read_bool(&r, "verdict");
+    db_time_text(read_long(&r, "ended_us", 0, DB_TIME_MAX), when);
+    db_done(&b);
+    if (r.bad) return db_broken(db, r.bad, key[2]);
+    *failed = is_failure && strcmp(when, since) > 0;
+    return OK;
 }
 
 enum status db_problems_each(struct db *db,
@@ -141,7 +167,7 @@ static enum status read_problem(const struct brief_reading *r, int64_t problem, 
 {
     struct binder b = db_bind(r->db, "SELECT " BRIEF_COLUMNS " "
                                      "FROM gpus g "
-                                     "CROSS JOIN winners w ON w.gpu_id = g.id AND w.problem_id = ?2 "
+                                     "CROSS JOIN " DB_STANDING " w ON w.gpu_id = g.id AND w.problem_id = ?2 "
                                      "CROSS JOIN decisions d ON d.id = w.decision_id "
                                      "CROSS JOIN problems p ON p.id = w.problem_id "
                                      "JOIN runs r ON r.id = d.run_id "

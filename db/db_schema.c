@@ -3,12 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const char text_schema_sql[], text_schema_1_sql[], text_version_2_begin_sql[],
-    text_version_2_rows_sql[];
+extern const char text_schema_sql[];
 
-static const char *const schemas[DB_VERSION] = {text_schema_1_sql, text_schema_sql};
-static const struct db_migration steps[DB_VERSION] = {
-    {{NULL}}, {{text_version_2_begin_sql, text_schema_sql, text_version_2_rows_sql}}};
+/* The next version gets a row here, and one in steps (docs/database.md). */
+static const char *const schemas[DB_VERSION - DB_OLDEST + 1] = {text_schema_sql};
 
 /* Additions to version 2; docs/database.md says what may be added. */
 static const char *const growth[] = {
@@ -27,9 +25,9 @@ static const char *const growth[] = {
     "ALTER TABLE decisions ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0",
 };
 
-const struct db_form db_form = {.version = DB_VERSION,
+const struct db_form db_form = {.oldest = DB_OLDEST,
+                                .version = DB_VERSION,
                                 .schemas = schemas,
-                                .steps = steps,
                                 .growth = growth,
                                 .growth_count = sizeof growth / sizeof *growth};
 
@@ -44,7 +42,8 @@ int db_ask(sqlite3 *handle, const char *sql, int64_t *value)
     return rc == SQLITE_ROW ? SQLITE_OK : finalized;
 }
 
-enum status db_identify(sqlite3 *handle, const char *path, int newest, int *version, bool *empty)
+enum status db_identify(sqlite3 *handle, const char *path, const struct db_form *form, int *version,
+                        bool *empty)
 {
     int64_t application = 0, user = 0, objects = 0;
     int rc = db_ask(handle, "PRAGMA application_id", &application);
@@ -56,14 +55,19 @@ enum status db_identify(sqlite3 *handle, const char *path, int newest, int *vers
     if (*empty) return OK;
     if (application != DB_APPLICATION_ID)
         return fail(E_DB, "%s is an SQLite database of another program; name another file with --db", path);
-    if (user > newest)
+    if (user > form->version)
         return fail(
             E_DB,
             "%s has version %lld, this program knows versions up to %d; use a newer gemmtune, or another "
             "file with --db",
-            path, (long long)user, newest);
+            path, (long long)user, form->version);
     if (user < 1)
         return fail(E_DB, "%s has the impossible version %lld: it is damaged", path, (long long)user);
+    if (user < form->oldest)
+        return fail(E_DB,
+                    "%s is a database of version %lld, from before the first release: no published gemmtune "
+                    "wrote it or reads it; put it aside and tune again, or name another file with --db",
+                    path, (long long)user);
     *version = (int)user;
     return OK;
 }
@@ -184,7 +188,7 @@ static int compare(sqlite3 *model, sqlite3_stmt *ours, sqlite3_stmt *theirs, cha
 
 int db_make_tables(sqlite3 *handle, const struct db_form *form, int version, int grown)
 {
-    int rc = sqlite3_exec(handle, form->schemas[version - 1], NULL, NULL, NULL);
+    int rc = sqlite3_exec(handle, form->schemas[version - form->oldest], NULL, NULL, NULL);
     for (int i = 0; !rc && i < grown; i++) rc = sqlite3_exec(handle, form->growth[i], NULL, NULL, NULL);
     return rc;
 }

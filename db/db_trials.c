@@ -220,35 +220,56 @@ enum status db_best(struct db *db, const struct db_context *context, const struc
     return st;
 }
 
+/* The first and the last crash of each configuration with this text, for each problem; those cut off by the
+ * same kill are one. Configurations have no index by text: those that ever crashed here are few, and the
+ * recursion finds them without reading each crash. */
+#define CRASHES                                                                                              \
+    "WITH RECURSIVE fatal (config_id) AS (SELECT min(config_id) FROM trials INDEXED BY trials_fatal "        \
+    "WHERE gpu_id = ?1 AND verdict IN ('crashed', 'hung') "                                                  \
+    "UNION ALL SELECT (SELECT min(t.config_id) FROM trials t INDEXED BY trials_fatal "                       \
+    "WHERE t.gpu_id = ?1 AND t.config_id > f.config_id AND t.verdict IN ('crashed', 'hung')) "               \
+    "FROM fatal f WHERE f.config_id IS NOT NULL) "                                                           \
+    "SELECT c.id, min(coalesce(t.recovered_us, -t.id)), max(coalesce(t.recovered_us, -t.id)), p.text, "      \
+    "c.kernel_hash, c.schema_hash, c.text "                                                                  \
+    "FROM fatal f CROSS JOIN configs c ON c.id = f.config_id "                                               \
+    "CROSS JOIN trials t INDEXED BY trials_fatal ON t.config_id = c.id "                                     \
+    "CROSS JOIN problems p ON p.id = t.problem_id "                                                          \
+    "WHERE t.gpu_id = ?1 AND t.verdict IN ('crashed', 'hung') AND c.text = ?2 GROUP BY c.id, p.id"
+
+/* Only crashes of present kernels count. A problem that this version cannot read has none. */
+static enum status read_crashes(struct db *db, sqlite3_stmt *stmt, int arch, int64_t *first, int64_t *last)
+{
+    char problem_text[PROBLEM_TEXT_MAX], text[CONFIG_TEXT_MAX];
+    struct problem problem;
+    struct config config;
+    struct reader r = read_start(stmt);
+    const int64_t id = read_long(&r, "id", 1, INT64_MAX);
+    const int64_t from = read_long(&r, "trial", INT64_MIN, INT64_MAX);
+    const int64_t to = read_long(&r, "trial", INT64_MIN, INT64_MAX);
+    read_text(&r, "problem", problem_text, sizeof problem_text);
+    if (!r.bad && problem_parse(problem_text, &problem)) return OK;
+    const bool current = !r.bad && db_read_config(db, &r, &problem, arch, text, &config);
+    if (r.bad) return db_broken(db, r.bad, id);
+    if (current && from < *first) *first = from;
+    if (current && to > *last) *last = to;
+    return OK;
+}
+
 enum status db_quarantined(struct db *db, const struct db_context *context, const struct config *config,
                            bool *yes)
 {
-    int64_t crashes = 0;
-    /* With any op; trials cut off by the same kill count once. */
-    struct binder b =
-        db_bind(db, "SELECT count(DISTINCT coalesce(recovered_us, -id)) "
-                    "FROM trials INDEXED BY trials_fatal "
-                    "WHERE gpu_id = (SELECT id "
-                    "FROM gpus "
-                    "WHERE hash = content_hash(?1, ?2, ?3)) AND config_id IN (SELECT id "
-                    "FROM configs "
-                    "WHERE hash IN (content_hash(?4, ?7, ?5, ?6), content_hash(?4, ?8, ?5, ?6), "
-                    "content_hash(?4, ?9, ?5, ?6), content_hash(?4, ?10, ?5, ?6))) "
-                    "AND verdict IN ('crashed', 'hung')");
+    int64_t gpu_id, first = INT64_MAX, last = INT64_MIN;
     char text[CONFIG_TEXT_MAX];
     config_format(config, text);
-    bind_gpu(&b, &context->gpu);
-    bind_text(&b, config->template->name);
-    bind_int(&b, db_parameters_hash(db, config->template));
+    enum status st = db_find_gpu(db, &context->gpu, &gpu_id);
+    if (st) return st;
+    struct binder b = db_bind(db, CRASHES);
+    bind_int(&b, gpu_id);
     bind_text(&b, text);
-    for (int op = 0; op < 4; op++) {
-        struct problem problem = problem_make(1, 1, 1);
-        problem.type = template_first_type(config->template);
-        problem.trans_a = op & 1;
-        problem.trans_b = op & 2;
-        bind_int(&b, db_kernel_hash(config, &problem, context->gpu.arch));
-    }
-    enum status st = db_integer(db, &b, &crashes, "count crashes");
-    *yes = crashes >= 2;
+    bool row;
+    while (!st && !(st = db_next(db, &b, &row, "count crashes")) && row)
+        st = read_crashes(db, b.stmt, context->gpu.arch, &first, &last);
+    db_done(&b);
+    *yes = first < last;
     return st;
 }

@@ -156,12 +156,12 @@ enum status db_decision_continues(struct db *db, int64_t decision_id, const char
     return st;
 }
 
-/* A measured winner exists for this key: a prediction does not replace it. */
+/* A measured winner holds for this key: a prediction does not replace it. */
 static enum status measured_stands(struct db *db, int64_t run_id, int64_t problem_id, bool cold,
                                    int64_t *stands)
 {
     struct binder b = db_bind(db, "SELECT 1 "
-                                  "FROM winners w "
+                                  "FROM " DB_STANDING " w "
                                   "JOIN decisions d ON d.id = w.decision_id "
                                   "WHERE w.gpu_id = (SELECT gpu_id "
                                   "FROM runs "
@@ -206,6 +206,8 @@ static enum status store_winner(struct db *db, int64_t run_id, const struct db_w
     if (!added) return fail(E_ABSENT, "there is no run %lld in %s", (long long)run_id, db->path);
     if (w->pinned) return db_pin_decision(db, decision);
     bool may;
+    if (w->base.predicted)
+        return db_challenge(db, decision, &may); /* a refuted measurement stays in its place */
     if ((st = db_may_win(db, decision, &may)) || !may) return st;
     return db_point_to(db, decision);
 }
@@ -244,14 +246,16 @@ static void judge_config(struct db *db, struct reader *r, struct db_winner *w)
     if (!w->unusable) w->config = config;
 }
 
-static void judge_age(struct db_winner *w, double power_limit_w, int64_t protocol,
+/* restored: it stands in for a newer decision that is refuted. */
+static void judge_age(struct db_winner *w, double power_limit_w, int64_t protocol, bool restored,
                       const struct db_context *now)
 {
     char why[sizeof w->why] = "";
     if (w->base.predicted) return; /* a prediction does not depend on a driver */
     if (now && !gpu_same_name(now->gpu.name, w->gpu.name))
         now = NULL; /* the versions of another GPU's run do not matter */
-    if (protocol == DB_PROTOCOL_IMPORTED) snprintf(why, sizeof why, "imported: it was not raced here");
+    if (restored) snprintf(why, sizeof why, "a winner that was preferred to it has failed since");
+    else if (protocol == DB_PROTOCOL_IMPORTED) snprintf(why, sizeof why, "imported: it was not raced here");
     else if (protocol != DB_PROTOCOL)
         snprintf(why, sizeof why, "measured by protocol %lld, now it is %d", (long long)protocol,
                  DB_PROTOCOL);
@@ -351,6 +355,7 @@ static enum status read_winner(struct db *db, sqlite3_stmt *stmt, const struct d
     w->decision_id = read_long(&r, "decision_id", 1, INT64_MAX);
     read_text(&r, "problem", problem, sizeof problem);
     if (problem_parse(problem, &w->base.problem) && !r.bad) r.bad = "problem";
+    const bool restored = read_bool(&r, "decision_id");
     read_text(&r, "gpu_uuid", w->gpu_uuid, sizeof w->gpu_uuid);
     read_text(&r, "driver", w->driver, sizeof w->driver);
     read_text(&r, "nvrtc", w->nvrtc, sizeof w->nvrtc);
@@ -363,12 +368,12 @@ static enum status read_winner(struct db *db, sqlite3_stmt *stmt, const struct d
     if (r.bad) return db_broken(db, r.bad, w->decision_id);
     const enum status st = db_read_errors(db, w->decision_id, &w->errors, &w->rival_errors);
     judge_errors(w);
-    judge_age(w, power, protocol, now);
+    judge_age(w, power, protocol, restored, now);
     return st;
 }
 
 #define WINNER_COLUMNS                                                                                       \
-    "d.id, p.text, r.gpu_uuid, r.driver, r.nvrtc, r.cublas, r.power_limit_w, "                               \
+    "d.id, p.text, d.id <> w.chosen_id, r.gpu_uuid, r.driver, r.nvrtc, r.cublas, r.power_limit_w, "          \
     "r.protocol, " DB_FIGURES_COLUMNS ", d.cold, d.decided_us, d.predicted, d.tied, d.exact, d.time_us, "    \
     "d.rival, d.anchor_us, d.ratio, d.ratio_low, "                                                           \
     "d.ratio_high, d.rounds, d.trials, d.legal_count, d.model_rank, d.model_first16_share, d.registers, "    \
@@ -389,9 +394,9 @@ static enum status list_row(struct db *db, sqlite3_stmt *stmt, void *self, bool 
     return st;
 }
 
-#define WINNER_LIST                                                                                          \
+#define WINNER_LIST(winners)                                                                                 \
     "SELECT " WINNER_COLUMNS " "                                                                             \
-    "FROM winners w "                                                                                        \
+    "FROM " winners " w "                                                                                    \
     "CROSS JOIN decisions d ON d.id = w.decision_id "                                                        \
     "JOIN problems p ON p.id = w.problem_id "                                                                \
     "JOIN runs r ON r.id = d.run_id "                                                                        \
@@ -401,16 +406,31 @@ static enum status list_row(struct db *db, sqlite3_stmt *stmt, void *self, bool 
     "WHERE w.gpu_id = ?1 AND w.problem_id BETWEEN ?2 AND iif(?2 = 0, 9223372036854775807, ?2) "              \
     "ORDER BY w.problem_id, w.cold"
 
+static enum status list_winners(struct db *db, const struct db_filter *filter, const struct db_context *now,
+                                const char *sql, bool (*visit)(void *self, const struct db_winner *winner),
+                                void *self)
+{
+    struct winner_list list = {now, visit, self};
+    const struct db_list winners = {
+        .sql = sql, .what = "list winners", .row = list_row, .self = &list, .problem = 1};
+    return db_list(db, filter, &winners);
+}
+
 enum status db_winners(struct db *db, const struct db_filter *filter, const struct db_context *now,
                        bool (*visit)(void *self, const struct db_winner *winner), void *self)
 {
-    struct winner_list list = {now, visit, self};
-    const struct db_list winners = {.sql = now && !now->cold ? WINNER_LIST : WINNER_LIST " DESC",
-                                    .what = "list winners",
-                                    .row = list_row,
-                                    .self = &list,
-                                    .problem = 1};
-    return db_list(db, filter, &winners);
+    static const char hot_first[] = WINNER_LIST(DB_STANDING);
+    static const char cold_first[] = WINNER_LIST(DB_STANDING) " DESC";
+    return list_winners(db, filter, now, now && !now->cold ? hot_first : cold_first, visit, self);
+}
+
+enum status db_failed_winners(struct db *db, const struct db_filter *filter,
+                              bool (*visit)(void *self, const struct db_winner *winner), void *self)
+{
+    static const char failed[] =
+        WINNER_LIST("(SELECT s.gpu_id, s.problem_id, s.cold, s.chosen_id AS decision_id, s.chosen_id "
+                    "FROM " DB_STANDING " s WHERE s.decision_id IS NULL)");
+    return list_winners(db, filter, NULL, failed, visit, self);
 }
 
 /* --- evidence --- */

@@ -1,8 +1,7 @@
 -- schema.sql — what gemmtune remembers, version 2. A new file is this text run in one transaction, and then what the
 -- version has got since (growth in db_schema.c); db_schema.c refuses a file whose schema is neither that nor more.
 -- user_version is set last, by the code that runs it. This text does not change any more: docs/database.md says how a
--- column is added. schema_1.sql is version 1, version_2_begin.sql and
--- version_2_rows.sql make the one of the other.
+-- column is added, and how version 3 will follow.
 --
 -- hash: 16 bytes, XXH3-128 of the row's content (types and values; rows it refers to by their hashes), big endian. The
 --       same fact has the same hash in every file, so that merging twice or in any order adds nothing.

@@ -76,12 +76,21 @@ run() {
     [ ! -s "$scratch/err" ] || cat "$scratch/err"
 }
 
+# pkg-config's answer alone links the static library, where there is no other: nothing more is asked of the linker.
+mkdir "$scratch/only_static"
+cp "$lib/libgemmtune.a" "$scratch/only_static/"
 # shellcheck disable=SC2046
 {
     cc -std=c99 -Wall -Wextra -Werror "$examples/sgemm.c" -I"$include" $(pkg-config --cflags --libs gemmtune) "$gpu" \
         -o "$scratch/shared"
     cc -std=c99 -Wall -Wextra -Werror "$examples/sgemm.c" -I"$include" $(pkg-config --cflags gemmtune) \
-        "$lib/libgemmtune.a" $(pkg-config --libs --static gemmtune | sed 's/-lgemmtune//') "$gpu" -o "$scratch/static"
+        $(pkg-config --define-variable=libdir="$scratch/only_static" --libs --static gemmtune) "$gpu" -o "$scratch/static"
+}
+readelf -dW "$scratch/static" >"$scratch/dynamic"
+others=$(sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' "$scratch/dynamic" | grep -vE '^(libc|libm|ld-linux.*)\.so|fake_gpu' || true)
+[ -z "$others" ] || {
+    echo "a program with the static library needs $others"
+    exit 1
 }
 run "$scratch/shared" "the shared library"
 
@@ -107,6 +116,14 @@ grep -q '^status 0 0, by its cuBLAS 1 1, wrong 0$' "$scratch/out" && [ ! -s "$sc
     exit 1
 }
 run "$scratch/static" "the static library"
+# shellcheck disable=SC2046
+{
+    cc "$examples/sgemm.c" "$scratch/own.c" -I"$include" $(pkg-config --cflags gemmtune) \
+        $(pkg-config --define-variable=libdir="$scratch/only_static" --libs --static gemmtune) "$gpu" -o "$scratch/own_static"
+    cc -shared -fPIC "$examples/sgemm.c" -I"$include" $(pkg-config --cflags gemmtune) \
+        $(pkg-config --define-variable=libdir="$scratch/only_static" --libs --static gemmtune) "$gpu" -o "$scratch/plugin.so"
+}
+run "$scratch/own_static" "a program with the static library and an SQLite of its own"
 
 consume() {
     cmake -S "$examples" -B "$scratch/consumer" -DCMAKE_PREFIX_PATH="$scratch/usr" -DCUDA_DRIVER="$gpu" \

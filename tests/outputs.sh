@@ -1,6 +1,7 @@
 #!/bin/sh
-# outputs.sh [CUDA_ROOT]: each file that the build makes is made by one target. Two of them make it at the same time with
-# make -j, and one fails; ninja knows better, so nobody notices who uses the presets.
+# outputs.sh [CUDA_ROOT]: each file that the build makes is made by one target, and each file that a rule needs is made
+# by one. Two targets make a file at the same time with make -j, and one fails; a file that no rule makes ends a fresh
+# build. Ninja knows better, so nobody notices who uses the presets.
 set -eu
 cuda=${1:-}
 scratch=$(mktemp -d)
@@ -19,6 +20,11 @@ made() {
     done
 }
 
+# needed FOLDER: the prerequisites of its rules, but for those outside of it.
+needed() {
+    find "$1" -name build.make -exec sed -nE 's/^[^#[:space:]:=]+: ([^[:space:]/.]+(\/[^[:space:]]+)?)$/\1/p' {} + | sort -u
+}
+
 cmake -G "Unix Makefiles" -S "$(dirname "$0")/.." -B "$scratch/build" -DBUILD_TESTING=ON \
     ${cuda:+-DGT_CUDA_ROOT="$cuda"} >"$scratch/log" 2>&1 || {
     cat "$scratch/log"
@@ -31,6 +37,17 @@ made "$scratch/build" | grep -q '^tests/export/many\.h$' || {
 found=$(made "$scratch/build" | sort | uniq -d)
 [ -z "$found" ] || {
     echo "made by two targets:"
+    echo "$found"
+    exit 1
+}
+
+# Rules name files relative to the folder of the build; a link's inputs such as flags.make were made with the rules.
+find "$scratch/build" -name build.make -exec sed -nE 's/^([^#[:space:]:=]+):.*/\1/p' {} + | sort -u >"$scratch/made"
+found=$(cd "$scratch/build" && needed . | grep -vxF -f "$scratch/made" | while read -r file; do
+    [ -e "$file" ] || echo "$file"
+done)
+[ -z "$found" ] || {
+    echo "needed, but made by no rule:"
     echo "$found"
     exit 1
 }

@@ -1,6 +1,10 @@
 #!/bin/sh
-# test.sh [quick]: sets up what is missing, builds, and runs the tests: with the address sanitizer, those with threads
-# with the thread sanitizer, and optimised. quick: only the optimised build's unit and cli tests.
+# test.sh [quick | all]: sets up what is missing, builds, and runs the tests.
+#
+# Without a word: the short run, ten minutes on two cores, with the address and the undefined-behaviour sanitizer. build/times.txt gets
+# the CPU minutes of each label (tests/times.py); it fails if one has grown by more than a fifth over tests/times.txt.
+# all: the long tests as well, those with threads under the thread sanitizer, and everything optimised: up to an hour.
+# quick: the optimised build's unit, fuzz and cli tests.
 set -eu
 cd "$(dirname "$0")/.."
 cores=$(nproc)
@@ -15,20 +19,38 @@ suite() {
         cat build/log
         return 1
     }
+    rm -rf "build/$preset/times"
+    mkdir "build/$preset/times"
     cmake --build --preset "$preset" -- -k 0 --quiet || return 1
     ctest --preset "$preset" --parallel "$cores" --timeout 900 "$@" </dev/null
 }
 
+# sanitized CTEST_OPTIONS: the tests under the address sanitizer, and what they cost.
+sanitized() {
+    suite debug "$@" || failed="$failed debug"
+    python3 tests/times.py build/debug tests/times.txt build/times.txt || failed="$failed times"
+}
+
 tools/setup.sh test
 mkdir -p build
-if [ "${1:-}" = quick ]; then
-    suite release --label-regex '^(unit|cli)$'
-    exit
-fi
-# The executed kernels (label exec) are under the sanitizers in every build.
-suite debug --label-exclude 'exec|static|nvrtc|slow' || failed="$failed debug"
-suite tsan || failed="$failed tsan"
-suite release || failed="$failed release"
+case ${1:-short} in
+short)
+    sanitized --label-regex '^short$'
+    ;;
+all)
+    # The executed kernels (labels exec and mutants) are under the sanitizers in every build.
+    sanitized --label-regex '^(short|unit|cli|fuzz|exec|mutants)$'
+    suite tsan || failed="$failed tsan"
+    suite release --label-exclude '^(exec|mutants)$' || failed="$failed release"
+    ;;
+quick)
+    suite release --label-regex '^(unit|fuzz|cli)$' --label-exclude '^long$' || failed="$failed release"
+    ;;
+*)
+    echo "usage: tools/test.sh [quick | all]" >&2
+    exit 2
+    ;;
+esac
 [ -z "$failed" ] || {
     echo "failed:$failed"
     exit 1

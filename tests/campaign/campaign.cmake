@@ -8,9 +8,7 @@ if(NOT GT_SANITIZE AND NOT GT_STATIC_DEPS)
     set_target_properties(campaign_${name} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/campaign)
   endforeach()
   target_include_directories(campaign_plant PRIVATE $<TARGET_PROPERTY:gt::sqlite,INTERFACE_INCLUDE_DIRECTORIES>)
-  add_test(NAME campaign_quick
-           COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/campaign/campaign.sh quick --build ${PROJECT_BINARY_DIR})
-  add_test(NAME campaign_notices
-           COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/campaign/notices.py --build ${PROJECT_BINARY_DIR})
-  set_tests_properties(campaign_quick campaign_notices PROPERTIES LABELS slow TIMEOUT 900)
+  gt_test(campaign_quick ${CMAKE_CURRENT_SOURCE_DIR}/campaign/campaign.sh quick --build ${PROJECT_BINARY_DIR})
+  gt_test(campaign_notices python3 ${CMAKE_CURRENT_SOURCE_DIR}/campaign/notices.py --build ${PROJECT_BINARY_DIR})
+  set_tests_properties(campaign_quick campaign_notices PROPERTIES LABELS "campaign;long" TIMEOUT 900)
 endif()

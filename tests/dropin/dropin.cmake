@@ -12,7 +12,7 @@ function(gt_dropin_test name)
   target_compile_definitions(${name} PRIVATE FAKE_GPU="$<TARGET_FILE:fake_gpu>" FAKE_NVRTC="$<TARGET_FILE:fake_nvrtc>"
     DROPIN="$<TARGET_FILE:gemmtune_cublas>" PROGRAM_BLAS="$<TARGET_FILE:program_blas>" $<$<BOOL:${GT_SANITIZE}>:GT_SANITIZED>)
   add_dependencies(${name} fake_gpu fake_nvrtc gemmtune_cublas)
-  add_test(NAME ${name} COMMAND ${name})
+  gt_test(${name} ${name})
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 900
     ENVIRONMENT "ASAN_OPTIONS=verify_asan_link_order=0") # the sanitizers' library comes after the preloaded one
 endfunction()
@@ -97,7 +97,7 @@ target_link_libraries(bench_lt PRIVATE gt::cuda gt_flags m ${CMAKE_DL_LIBS})
 
 # PyTorch under the drop-in; skipped where there is none or no GPU.
 if(Python3_FOUND)
-  add_test(NAME torch_dropin COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/gpu/torch_dropin.py
+  gt_test(torch_dropin ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/gpu/torch_dropin.py
     --dropin $<TARGET_FILE:gemmtune_cublas> --tune $<TARGET_FILE:tune>)
-  set_tests_properties(torch_dropin PROPERTIES LABELS "gpu;slow" TIMEOUT 1800 SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu)
+  set_tests_properties(torch_dropin PROPERTIES LABELS "gpu;long" TIMEOUT 1800 SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu)
 endif()

@@ -9,13 +9,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <template.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 extern char **environ;
 
-enum { OPTIONS_MAX = 64 };
+enum { OPTIONS_MAX = 64, NAME_BYTES = 64 };
+
+/* Every compiled kernel is kept in this folder, under a hash of what it was made from. */
+static const char kept[] = GT_EXEC_KERNELS;
 
 /* ---- build ---- */
 
@@ -46,8 +51,14 @@ static char *edited(const struct source_text *source, const struct edit *edits, 
     return text;
 }
 
+/* Includes the end of the text, so that two texts are not one longer text. */
+static void hash_text(XXH3_state_t *hash, const char *text)
+{
+    XXH3_128bits_update(hash, text, strlen(text) + 1);
+}
+
 static enum status write_sources(const struct template *t, const struct edit *edits, int count,
-                                 const char *folder)
+                                 const char *folder, XXH3_state_t *hash)
 {
     int used = 0;
     for (int i = 0; t->sources[i].name; i++) {
@@ -55,6 +66,8 @@ static enum status write_sources(const struct template *t, const struct edit *ed
         snprintf(path, sizeof path, "%s/%s", folder, t->sources[i].name);
         char *text = edited(&t->sources[i], edits, count, &used);
         if (!text) return E_INPUT;
+        hash_text(hash, t->sources[i].name);
+        hash_text(hash, text);
         FILE *file = fopen(path, "w");
         bool written = file && fputs(text, file) >= 0;
         if (file && fclose(file)) written = false;
@@ -77,14 +90,23 @@ static void remove_folder(const struct template *t, const char *folder)
     rmdir(folder);
 }
 
-static enum status compile(const struct kernel_key *kernel, const char *folder)
+struct command {
+    const char *argument[OPTIONS_MAX + 1];
+    int count;
+    char text[4096];
+};
+
+/* Begins the compiler's command: everything but the names of its files. */
+static enum status begin_command(const struct kernel_key *kernel, struct command *command)
 {
-    const struct template *t = kernel->config.template;
-    char text[4096], source[512], library[512];
-    const char *arguments[OPTIONS_MAX + 2] = {GT_EXEC_CXX, "-std=c++17", "-x",     "c++",
-                                              "-w",        "-fPIC",      "-shared"};
-    int count = 7;
-    static const char *const fixed[] = {"-O1",
+    static const char *const fixed[] = {GT_EXEC_CXX,
+                                        "-std=c++17",
+                                        "-x",
+                                        "c++",
+                                        "-w",
+                                        "-fPIC",
+                                        "-shared",
+                                        "-O1",
                                         "-fsanitize=address,undefined",
                                         "-fno-sanitize-recover=all",
                                         "-fsanitize-sections=gt_shared",
@@ -92,34 +114,47 @@ static enum status compile(const struct kernel_key *kernel, const char *folder)
                                         "-DGT_CPU",
                                         "-include",
                                         "gt_cpu.h",
-                                        "-I" GT_EXEC_INCLUDE,
-                                        "-I"};
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) arguments[count++] = fixed[i];
-    arguments[count++] = folder;
-    int definitions =
-        kernel_key_definitions(kernel, arguments + count, OPTIONS_MAX - 4 - count, text, sizeof text);
-    if (definitions == 0) return fail(E_INPUT, "%s has too many definitions", t->name);
-    count += definitions;
-    snprintf(source, sizeof source, "%s/%s", folder, t->sources[0].name);
-    snprintf(library, sizeof library, "%s/kernel.so", folder);
-    arguments[count++] = source;
-    arguments[count++] = "-o";
-    arguments[count++] = library;
-    arguments[count] = NULL;
-
-    pid_t child;
-    int ended;
-    int error = posix_spawnp(&child, arguments[0], NULL, NULL, (char *const *)(uintptr_t)arguments, environ);
-    if (error) return fail(E_COMPILER, "cannot start %s: %s", arguments[0], strerror(error));
-    if (waitpid(child, &ended, 0) != child || ended != 0)
-        return fail(E_COMPILER, "%s refuses the kernel", arguments[0]);
+                                        "-I" GT_EXEC_INCLUDE};
+    command->count = 0;
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) command->argument[command->count++] = fixed[i];
+    const int definitions =
+        kernel_key_definitions(kernel, command->argument + command->count, OPTIONS_MAX - 5 - command->count,
+                               command->text, sizeof command->text);
+    if (definitions == 0) return fail(E_INPUT, "%s has too many definitions", kernel->config.template->name);
+    command->count += definitions;
     return OK;
 }
 
-static enum status load(const char *folder, struct cpu_kernel *kernel)
+static void name_kernel(const struct command *command, XXH3_state_t *hash, char name[NAME_BYTES])
 {
-    char path[512];
-    snprintf(path, sizeof path, "%s/kernel.so", folder);
+    for (int i = 0; i < command->count; i++) hash_text(hash, command->argument[i]);
+    hash_text(hash, GT_EXEC_MADE_WITH);
+    const XXH128_hash_t digest = XXH3_128bits_digest(hash);
+    snprintf(name, NAME_BYTES, "%016llx%016llx.so", (unsigned long long)digest.high64,
+             (unsigned long long)digest.low64);
+}
+
+static enum status compile(struct command *command, const char *source, const char *folder,
+                           const char *library)
+{
+    char text[512];
+    snprintf(text, sizeof text, "%s/%s", folder, source);
+    const char *const files[] = {"-I", folder, text, "-o", library, NULL};
+    memcpy(command->argument + command->count, files, sizeof files);
+
+    pid_t child;
+    int ended;
+    const char *const compiler = command->argument[0];
+    int error =
+        posix_spawnp(&child, compiler, NULL, NULL, (char *const *)(uintptr_t)command->argument, environ);
+    if (error) return fail(E_COMPILER, "cannot start %s: %s", compiler, strerror(error));
+    if (waitpid(child, &ended, 0) != child || ended != 0)
+        return fail(E_COMPILER, "%s refuses the kernel", compiler);
+    return OK;
+}
+
+static enum status load(const char *path, struct cpu_kernel *kernel)
+{
     kernel->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!kernel->library) return fail(E_COMPILER, "cannot load a kernel: %s", dlerror());
     *(void **)&kernel->static_shared = dlsym(kernel->library, "gt_static_shared");
@@ -127,18 +162,40 @@ static enum status load(const char *folder, struct cpu_kernel *kernel)
     return OK;
 }
 
+/* Gives the path of the compiled kernel, which is compiled now unless it is kept. */
+static enum status kept_kernel(const struct kernel_key *key, const struct edit *edits, int edit_count,
+                               const char *folder, char *path, size_t room)
+{
+    const struct template *t = key->config.template;
+    struct command command;
+    char name[NAME_BYTES], fresh[512];
+    XXH3_state_t *hash = XXH3_createState();
+    if (!hash) abort();
+    XXH3_128bits_reset(hash);
+    enum status st = write_sources(t, edits, edit_count, folder, hash);
+    if (!st) st = begin_command(key, &command);
+    if (!st) name_kernel(&command, hash, name);
+    XXH3_freeState(hash);
+    if (st) return st;
+    snprintf(path, room, "%s/%s", kept, name);
+    if (access(path, R_OK) == 0) return OK;
+    snprintf(fresh, sizeof fresh, "%s/kernel.so", folder);
+    st = compile(&command, t->sources[0].name, folder, fresh);
+    if (!st && rename(fresh, path)) st = fail(E_IO, "cannot keep %s: %s", path, strerror(errno));
+    return st;
+}
+
 enum status cpu_kernel_build(const struct config *config, const struct problem *like,
                              const struct edit *edits, int edit_count, struct cpu_kernel *kernel)
 {
-    const char *base = getenv("TMPDIR");
-    char folder[256];
-    snprintf(folder, sizeof folder, "%.200s/gt_exec_XXXXXX", base && *base ? base : "/tmp");
+    char folder[256], path[512];
+    mkdir(kept, 0777);
+    snprintf(folder, sizeof folder, "%.200s/XXXXXX", kept);
     if (!mkdtemp(folder)) return fail(E_IO, "cannot make a folder like %s: %s", folder, strerror(errno));
     *kernel = (struct cpu_kernel){.config = *config};
     const struct kernel_key key = kernel_key_of(config, like, 0);
-    enum status st = write_sources(config->template, edits, edit_count, folder);
-    if (!st) st = compile(&key, folder);
-    if (!st) st = load(folder, kernel);
+    enum status st = kept_kernel(&key, edits, edit_count, folder, path, sizeof path);
+    if (!st) st = load(path, kernel);
     remove_folder(config->template, folder);
     if (st) cpu_kernel_close(kernel);
     return st;

@@ -25,8 +25,9 @@ struct cpu_kernel {
 };
 
 /* Builds it for problems with the type, op and epilogue of `like`, and with pointers like it; its sizes are
- * ignored. edits may be NULL. E_COMPILER: the compiler refused (its output is on stderr). E_INPUT: an edit
- * that does not match, or definitions that do not fit. E_IO. */
+ * ignored. edits may be NULL. A kernel that was built from the same texts before is taken from the build
+ * folder. E_COMPILER: the compiler refused (its output is on stderr). E_INPUT: an edit that does not match,
+ * or definitions that do not fit. E_IO. */
 enum status cpu_kernel_build(const struct config *config, const struct problem *like,
                              const struct edit *edits, int edit_count, struct cpu_kernel *kernel);
 void cpu_kernel_close(struct cpu_kernel *kernel);

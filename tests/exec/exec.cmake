@@ -21,9 +21,13 @@ add_library(gt_exec STATIC exec/fiber.c exec/cpu_block.c exec/cpu_copies.c exec/
 target_include_directories(gt_exec PUBLIC exec)
 target_compile_options(gt_exec PUBLIC ${GT_EXEC_SANITIZE} -fno-omit-frame-pointer PRIVATE -O1 -g)
 target_link_options(gt_exec PUBLIC ${GT_EXEC_SANITIZE})
-target_link_libraries(gt_exec PUBLIC gt_templates gt_reference ${CMAKE_DL_LIBS} m PRIVATE gt_flags)
+target_link_libraries(gt_exec PUBLIC gt_templates gt_reference ${CMAKE_DL_LIBS} m PRIVATE gt::xxhash gt_flags)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS exec/gt_cpu.h)
+file(SHA256 ${CMAKE_CURRENT_SOURCE_DIR}/exec/gt_cpu.h gt_cpu_hash)
 set_source_files_properties(exec/cpu_kernel.c PROPERTIES COMPILE_DEFINITIONS
-  "GT_EXEC_CXX=\"${CMAKE_CXX_COMPILER}\";GT_EXEC_INCLUDE=\"${CMAKE_CURRENT_SOURCE_DIR}/exec\"")
+  "GT_EXEC_CXX=\"${CMAKE_CXX_COMPILER}\";GT_EXEC_INCLUDE=\"${CMAKE_CURRENT_SOURCE_DIR}/exec\";\
+GT_EXEC_KERNELS=\"${CMAKE_CURRENT_BINARY_DIR}/exec_kernels\";\
+GT_EXEC_MADE_WITH=\"${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}, gt_cpu.h ${gt_cpu_hash}\"")
 
 # gt_exec_program(NAME source...): exports the interface of gt_cpu.h to the kernels that it loads.
 function(gt_exec_program name)
@@ -32,10 +36,14 @@ function(gt_exec_program name)
   set_target_properties(${name} PROPERTIES ENABLE_EXPORTS ON)
 endfunction()
 
-# gt_exec_test(NAME program argument...)
+# gt_exec_test(NAME program argument...), gt_long_exec_test: not in the short run.
 function(gt_exec_test name)
-  add_test(NAME ${name} COMMAND ${ARGN})
+  gt_test(${name} ${ARGN})
   set_tests_properties(${name} PROPERTIES LABELS exec TIMEOUT 2400 COST 60)
+endfunction()
+function(gt_long_exec_test name)
+  gt_exec_test(${name} ${ARGN})
+  set_property(TEST ${name} APPEND PROPERTY LABELS long)
 endfunction()
 
 # The execution layer itself.
@@ -48,49 +56,59 @@ foreach(name test_cpu_block test_cpu_copies)
 endforeach()
 
 gt_exec_program(exec_kernel exec/exec_kernel.c)
-gt_exec_test(exec_ladder exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/ladder.list nn)
+# Each configuration with one op, and with an epilogue, pointers or neither; of the two long lists every second one.
+set(lists ${CMAKE_CURRENT_SOURCE_DIR}/exec)
+foreach(list ladder resident tall streamk mma)
+  gt_exec_test(exec_mixed_${list} exec_kernel --mixed ${lists}/${list}.list turns)
+endforeach()
+foreach(list simt skinny)
+  gt_exec_test(exec_mixed_${list} exec_kernel --mixed ${lists}/${list}.list turns 0/2)
+endforeach()
+
+# Each with all ops that are legal.
+gt_long_exec_test(exec_ladder exec_kernel ${lists}/ladder.list nn)
 foreach(part RANGE 3)
-  gt_exec_test(exec_simt_${part} exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/simt.list all ${part}/4)
+  gt_long_exec_test(exec_simt_${part} exec_kernel ${lists}/simt.list all ${part}/4)
 endforeach()
 foreach(part RANGE 1)
-  gt_exec_test(exec_skinny_${part} exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/skinny.list all ${part}/2)
+  gt_long_exec_test(exec_skinny_${part} exec_kernel ${lists}/skinny.list all ${part}/2)
 endforeach()
-gt_exec_test(exec_resident exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/resident.list)
-gt_exec_test(exec_tall exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/tall.list)
-gt_exec_test(exec_streamk exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/streamk.list)
+gt_long_exec_test(exec_resident exec_kernel ${lists}/resident.list)
+gt_long_exec_test(exec_tall exec_kernel ${lists}/tall.list)
+gt_long_exec_test(exec_streamk exec_kernel ${lists}/streamk.list)
 foreach(part RANGE 1)
-  gt_exec_test(exec_mma_${part} exec_kernel ${CMAKE_CURRENT_SOURCE_DIR}/exec/mma.list all ${part}/2)
+  gt_long_exec_test(exec_mma_${part} exec_kernel ${lists}/mma.list all ${part}/2)
 endforeach()
 # The same with epilogues.
-gt_exec_test(exec_epilogues_mma exec_kernel --epilogues ${CMAKE_CURRENT_SOURCE_DIR}/exec/mma.list all)
-gt_exec_test(exec_epilogues_tall exec_kernel --epilogues ${CMAKE_CURRENT_SOURCE_DIR}/exec/tall.list turns)
-gt_exec_test(exec_epilogues_streamk exec_kernel --epilogues ${CMAKE_CURRENT_SOURCE_DIR}/exec/streamk.list all)
-gt_exec_test(exec_epilogues_resident exec_kernel --epilogues ${CMAKE_CURRENT_SOURCE_DIR}/exec/resident.list turns)
-gt_exec_test(exec_epilogues_skinny exec_kernel --epilogues ${CMAKE_CURRENT_SOURCE_DIR}/exec/skinny.list turns)
+gt_long_exec_test(exec_epilogues_mma exec_kernel --epilogues ${lists}/mma.list all)
+gt_long_exec_test(exec_epilogues_tall exec_kernel --epilogues ${lists}/tall.list turns)
+gt_long_exec_test(exec_epilogues_streamk exec_kernel --epilogues ${lists}/streamk.list all)
+gt_long_exec_test(exec_epilogues_resident exec_kernel --epilogues ${lists}/resident.list turns)
+gt_long_exec_test(exec_epilogues_skinny exec_kernel --epilogues ${lists}/skinny.list turns)
 foreach(part RANGE 1)
-  gt_exec_test(exec_epilogues_simt_${part} exec_kernel --epilogues ${CMAKE_CURRENT_SOURCE_DIR}/exec/simt.list turns ${part}/2)
+  gt_long_exec_test(exec_epilogues_simt_${part} exec_kernel --epilogues ${lists}/simt.list turns ${part}/2)
 endforeach()
 # More batch items than the z dimension of a grid allows.
 gt_exec_test(exec_long_batch exec_kernel --config
   "simt BM=8 BN=4 BK=2 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=2 STORE_AT=1 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
   sgemm:nn:2x2x3:batch=65540)
 
-gt_exec_test(exec_long_batch_epilogue exec_kernel --config
+gt_long_exec_test(exec_long_batch_epilogue exec_kernel --config
   "simt BM=8 BN=4 BK=2 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=2 STORE_AT=1 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
   sgemm:nn:2x2x3:batch=65540:beta=1:epilogue=rowbias+gelu+out:stride_bias=3)
 
 # Arrays of the addresses of batch items.
 foreach(part RANGE 1)
-  gt_exec_test(exec_pointers_simt_${part} exec_kernel --pointers ${CMAKE_CURRENT_SOURCE_DIR}/exec/simt.list turns ${part}/2)
+  gt_long_exec_test(exec_pointers_simt_${part} exec_kernel --pointers ${lists}/simt.list turns ${part}/2)
 endforeach()
-gt_exec_test(exec_pointers_skinny exec_kernel --pointers ${CMAKE_CURRENT_SOURCE_DIR}/exec/skinny.list turns)
-gt_exec_test(exec_pointers_mma exec_kernel --pointers ${CMAKE_CURRENT_SOURCE_DIR}/exec/mma.list turns)
-gt_exec_test(exec_long_batch_pointers exec_kernel --config
+gt_long_exec_test(exec_pointers_skinny exec_kernel --pointers ${lists}/skinny.list turns)
+gt_long_exec_test(exec_pointers_mma exec_kernel --pointers ${lists}/mma.list turns)
+gt_long_exec_test(exec_long_batch_pointers exec_kernel --config
   "simt BM=8 BN=4 BK=2 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=2 STORE_AT=1 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
   sgemm:nn:2x2x3:batch=65540:pointers:beta=1)
 
 # Packed operands with a k so long that it is computed in slabs.
-gt_exec_test(exec_slabs exec_kernel --config
+gt_long_exec_test(exec_slabs exec_kernel --config
   "simt BM=8 BN=4 BK=16 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=1 PACK=3 VA=4 VB=4 VC=1 UNROLL=16 STORE_AT=8 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
   sgemm:nn:3x5x262200:batch=2:alpha=2:beta=-3)
 
@@ -103,5 +121,6 @@ gt_exec_program(exec_mutants mutants/exec_mutants.c mutants/mutants_simt.c mutan
   mutants/mutants_resident.c mutants/mutants_tall.c mutants/mutants_streamk.c mutants/mutants_mma.c mutants/mutants_ladder.c
   mutants/mutants_epilogue.c mutants/mutants_pointers.c)
 foreach(part RANGE 3)
-  gt_exec_test(exec_mutants_${part} exec_mutants ${part}/4)
+  gt_long_exec_test(exec_mutants_${part} exec_mutants ${part}/4)
+  set_tests_properties(exec_mutants_${part} PROPERTIES LABELS "mutants;long")
 endforeach()

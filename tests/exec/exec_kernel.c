@@ -1,13 +1,14 @@
 /* exec_kernel.c — runs configurations of the kernel templates on the CPU and compares every result with a
  * reference.
  *
- *     exec_kernel [--epilogues | --pointers] FILE [OP [PART/PARTS]]   configurations of FILE, one per line
- *     exec_kernel --config "simt BM=.." [OP]             one configuration
- *     exec_kernel --config "simt BM=.." PROBLEM          on one problem, in every order of the threads
+ *     exec_kernel [WITH] FILE [OP [PART/PARTS]]      configurations of FILE, one per line
+ *     exec_kernel --config "simt BM=.." [OP]         one configuration
+ *     exec_kernel --config "simt BM=.." PROBLEM      on one problem, in every order of the threads
  *
- * OP: nn, nt, tn, tt, all, or turns: one for each configuration, another for the next. --epilogues: another
- * epilogue for each kernel. --pointers: arrays of the addresses of batch items, and single elements at a time
- * of what is not packed.
+ * OP: nn, nt, tn, tt, all, or turns: one for each configuration, another for the next. WITH: --epilogues,
+ * another epilogue for each kernel; --pointers, arrays of the addresses of batch items, and single elements
+ * at a time of what is not packed; or --mixed, neither, an epilogue, or pointers, in turn, and on fewer
+ * shapes.
  *
  * Exit: 0 all right, 1 something wrong (described on stderr), 2 usage.
  */
@@ -89,12 +90,13 @@ static int run_problem(const char *config_text, const char *problem_text)
     return tally.failures > 0;
 }
 
-/* Runs one configuration on all problems of a type and op that are legal for it. */
-static void run_config(const struct config *config, const struct problem *like, struct tally *tally)
+/* Runs one configuration on all problems of a type and op that are legal for it, on fewer unless thorough. */
+static void run_config(const struct config *config, const struct problem *like, bool thorough,
+                       struct tally *tally)
 {
     static struct trial trials[TRIALS_MAX];
     struct cpu_kernel kernel;
-    int count = exec_problems(config, like, true, trials, TRIALS_MAX);
+    int count = exec_problems(config, like, thorough, trials, TRIALS_MAX);
     if (count == 0) return;
     if (cpu_kernel_build(config, like, NULL, 0, &kernel)) {
         char text[CONFIG_TEXT_MAX];
@@ -112,7 +114,7 @@ static void run_config(const struct config *config, const struct problem *like, 
 /* What to compile of a configuration: the ops, and an epilogue for each. */
 struct variants {
     const char *op;
-    bool epilogues, pointers;
+    bool epilogues, pointers, mixed;
     int turn;
 };
 
@@ -139,29 +141,52 @@ static bool use_elements(struct config *config)
     return !t->check(config, NULL, exec_gpu());
 }
 
-static void run_line(const char *line, struct variants *variants, struct tally *tally)
+/* Runs the ops that are wanted of a configuration, or, in turns, the first that is legal from this turn on.
+ */
+static void run_ops(const struct config *config, const struct variants *variants, struct tally *tally)
 {
     const bool turns = strcmp(variants->op, "turns") == 0, all = strcmp(variants->op, "all") == 0;
+    const int runs = tally->runs;
+    for (int i = 0; i < 4 && !(turns && tally->runs > runs); i++) {
+        const int op = turns ? (variants->turn + i) % 4 : i;
+        struct problem like = problem_make(1, 1, 1);
+        like.type = template_first_type(config->template);
+        like.trans_a = op / 2;
+        like.trans_b = op % 2;
+        if (!turns && !all && strcmp(variants->op, problem_op_name(&like)) != 0) continue;
+        if (variants->epilogues) like.epilogue = epilogue_of_turn(variants->turn + i);
+        like.pointers = variants->pointers;
+        run_config(config, &like, !variants->mixed, tally);
+    }
+}
+
+/* Runs the configuration without anything, with an epilogue or with pointers: the first of the three that is
+ * legal from this turn on. */
+static void run_mixed(const struct config *config, const struct variants *variants, struct tally *tally)
+{
+    const int runs = tally->runs;
+    for (int i = 0; i < 3 && tally->runs == runs; i++) {
+        struct variants one = *variants;
+        struct config it = *config;
+        one.epilogues = (variants->turn + i) % 3 == 1;
+        one.pointers = (variants->turn + i) % 3 == 2;
+        if (!one.pointers || use_elements(&it)) run_ops(&it, &one, tally);
+    }
+}
+
+static void run_line(const char *line, struct variants *variants, struct tally *tally)
+{
     struct config config;
-    int runs = tally->runs;
+    const int runs = tally->runs;
     if (config_parse(line, &config)) {
         fprintf(stderr, "%s\n", status_text());
         tally->failures++;
         return;
     }
     if (variants->pointers && !use_elements(&config)) return;
-    for (int i = 0; i < 4 && !(turns && tally->runs > runs); i++) {
-        const int op = turns ? (variants->turn + i) % 4 : i;
-        struct problem like = problem_make(1, 1, 1);
-        like.type = template_first_type(config.template);
-        like.trans_a = op / 2;
-        like.trans_b = op % 2;
-        if (!turns && !all && strcmp(variants->op, problem_op_name(&like)) != 0) continue;
-        if (variants->epilogues) like.epilogue = epilogue_of_turn(variants->turn + i);
-        like.pointers = variants->pointers;
-        run_config(&config, &like, tally);
-    }
-    variants->turn += turns ? 1 : 4;
+    if (variants->mixed) run_mixed(&config, variants, tally);
+    else run_ops(&config, variants, tally);
+    variants->turn += strcmp(variants->op, "turns") == 0 ? 1 : 4;
     if (tally->runs == runs) {
         const char *why = config.template->check(&config, NULL, exec_gpu());
         fprintf(stderr, "%s: no problem is legal%s%s\n", line, why ? ": " : " for this op", why ? why : "");
@@ -194,13 +219,16 @@ int main(int argc, char **argv)
     if (argc > 2 && strcmp(argv[1], "--config") == 0) one = argv[2], at = 2;
     const bool epilogues = argc > 2 && strcmp(argv[1], "--epilogues") == 0;
     const bool pointers = argc > 2 && strcmp(argv[1], "--pointers") == 0;
-    if (epilogues || pointers) at = 2;
+    const bool mixed = argc > 2 && strcmp(argv[1], "--mixed") == 0;
+    if (epilogues || pointers || mixed) at = 2;
     if (one && argc > 3 && strchr(argv[3], 'x')) return run_problem(one, argv[3]);
-    struct variants variants = {
-        .op = argc > at + 1 ? argv[at + 1] : "all", .epilogues = epilogues, .pointers = pointers};
+    struct variants variants = {.op = argc > at + 1 ? argv[at + 1] : "all",
+                                .epilogues = epilogues,
+                                .pointers = pointers,
+                                .mixed = mixed};
     if (argc > at + 2 && sscanf(argv[at + 2], "%d/%d", &part, &parts) != 2) parts = 0;
     if (argc < 2 || parts < 1 || part < 0 || part >= parts) {
-        fprintf(stderr, "usage: exec_kernel [--epilogues | --pointers] FILE | --config TEXT "
+        fprintf(stderr, "usage: exec_kernel [--epilogues | --pointers | --mixed] FILE | --config TEXT "
                         "[nn|nt|tn|tt|all|turns [PART/PARTS]]\n");
         return 2;
     }

@@ -13,7 +13,7 @@ foreach(name test_judge test_answers test_judge_mma test_judge_epilogue test_jud
   add_executable(${name} exec/${name}.c)
   target_include_directories(${name} PRIVATE unit/common)
   target_link_libraries(${name} PRIVATE gt_host_device gt_flags PkgConfig::cmocka m)
-  add_test(NAME ${name} COMMAND ${name})
+  gt_test(${name} ${name})
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 600)
 endforeach()
 

@@ -28,27 +28,27 @@ foreach(program check_header check_header_cxx bench_header)
   target_compile_options(${program} PRIVATE -Wall -Wextra -Wpedantic -Werror)
   target_link_libraries(${program} PRIVATE gt_flags)
   target_compile_definitions(${program} PRIVATE GT_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  add_test(NAME export_${program} COMMAND ${program})
+  gt_test(export_${program} ${program})
   set_tests_properties(export_${program} PROPERTIES LABELS cli TIMEOUT 900)
 endforeach()
 
 target_link_libraries(check_header PRIVATE gt_templates m) # the templates, to hold against
 
-add_test(NAME export_files COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/export/files.sh ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER}
+gt_test(export_files ${CMAKE_CURRENT_SOURCE_DIR}/export/files.sh ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER}
   ${CMAKE_CURRENT_BINARY_DIR}/export/many.h ${CMAKE_CURRENT_BINARY_DIR}/export/few.h)
-set_tests_properties(export_files PROPERTIES LABELS cli TIMEOUT 600)
+set_tests_properties(export_files PROPERTIES LABELS "cli;long" TIMEOUT 600)
 
-add_test(NAME export_kernels COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/export/kernels.sh $<TARGET_FILE:tune>
+gt_test(export_kernels ${CMAKE_CURRENT_SOURCE_DIR}/export/kernels.sh $<TARGET_FILE:tune>
   $<TARGET_FILE:make_winners> ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER} ${GT_CUDA_INCLUDE})
-set_tests_properties(export_kernels PROPERTIES LABELS nvrtc TIMEOUT 600 SKIP_RETURN_CODE 77)
+set_tests_properties(export_kernels PROPERTIES LABELS "nvrtc;long" TIMEOUT 600 SKIP_RETURN_CODE 77)
 
-add_test(NAME export_gpu COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/export/gpu.sh $<TARGET_FILE:tune>
+gt_test(export_gpu ${CMAKE_CURRENT_SOURCE_DIR}/export/gpu.sh $<TARGET_FILE:tune>
   $<TARGET_FILE:make_winners> ${CMAKE_C_COMPILER} ${GT_CUDA_INCLUDE})
 set_tests_properties(export_gpu PROPERTIES LABELS gpu TIMEOUT 600 SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu)
 
 find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)
-  add_test(NAME export_t4 COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/export/t4.py $<TARGET_FILE:tune>
+  gt_test(export_t4 ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/export/t4.py $<TARGET_FILE:tune>
     $<TARGET_FILE:store_many>)
   set_tests_properties(export_t4 PROPERTIES LABELS cli TIMEOUT 900 SKIP_RETURN_CODE 77)
 endif()

@@ -19,10 +19,12 @@
  *   FAKE_LIBRARY=N      cublasLt proposes N algorithms (0)
  *   FAKE_NO_RIVAL=NAME  no "lt" or no "autotune"
  *   FAKE_CRASH=PART, FAKE_HANG=PART, FAKE_GARBAGE=PART, FAKE_WRONG=PART    in a trial, always
+ *   FAKE_CRASH_BLOCK=PART         in a block of the race
  *   FAKE_CRASH_ONCE=FILE          in the first trial of all; FILE remembers
  *   FAKE_UNBUILDABLE=PART, FAKE_SPILLS=PART, FAKE_COMPILER_CRASH=PART      the compiler
  *   FAKE_FAST=PART      is faster than all others
  *   FAKE_REFUSE=PART    the last check finds it wrong
+ *   FAKE_REFUSE_FROM=FILE         the last check finds all wrong while there is such a file
  *   FAKE_INACCURATE=PART    the last check finds ten times the rival's errors
  *   FAKE_DEAD_GPU=N     the worker of GPU N dies at every preparation
  *   FAKE_DEAD_FROM=FILE the workers die at the end of every preparation while there is such a file
@@ -222,6 +224,7 @@ static json_t *trial(const char *text)
 static json_t *block(const char *who, const char *text)
 {
     take_time("FAKE_BLOCK_MS");
+    if (told("FAKE_CRASH_BLOCK", text)) abort();
     if (told("FAKE_NO_RIVAL", who)) return message_failure(fail(E_ABSENT, "told to have no %s", who));
     double us = strcmp(who, "config") == 0   ? time_of(text)
                 : strcmp(who, "anchor") == 0 ? (getenv("FAKE_FAST_CUBLAS") ? 0.5 : 1.1) * time_of("")
@@ -232,7 +235,8 @@ static json_t *block(const char *who, const char *text)
 
 static json_t *verify(const char *text)
 {
-    bool wrong = told("FAKE_REFUSE", text);
+    const char *from = getenv("FAKE_REFUSE_FROM");
+    bool wrong = told("FAKE_REFUSE", text) || (from && access(from, F_OK) == 0);
     return json_pack("{s:b, s:s, s:s, s:i, s:o}", "ok", 1, "verdict", wrong ? "wrong" : "measured", "detail",
                      wrong ? "told to" : "", "shapes", 20, "errors",
                      errors(told("FAKE_INACCURATE", text) ? 2e-6 : 1e-7));

@@ -1,6 +1,6 @@
 /* damage.h — a database that something happened to. An input is a list of what, a line each:
  *
- *     old                   first: it is of version 1 (tests/data/version1.db.gz)
+ *     old                   first: tests/data/version2.db.gz without what version 2 has got since
  *     byte OFFSET VALUE     one byte is another
  *     cut SIZE              the file ends there
  *     sql STATEMENT         somebody else's program wrote to it

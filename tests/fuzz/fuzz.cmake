@@ -1,5 +1,5 @@
 # What reads text or bytes from outside is fed damaged ones. Each target is an ordinary test with a fixed number of
-# runs (drive.c). To look longer: build/tests/fuzz_NAME -n 10000000 -s 7 tests/fuzz/seeds/NAME. With coverage to guide
+# runs (drive.c), a fifth of them in the short run. To look longer: build/tests/fuzz_NAME -n 10000000 -s 7 tests/fuzz/seeds/NAME. With coverage to guide
 # the damage, where clang has its runtime:
 #
 #     CC=clang-14 cmake -B build-libfuzzer -DBUILD_TESTING=ON -DGT_SANITIZE=ON -DGT_LIBFUZZER=ON -DCMAKE_BUILD_TYPE=Debug
@@ -21,8 +21,11 @@ function(gt_fuzz_target name runs)
     return()
   endif()
   target_sources(fuzz_${name} PRIVATE fuzz/drive.c)
-  add_test(NAME fuzz_${name} COMMAND fuzz_${name} -n ${runs} ${arg_SEEDS} WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
-  set_tests_properties(fuzz_${name} PROPERTIES LABELS unit TIMEOUT 900)
+  math(EXPR few "(${runs} + 4) / 5")
+  gt_test(fuzz_${name} fuzz_${name} -n ${few} ${arg_SEEDS} WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+  gt_test(fuzz_${name}_long fuzz_${name} -n ${runs} ${arg_SEEDS} WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+  set_tests_properties(fuzz_${name} PROPERTIES LABELS fuzz TIMEOUT 900)
+  set_tests_properties(fuzz_${name}_long PROPERTIES LABELS "fuzz;long" TIMEOUT 900)
 endfunction()
 
 set(fuzz_seeds ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/seeds)

@@ -13,6 +13,7 @@
  */
 #include "clock.h"
 #include "compile.h"
+#include "cores.h"
 #include "public_problem.h"
 #include "rounds.h"
 #include "stats.h"
@@ -105,8 +106,7 @@ static void compile_share(size_t first, size_t step, const char *cache)
 /* On all cores, into the cache. What fails is told when it is to run. Before this process starts CUDA. */
 static void compile_all(const char *cache)
 {
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    const size_t step = cores > 1 && (size_t)cores < line_count ? (size_t)cores : line_count;
+    const size_t cores = (size_t)cores_allowed(), step = cores < line_count ? cores : line_count;
     for (size_t i = 0; i < step; i++)
         if (fork() == 0) {
             compile_share(i, step, cache);

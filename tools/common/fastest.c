@@ -26,10 +26,15 @@ static bool keep(void *self, const struct db_winner *winner)
     return false;
 }
 
-static bool is_pretuned(struct winner_store *pretuned, const struct problem *problem, struct fastest *fastest)
+static bool is_pretuned(struct winner_store *pretuned, struct db *db, const struct problem *problem,
+                        struct fastest *fastest)
 {
     struct stored_winner winner;
+    bool failed = false;
     if (!pretuned || exact_find(pretuned, problem, &winner, &fastest->config) || winner.base.predicted)
+        return false;
+    if (db && winner.config != CUBLAS_WON &&
+        (db_has_failed(db, &pretuned->gpu, problem, &fastest->config, winner.base.when, &failed) || failed))
         return false;
     fastest->cublas_won |= winner.config == CUBLAS_WON || answer_is_rival(&winner.base);
     if (winner.config == CUBLAS_WON) return false;
@@ -47,7 +52,7 @@ enum status fastest_find(struct db *db, struct winner_store *pretuned, const str
     describe(worker, cold, &context);
     enum status st = db ? db_winners(db, &filter, &context, keep, fastest) : OK;
     if (st && st != E_ABSENT) return st;
-    if (fastest->how || is_pretuned(pretuned, problem, fastest)) return OK;
+    if (fastest->how || is_pretuned(pretuned, db, problem, fastest)) return OK;
 
     struct db_best best;
     int count = 0;

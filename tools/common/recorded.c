@@ -24,6 +24,12 @@ const char *recorded_verdict_name(enum recorded_verdict verdict)
 
 /* ---- files ---- */
 
+static enum status too_large(const char *path, const char *how)
+{
+    return fail(E_INPUT, "%s is larger than %zu MiB%s: no file of results is; split it if it is one", path,
+                RECORDED_BYTES_MAX >> 20, how);
+}
+
 enum status recorded_read(const char *path, char **bytes, size_t *length)
 {
     struct stat info;
@@ -33,11 +39,13 @@ enum status recorded_read(const char *path, char **bytes, size_t *length)
     if (!file) return fail(E_IO, "cannot read %s: %s", path, strerror(errno));
     size_t room = (size_t)1 << 20, used = 0;
     char *buffer = malloc(room);
-    enum status st = buffer ? OK : E_MEMORY;
+    enum status st = !buffer                                       ? E_MEMORY
+                     : (uint64_t)info.st_size > RECORDED_BYTES_MAX ? too_large(path, "")
+                                                                   : OK;
     for (int got = 1; !st && got > 0; used += (size_t)(got > 0 ? got : 0)) {
         if (used == room) {
             char *grown = room < RECORDED_BYTES_MAX ? realloc(buffer, 2 * room) : NULL;
-            if (!grown) st = room < RECORDED_BYTES_MAX ? E_MEMORY : E_INPUT;
+            if (!grown) st = room < RECORDED_BYTES_MAX ? E_MEMORY : too_large(path, " unpacked");
             else buffer = grown, room *= 2;
             if (st) break;
         }
@@ -46,12 +54,11 @@ enum status recorded_read(const char *path, char **bytes, size_t *length)
         if (got < 0 && gzerror(file, &error) && error != Z_BUF_ERROR) /* that: a file that was cut off */
             st =
                 fail(E_IO, "cannot read %s: %s", path, error == Z_ERRNO ? strerror(errno) : "damaged (gzip)");
+        else if (got > 0 && memchr(buffer + used, '\0', (size_t)got))
+            st = fail(E_INPUT, "%s holds a NUL byte, and results are text: name another file", path);
     }
     gzclose(file);
     if (st == E_MEMORY) fail(st, "out of memory while reading %s", path);
-    if (st == E_INPUT)
-        fail(st, "%s is larger than %zu MiB%s: no file of results is; split it if it is one", path,
-             RECORDED_BYTES_MAX >> 20, (uint64_t)info.st_size < RECORDED_BYTES_MAX ? " unpacked" : "");
     if (st) {
         free(buffer);
         return st;

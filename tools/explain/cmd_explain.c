@@ -65,8 +65,8 @@ static const char manual[] =
     "of "
     "other problems corrected its order, or that it fell back to local search.\n"
     "\n"
-    "If a search was interrupted before its race there is no winner; the trials are shown all the same, and "
-    "the exit status is 1.\n"
+    "If a search was interrupted before its race there is no winner, nor if the winner has failed in a later "
+    "trial, race or check; the trials are shown all the same, and the exit status is 1.\n"
     "\n"
     "Examples:\n"
     "  tune explain --shape 4096x4096x4096\n"
@@ -162,6 +162,12 @@ static enum status explain_winner(struct explain *x, const struct db_winner *win
     return st;
 }
 
+static bool keep_failed(void *self, const struct db_winner *winner)
+{
+    *(struct db_winner *)self = *winner;
+    return false;
+}
+
 /* No winner: what was tried, if anything was. */
 static enum status explain_undecided(struct explain *x)
 {
@@ -169,15 +175,17 @@ static enum status explain_undecided(struct explain *x)
     char problem[PROBLEM_TEXT_MAX];
     problem_format(&x->problem, problem);
     snprintf(e.gpu, sizeof e.gpu, "%s", x->view.filter.gpu ? x->view.filter.gpu : "all GPUs");
-    enum status st = tried_collect(x->view.db, &x->view.filter, true, NULL, &e.tried);
+    enum status st = db_failed_winners(x->view.db, &x->view.filter, keep_failed, &e.winner);
+    if (!st) st = tried_collect(x->view.db, &x->view.filter, true, NULL, &e.tried);
     const bool cold = e.tried.configs > 0;
     if (!st && !cold) st = tried_collect(x->view.db, &x->view.filter, false, NULL, &e.tried);
     if (!st) st = search_pace_collect(x->view.db, &x->view.filter, cold, &e.pace);
     if (!st) st = collect_remarks(x, &x->view.filter, &e);
     if (!st && e.tried.configs > 0) st = show(x, &e);
     if (!st && e.tried.configs > 0)
-        st = fail(E_ABSENT, "no winner of %s is decided yet: tune --shape %s goes on where it was", problem,
-                  problem);
+        st = fail(E_ABSENT, "%s of %s%s: tune --shape %s goes on where it was",
+                  e.winner.config_text[0] ? "the winner" : "no winner", problem,
+                  e.winner.config_text[0] ? " has failed since" : " is decided yet", problem);
     else if (!st) st = db_view_nothing(&x->view, "trial", problem);
     explanation_free(&e);
     return st;

@@ -300,6 +300,9 @@ enum status explain_text(const struct explanation *e, FILE *out)
     if (e->decided) {
         say_winner(e, out);
         say_margin(e, out);
+    } else if (e->winner.config_text[0]) {
+        say(out, "winner", "none: %s, decided %s, has failed since", e->winner.config_text,
+            e->winner.base.when);
     } else {
         say(out, "winner", "none yet: the search was interrupted before its race");
     }

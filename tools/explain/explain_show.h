@@ -13,9 +13,10 @@
 struct explanation {
     struct problem problem;
     char gpu[GPU_NAME_MAX];
-    bool decided;            /* else there are trials only */
-    struct db_winner winner; /* where decided */
-    struct ranked *ranked;   /* the race, winner first; owned */
+    bool decided; /* else there are trials only */
+    struct db_winner
+        winner; /* where decided; else the one that has failed since, its config_text "" if none has */
+    struct ranked *ranked; /* the race, winner first; owned */
     int ranked_count;
     struct db_evidence evidence;       /* owned */
     struct tried tried;                /* owned */

@@ -1,6 +1,7 @@
 #include "export_kernels.h"
 
 #include "compile.h"
+#include "cores.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -66,9 +67,9 @@ static void compile_ahead(const struct export_kernels *kernels, const char *cach
 static void fill_cache(const struct export_kernels *kernels, const char *cache)
 {
     pid_t children[64], parent = getpid();
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const int cores = cores_allowed();
     int started = 0, count = kernels->count < 64 ? kernels->count : 64;
-    if (cores > 0 && count > cores) count = (int)cores;
+    if (count > cores) count = cores;
     for (; started < count; started++) {
         children[started] = fork();
         if (children[started] < 0) break; /* then it takes longer */

@@ -114,8 +114,7 @@ struct gt_winner {
         plan; /* number of the gt_winner_plan of the shape it was measured for, which it serves alone; -1 */
     int32_t kernel;     /* number of its compiled kernel; -1: none was exported, or cuBLAS is the fastest */
     int32_t source;     /* number of its gt_winner_source */
-    const char *config; /* "simt BM=128 ...", or "cublas": no kernel was faster than cuBLAS, or cublasLt for
-                           an epilogue, and none was pinned */
+    const char *config; /* "simt BM=128 ...", or "cublas": no kernel was faster, and none was pinned */
     const char *when;   /* measured or predicted, UTC */
 };
 

@@ -46,8 +46,10 @@ static const char text[] =
     "configuration is tied if others could not be told apart from the fastest: within 0.1 % of it, or within "
     "0.5 % and not proven slower. Provenance is measured or predicted (by the model, without the GPU: a "
     "ranking, not a promise). State is ok; stale, if it was measured with another driver or by another "
-    "method than the present ones: it is correct but may no longer be the fastest; or unusable, if its "
-    "kernel has changed since: tune it again. Pinned is since when a person wants this configuration (tune "
+    "method than the present ones, or stands in for one that has failed since: it is correct but may not be "
+    "the fastest; or unusable, if its kernel has changed since: tune it again. A winner that a later trial, "
+    "race or check found wrong, or that crashed or hung there, is none any more. Pinned is since when a "
+    "person wants this configuration (tune "
     "--pin), excluded how "
     "many others they never want; tune explain names them.\n"
     "\n"
@@ -185,6 +187,13 @@ static enum status fill(struct query *query)
     return st;
 }
 
+static bool count_failed(void *self, const struct db_winner *winner)
+{
+    (void)winner;
+    ++*(int *)self;
+    return true;
+}
+
 /* Nothing found is told apart: the table is printed empty and the sentence says what was looked for. */
 static enum status nothing(struct query *query)
 {
@@ -193,7 +202,15 @@ static enum status nothing(struct query *query)
     const char *what = query->predicted == query->measured ? "configuration"
                        : query->predicted                  ? "predicted configuration"
                                                            : "measured configuration";
-    return db_view_nothing(&query->view, what, query->problems.count ? problem : NULL);
+    int failed = 0;
+    query->view.filter.problem = query->problems.count ? &query->problems.at[0] : NULL;
+    enum status st = db_failed_winners(query->view.db, &query->view.filter, count_failed, &failed);
+    if (!st) st = db_view_nothing(&query->view, what, query->problems.count ? problem : NULL);
+    if (st != E_ABSENT || !failed) return st;
+    char sentence[600];
+    snprintf(sentence, sizeof sentence, "%.*s", (int)sizeof sentence - 1, status_text());
+    return fail(st, "%s; %d that won once %s failed since: tune again (tune explain tells why)", sentence,
+                failed, failed == 1 ? "has" : "have");
 }
 
 enum status cmd_query(int argc, char **argv)

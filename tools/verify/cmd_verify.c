@@ -12,7 +12,7 @@
 struct verify {
     struct db_view view;
     struct table *table;
-    int winners, unusable;
+    int winners, unusable, failed;
     char first[300]; /* the first finding */
 };
 
@@ -26,8 +26,10 @@ static const char text[] =
     "Check the database: the structure of the file, the references between its tables, that every row still "
     "matches its stored hash, and that every winner passes the present rules of its kernel template.\vOne "
     "row per check, then one row per winner. A winner is ok; stale, if it was measured with another driver "
-    "or by another method than the present ones (correct, but perhaps no longer the fastest); or unusable, "
-    "if its kernel has changed or its rules refuse it: tune it again. Nothing is changed, and nothing is run "
+    "or by another method than the present ones, or stands in for one that has failed since (correct, but "
+    "perhaps not the fastest); or unusable, if its kernel has changed or its rules refuse it: tune it again. "
+    "Winners that have failed since and for which none stands in are counted. Nothing is changed, and "
+    "nothing is run "
     "on a GPU. Takes about 15 s for a million trials.\n"
     "\n"
     "Examples:\n"
@@ -84,6 +86,14 @@ static bool add_winner(void *self, const struct db_winner *w)
     return true;
 }
 
+static bool add_failed(void *self, const struct db_winner *winner)
+{
+    struct verify *v = self;
+    (void)winner;
+    v->failed++;
+    return true;
+}
+
 static enum status check(struct verify *v)
 {
     struct db_view *r = &v->view;
@@ -105,6 +115,10 @@ static enum status check(struct verify *v)
              "%" PRId64 " trials of %" PRId64 " configurations and %" PRId64 " problems in %" PRId64 " runs",
              counts.trials, counts.configs, counts.problems, counts.runs);
     row(v, "contents", "ok", detail, NULL, NULL, NULL);
+    if ((st = db_failed_winners(r->db, &r->filter, add_failed, v))) return st;
+    snprintf(detail, sizeof detail, "%d, which are none until they are tuned again: tune explain tells why",
+             v->failed);
+    if (v->failed) row(v, "winners that failed since", "ok", detail, NULL, NULL, NULL);
     st = db_winners(r->db, &r->filter, r->now.gpu.name[0] ? &r->now : NULL, add_winner, v);
     if (st || !v->unusable) return st;
     return fail(E_ABSENT, "%d of %d winners in %s may not be used by this program: tune them again",

@@ -1,7 +1,7 @@
 #include "parallel.h"
 
+#include "cores.h"
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 
 enum { THREADS_MOST = 16 }; /* more would gain little on what takes some tenths of a second */
@@ -20,19 +20,14 @@ static void *do_pieces(void *self)
     return NULL;
 }
 
-static size_t cores(void)
-{
-    cpu_set_t set;
-    const int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    return count < THREADS_MOST ? (size_t)count : THREADS_MOST;
-}
-
 void parallel_for(size_t count, void (*piece)(void *self, size_t i), void *self)
 {
     struct work work = {.piece = piece, .self = self, .count = count};
     pthread_t thread[THREADS_MOST];
     size_t threads = 0;
-    const size_t wanted = cores() < count ? cores() : count;
+    const size_t cores = (size_t)cores_allowed();
+    size_t wanted = cores < count ? cores : count;
+    if (wanted > THREADS_MOST) wanted = THREADS_MOST;
     while (threads + 1 < wanted && pthread_create(&thread[threads], NULL, do_pieces, &work) == 0) threads++;
     do_pieces(&work);
     for (size_t i = 0; i < threads; i++) pthread_join(thread[i], NULL);

@@ -1,4 +1,5 @@
-/* parallel.h — does independent pieces of a calculation on all cores. */
+/* parallel.h — does independent pieces of a calculation on all cores that this process may use
+ * (cores.h). */
 #ifndef GT_PARALLEL_H
 #define GT_PARALLEL_H
 

@@ -1,7 +1,7 @@
 #include "capture.h"
 
-#include "line.h"
 #include "number.h"
+#include "text_file.h"
 #include "utf8.h"
 #include <dirent.h>
 #include <errno.h>
@@ -23,8 +23,6 @@
 #define ROUGH_FLOP_PER_US  30e6
 #define ROUGH_BYTES_PER_US 2e6
 #define ROUGH_LAUNCH_US    4.0
-
-#define LINE_BYTES 4096
 
 #define TIME_US_MAX 1e15 /* of a call; sums over any number of calls stay finite */
 
@@ -143,18 +141,19 @@ static enum status read_line(char *line, struct capture *capture)
 
 static enum status read_lines(FILE *file, const char *path, struct capture *capture)
 {
-    char line[LINE_BYTES], why[900];
+    char why[900];
     enum status st = OK;
-    int number = 0;
-    while (!st && (st = line_read(file, line, sizeof line)) != E_ABSENT) {
-        number++;
-        char *text = number == 1 && strncmp(line, UTF8_MARK, 3) == 0 ? line + 3 : line;
-        if (!st) st = read_line(text, capture);
+    struct text_file lines = text_file_start(file, "capture", path);
+    for (char *line; !st && (line = text_file_line(&lines));) {
+        st = read_line(lines.number == 1 && strncmp(line, UTF8_MARK, 3) == 0 ? line + 3 : line, capture);
+        if (st == E_INPUT) {
+            snprintf(why, sizeof why, "%s", status_text());
+            st = fail(E_INPUT, "%s:%d: %s", path, lines.number, why);
+        }
     }
-    snprintf(why, sizeof why, "%s", status_text());
-    if (st == E_INPUT) return fail(st, "%s:%d: %s", path, number, why);
-    if (st == E_IO) return fail(st, "cannot read the capture %s: %s", path, why);
-    return st == E_ABSENT ? OK : st;
+    const enum status end = text_file_end(&lines);
+    if (!st) st = end;
+    return st;
 }
 
 /* ---- writing ---- */

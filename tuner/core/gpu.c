@@ -1,4 +1,5 @@
 #include "gpu.h"
+#include "text_file.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -104,10 +105,7 @@ struct descriptor_reader {
     bool seen[FIELD_COUNT];
     char why[256]; /* the first mistake */
     int why_line;
-    FILE *file;
-    char *line; /* buffer of getline */
-    size_t room;
-    int number; /* number of the line read last */
+    struct text_file lines;
 };
 
 static int refuse(struct descriptor_reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -118,7 +116,7 @@ static int refuse(struct descriptor_reader *r, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(r->why, sizeof r->why, format, arguments);
     va_end(arguments);
-    r->why_line = r->number;
+    r->why_line = r->lines.number;
     return 0;
 }
 
@@ -126,13 +124,12 @@ static int refuse(struct descriptor_reader *r, const char *format, ...)
 static char *read_line(char *text, int room, void *stream)
 {
     struct descriptor_reader *r = stream;
-    const ssize_t length = getline(&r->line, &r->room, r->file);
-    if (length < 0) return NULL;
-    r->number++;
+    const char *line = text_file_line(&r->lines);
+    if (!line) return NULL;
+    const size_t length = strlen(line);
     text[0] = '\0';
-    if (strlen(r->line) != (size_t)length) refuse(r, "holds a NUL byte");
-    else if (length > LINE_MAX_CHARS || length >= room) refuse(r, "longer than %d bytes", LINE_MAX_CHARS);
-    else memcpy(text, r->line, (size_t)length + 1);
+    if (length > LINE_MAX_CHARS || length >= (size_t)room) refuse(r, "longer than %d bytes", LINE_MAX_CHARS);
+    else memcpy(text, line, length + 1);
     return text;
 }
 
@@ -189,17 +186,16 @@ static int read_field(void *user, const char *section, const char *key, const ch
 enum status gpu_read(const char *path, struct gpu *gpu)
 {
     struct gpu fresh = {0};
-    struct descriptor_reader r = {.gpu = &fresh, .file = fopen(path, "re")};
-    if (!r.file) return fail(E_IO, "cannot read the GPU descriptor %s: %s", path, strerror(errno));
-    errno = 0;
+    FILE *file = fopen(path, "re");
+    if (!file) return fail(E_IO, "cannot read the GPU descriptor %s: %s", path, strerror(errno));
+    struct descriptor_reader r = {.gpu = &fresh, .lines = text_file_start(file, "GPU descriptor", path)};
     const int line = ini_parse_stream(read_line, &r, read_field, &r);
-    const int error = ferror(r.file) ? errno : 0;
-    free(r.line);
-    fclose(r.file);
-    if (error) return fail(E_IO, "cannot read the GPU descriptor %s: %s", path, strerror(error));
+    const enum status end = text_file_end(&r.lines);
+    fclose(file);
     if (r.why[0] && (line <= 0 || r.why_line <= line))
         return fail(E_INPUT, "%s:%d: %s", path, r.why_line, r.why);
     if (line != 0) return fail(E_INPUT, "%s:%d: not a 'key = value' line", path, line);
+    if (end) return end;
     for (int i = 0; i < FIELD_COUNT; i++)
         if (!r.seen[i]) return fail(E_INPUT, "%s: the key %s is missing", path, fields[i].key);
     if (!(gpu_rate(&fresh, "fp32") > 0)) return fail(E_INPUT, "%s: the key fp32_tflops is missing", path);

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -166,7 +165,5 @@ bool kernel_hash_means(const struct kernel_key *key, const char *text)
 {
     char now[KERNEL_HASH_TEXT];
     kernel_hash_format(key, now);
-    if (strcmp(text, now) == 0) return true;
-    return strlen(text) == KERNEL_HASH_TEXT - 1 && strspn(text, "0123456789abcdef") == KERNEL_HASH_TEXT - 1 &&
-           kernel_hash_was(key, strtoull(text, NULL, 16));
+    return strcmp(text, now) == 0;
 }

@@ -24,13 +24,10 @@ static inline uint64_t kernel_hash_of(const struct config *config, const struct 
 /* Text form (docs/runtime.md): 16 hexadecimal digits. */
 #define KERNEL_HASH_TEXT 17
 void kernel_hash_format(const struct kernel_key *key, char text[KERNEL_HASH_TEXT]);
-/* Does the text identify this kernel? Texts of earlier versions may do so, too, as in kernel_hash_was. */
+/* Does the text identify this kernel? */
 bool kernel_hash_means(const struct kernel_key *key, const char *text);
 
 /* The hash of the kernel whose source has this hash now. */
 uint64_t kernel_hash_kept(uint64_t source);
-
-/* Is this the kernel that databases of schema 1 identify by this hash of its template? */
-bool kernel_hash_was(const struct kernel_key *key, uint64_t template_hash);
 
 #endif

@@ -1,6 +1,7 @@
 #include "problem_internal.h"
 
 #include "number.h"
+#include "text_file.h"
 #include "utf8.h"
 #include <ctype.h>
 #include <errno.h>
@@ -256,17 +257,11 @@ enum status problem_read_suite(const char *path, enum gemm_type type, struct pro
     struct problem *list = NULL;
     size_t used = 0, room = 0;
     enum status st = OK;
-    char *line = NULL;
-    size_t line_room = 0;
-    ssize_t got;
-    for (int number = 1; !st && (got = getline(&line, &line_room, file)) >= 0; number++) {
-        if (strlen(line) != (size_t)got) {
-            st = fail(E_INPUT, "%s:%d: holds a NUL byte", path, number);
-            break;
-        }
+    struct text_file lines = text_file_start(file, "suite", path);
+    for (char *line; !st && (line = text_file_line(&lines));) {
         line[strcspn(line, "#\r\n")] = '\0';
         char *text = line;
-        if (number == 1 && strncmp(text, UTF8_MARK, 3) == 0) text += 3;
+        if (lines.number == 1 && strncmp(text, UTF8_MARK, 3) == 0) text += 3;
         text += strspn(text, " \t");
         for (size_t length = strlen(text); length > 0 && isspace((unsigned char)text[length - 1]);)
             text[--length] = '\0';
@@ -283,13 +278,13 @@ enum status problem_read_suite(const char *path, enum gemm_type type, struct pro
         if (problem_parse_as(text, type, &list[used])) {
             char why[900];
             snprintf(why, sizeof why, "%s", status_text());
-            st = fail(E_INPUT, "%s:%d: %s", path, number, why);
+            st = fail(E_INPUT, "%s:%d: %s", path, lines.number, why);
         } else {
             used++;
         }
     }
-    if (!st && ferror(file)) st = fail(E_IO, "cannot read the suite %s: %s", path, strerror(errno));
-    free(line);
+    const enum status end = text_file_end(&lines);
+    if (!st) st = end;
     fclose(file);
     if (!st && used == 0) st = fail(E_INPUT, "%s holds no problem", path);
     if (st) {

@@ -22,6 +22,9 @@
 #define FILE_BYTES_MAX      (256 << 20)
 #define JSON_BYTES_MAX      (1 << 20)
 #define TEMPORARY_PREFIX    ".tmp-"
+#define MARKERS             "checked" /* folder of empty files, see db/db_place.c */
+#define MARKER_BYTES        512       /* its inode and its name */
+#define MARKER_NAME_MAX     56
 #define IN_USE_S            60   /* an entry used this recently is not evicted */
 #define ABANDONED_S         3600 /* a temporary file this old has no writer */
 
@@ -305,7 +308,8 @@ out:
 
 /* One entry in the folder. */
 struct item {
-    char key[CACHE_KEY_TEXT];
+    char name[MARKER_NAME_MAX]; /* key, or name of a marker */
+    bool marker;
     struct timespec used;
     int64_t bytes;
 };
@@ -313,7 +317,7 @@ struct item {
 struct inventory {
     struct item *items;
     size_t count, room;
-    int64_t bytes; /* all our files, entries or not */
+    int64_t kernels, bytes; /* bytes: all our files, entries or not */
 };
 
 static bool is_ours(const char *name, const char *suffix)
@@ -342,6 +346,8 @@ static bool add_item(struct inventory *inventory, const struct item *item)
         inventory->room = room;
     }
     inventory->items[inventory->count++] = *item;
+    inventory->kernels += !item->marker;
+    inventory->bytes += item->bytes;
     return true;
 }
 
@@ -356,8 +362,7 @@ static bool take_file(struct inventory *inventory, int folder, const char *name,
     if (json && size_beside(folder, name, ".cubin") > 0) return true; /* counted with its cubin */
     if (cubin) {
         struct item item = {.used = info.st_mtim, .bytes = info.st_size + size_beside(folder, name, ".json")};
-        memcpy(item.key, name, KEY_LENGTH);
-        inventory->bytes += item.bytes;
+        memcpy(item.name, name, KEY_LENGTH);
         return add_item(inventory, &item);
     }
     if (remove && now - info.st_mtime > (temporary ? ABANDONED_S : IN_USE_S) && !unlinkat(folder, name, 0))
@@ -366,13 +371,40 @@ static bool take_file(struct inventory *inventory, int folder, const char *name,
     return true;
 }
 
+/* HASH-DEVICE-INODE in hexadecimal digits. */
+static bool is_marker(const char *name)
+{
+    const size_t length = strlen(name);
+    return length > 16 && length < MARKER_NAME_MAX && name[16] == '-' &&
+           strspn(name, "0123456789abcdef-") == length;
+}
+
+static bool take_markers(struct inventory *inventory, int folder)
+{
+    int fd = openat(folder, MARKERS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    bool room = true;
+    if (fd >= 0 && !dir) close(fd);
+    for (struct dirent *entry; dir && room && (entry = readdir(dir));) {
+        struct stat info;
+        if (!is_marker(entry->d_name) || fstatat(fd, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) ||
+            !S_ISREG(info.st_mode))
+            continue;
+        struct item item = {.marker = true, .used = info.st_mtim, .bytes = MARKER_BYTES};
+        memcpy(item.name, entry->d_name, strlen(entry->d_name) + 1);
+        room = add_item(inventory, &item);
+    }
+    if (dir) closedir(dir);
+    return room;
+}
+
 static enum status take_inventory(const char *folder, DIR *dir, bool remove, struct inventory *inventory)
 {
     time_t now = time(NULL);
-    for (struct dirent *entry; (entry = readdir(dir));)
-        if (!take_file(inventory, dirfd(dir), entry->d_name, remove, now))
-            return fail(E_MEMORY, "out of memory while reading the folder %s", folder);
-    return OK;
+    bool room = take_markers(inventory, dirfd(dir));
+    for (struct dirent *entry; room && (entry = readdir(dir));)
+        room = take_file(inventory, dirfd(dir), entry->d_name, remove, now);
+    return room ? OK : fail(E_MEMORY, "out of memory while reading the folder %s", folder);
 }
 
 static enum status open_folder(const char *folder, DIR **dir)
@@ -388,12 +420,13 @@ static int oldest_first(const void *x, const void *y)
     return (a->tv_nsec > b->tv_nsec) - (a->tv_nsec < b->tv_nsec);
 }
 
-static void evict(int folder, const char *key)
+static void evict(int folder, const struct item *item)
 {
-    char name[KEY_LENGTH + 16];
-    snprintf(name, sizeof name, "%s.json", key); /* first: this ends the entry's existence */
-    unlinkat(folder, name, 0);
-    snprintf(name, sizeof name, "%s.cubin", key);
+    char name[MARKER_NAME_MAX + 16];
+    snprintf(name, sizeof name, item->marker ? MARKERS "/%s" : "%s.json", item->name);
+    unlinkat(folder, name, 0); /* the JSON first: this ends the entry's existence */
+    if (item->marker) return;
+    snprintf(name, sizeof name, "%s.cubin", item->name);
     unlinkat(folder, name, 0);
 }
 
@@ -410,7 +443,7 @@ enum status cache_trim(const char *folder, int64_t limit_bytes, int64_t *kept_by
         qsort(inventory.items, inventory.count, sizeof *inventory.items, oldest_first);
         for (size_t i = 0; i < inventory.count && inventory.bytes > limit_bytes / 8 * 7; i++) {
             if (now - inventory.items[i].used.tv_sec <= IN_USE_S) break;
-            evict(dirfd(dir), inventory.items[i].key);
+            evict(dirfd(dir), &inventory.items[i]);
             inventory.bytes -= inventory.items[i].bytes;
         }
     }
@@ -428,7 +461,7 @@ enum status cache_usage(const char *folder, int64_t *entries, int64_t *bytes)
     enum status st = open_folder(folder, &dir);
     if (st) return st;
     st = take_inventory(folder, dir, false, &inventory);
-    *entries = (int64_t)inventory.count;
+    *entries = inventory.kernels;
     *bytes = inventory.bytes;
     free(inventory.items);
     closedir(dir);

@@ -10,6 +10,9 @@
  * somebody else or is writable by others is refused, links are not followed, and only regular files are
  * opened.
  *
+ * In the folder checked/ are empty files: databases that were checked (db/db_place.c). Each counts as 512
+ * bytes and is evicted like an entry.
+ *
  * The size limit is GEMMTUNE_CACHE_SIZE, else GEMMTUNE_CACHE_MIB, else 2 GiB. When it is exceeded, the least
  * recently used entries are removed until 7/8 are left. Entries used within the last minute stay, because a
  * process may be about to load them.
@@ -48,7 +51,7 @@ enum status cache_store(const char *folder, const char *key, const char *cubin, 
  * E_IO, E_MEMORY. */
 enum status cache_trim(const char *folder, int64_t limit_bytes, int64_t *kept_bytes);
 
-/* Number of entries and bytes in the folder. Errors: E_IO. */
+/* Number of compiled kernels, and bytes in the folder. Errors: E_IO. */
 enum status cache_usage(const char *folder, int64_t *entries, int64_t *bytes);
 
 /* The limit in bytes, at least 1 MiB. */

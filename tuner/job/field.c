@@ -22,7 +22,8 @@ static enum status make_room(struct field *field)
     field->predicted_us = calloc(all, sizeof *field->predicted_us);
     field->time_us = calloc(all, sizeof *field->time_us);
     field->screened_out = calloc(all, sizeof *field->screened_out);
-    return config && field->predicted_us && field->time_us && field->screened_out
+    field->crashes = calloc(all, sizeof *field->crashes);
+    return config && field->predicted_us && field->time_us && field->screened_out && field->crashes
                ? OK
                : fail(E_MEMORY, "out of memory for %zu candidates", field->room);
 }
@@ -72,6 +73,7 @@ void field_close(struct field *field)
     free(field->predicted_us);
     free(field->time_us);
     free(field->screened_out);
+    free(field->crashes);
     sample_free(field->sample);
     *field = (struct field){0};
 }

@@ -18,6 +18,7 @@ struct field {
     struct config *config; /* best predicted first */
     double *predicted_us;
     double *time_us;       /* 0: untried; INFINITY: tried and unusable; else what was measured */
+    uint8_t *crashes;      /* and hangs, in this job: in trials, races and checks */
     uint8_t *screened_out; /* 1: right, but dropped by the screen; not a finalist while others are */
     size_t count, room;
     size_t library;   /* algorithms of NVIDIA's library, which no search knows: they lie behind the room */

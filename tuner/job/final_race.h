@@ -17,7 +17,7 @@ struct finalist {
     struct built *built;
     char text[CONFIG_TEXT_MAX];
     int smem_bytes;
-    int losses, check_losses; /* times a worker died on its blocks; on its last check */
+    int losses; /* times a worker died on its blocks or its last check */
     bool refused;
 };
 

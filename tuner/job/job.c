@@ -437,7 +437,7 @@ static enum status lost(struct job *job, enum asked asked, bool hung, const char
     case ASKED_TRIAL:
         return trial_lost(job, hung, reason);
     case ASKED_BLOCK:
-        return race_lost(job);
+        return race_lost(job, hung, reason);
     case ASKED_CHECK:
         return check_lost(job, hung, reason);
     default:

@@ -16,6 +16,8 @@ enum job_phase {
     PHASE_ENDED
 };
 
+#define CRASHES_MAX 2 /* of a candidate in a job, whatever the database knows */
+
 /* What the worker has been asked and has not answered. */
 enum asked { ASKED_NOTHING, ASKED_PREPARE, ASKED_TRIAL, ASKED_BLOCK, ASKED_CHECK };
 
@@ -116,7 +118,7 @@ enum status race_begin(struct job *job);            /* once their kernels are th
 bool race_called(const struct job *job);
 enum status race_send(struct job *job);
 enum status race_answered(struct job *job, const json_t *answer);
-enum status race_lost(struct job *job);
+enum status race_lost(struct job *job, bool hung, const char *reason);
 enum status check_send(struct job *job);
 enum status check_answered(struct job *job, const json_t *answer);
 enum status check_lost(struct job *job, bool hung, const char *reason);

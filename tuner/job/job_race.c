@@ -123,6 +123,32 @@ enum status race_begin(struct job *job)
     return st;
 }
 
+/* Stores what is known of a finalist that failed in the race or the last check; times: twice for two crashes,
+ * which quarantine it. */
+static enum status record_failure(struct job *job, const struct finalist *f, enum verdict verdict,
+                                  const char *detail, int times)
+{
+    struct outcome outcome = outcome_failed(verdict, "%s", detail);
+    outcome.facts = f->built->facts;
+    outcome.cold = job->context.cold;
+    job->result.lost |= job->defender.config.template && config_equal(&f->config, &job->defender.config);
+    field_tell(&job->field, f->index, &outcome);
+    job_tell_search(job, f->index, (double)INFINITY); /* it may go on in another slice */
+    job->failures[verdict]++;
+    snprintf(job->trouble, sizeof job->trouble, "%s (%.180s)", verdict_name(verdict), detail);
+    if (f->index == job->best && !field_best(&job->field, &job->best, 1)) job->best_us = 0;
+    if (job->best_us > 0) job->best_us = job->field.time_us[job->best];
+    job->said_us = 0;
+    race_recount(job, job->best_us);
+    enum status st = OK;
+    for (int i = 0; i < times && !st; i++) {
+        int64_t attempt;
+        st = db_attempt(job->env->db, job->run_id, &job->problem, &f->config, &attempt);
+        if (!st) st = db_record(job->env->db, attempt, &outcome);
+    }
+    return st;
+}
+
 /* ---- blocks ---- */
 
 static bool race_is_late(const struct job *job)
@@ -163,9 +189,14 @@ enum status race_send(struct job *job)
 enum status race_answered(struct job *job, const json_t *answer)
 {
     double time_us = json_number_value(json_object_get(answer, "time_us"));
-    if (message_check(answer) || !(time_us > 0)) {
+    enum status st = message_check(answer);
+    if (!st && !(time_us > 0)) st = fail(E_CHILD, "a block took no time");
+    if (st) {
+        char reason[OUTCOME_DETAIL_MAX];
+        snprintf(reason, sizeof reason, "%.*s", (int)sizeof reason - 1, status_text());
         children_cancel(job->env->children, job->worker);
-        return race_lost(job);
+        /* Of a cubin that cannot be read the kernel is not to blame. */
+        return race_lost(job, false, st == E_IO || st == E_INPUT ? NULL : reason);
     }
     const json_t *state = json_object_get(answer, "state");
     uint64_t reasons = (uint64_t)json_integer_value(json_object_get(state, "throttle_reasons"));
@@ -174,15 +205,20 @@ enum status race_answered(struct job *job, const json_t *answer)
     return final_race_tell(&job->final_race, time_us);
 }
 
-/* The block is asked for again once the worker is back; who loses a worker twice is out. */
-enum status race_lost(struct job *job)
+/* The block is asked for again once the worker is back. A finalist that loses a worker twice is out; that it
+ * crashed twice in this job is its outcome. reason NULL: it is not to blame. */
+enum status race_lost(struct job *job, bool hung, const char *reason)
 {
     job->prepared = false;
-    int who = final_race_next(&job->final_race);
+    const int who = final_race_next(&job->final_race);
     if (who == RACE_DONE) return OK;
-    int *losses = who == RACE_ANCHOR ? &job->final_race.anchor_losses : &job->final_race.finalist[who].losses;
-    if (++*losses < LOSSES_MAX) return OK;
-    return final_race_tell(&job->final_race, (double)INFINITY);
+    struct finalist *f = who == RACE_ANCHOR ? NULL : &job->final_race.finalist[who];
+    int *losses = f ? &f->losses : &job->final_race.anchor_losses;
+    const bool crashed = f && reason && ++job->field.crashes[f->index] >= CRASHES_MAX;
+    if (++*losses < LOSSES_MAX && !crashed) return OK;
+    const enum status st = final_race_tell(&job->final_race, (double)INFINITY);
+    if (st || !crashed) return st;
+    return record_failure(job, f, hung ? VERDICT_HUNG : VERDICT_CRASHED, reason, *losses);
 }
 
 /* ---- the last check, and the winner ---- */
@@ -294,25 +330,11 @@ static enum status store_winner(struct job *job, const struct accuracy *errors)
 
 /* It passed the trial and failed the last check: that is remembered as its outcome, and the next one is
  * checked. */
-static enum status refuse(struct job *job, enum verdict verdict, const char *detail)
+static enum status refuse(struct job *job, enum verdict verdict, const char *detail, int times)
 {
     struct finalist *f = &job->final_race.finalist[job->choice];
     f->refused = true;
-    struct outcome outcome = outcome_failed(verdict, "%s", detail);
-    outcome.facts = f->built->facts;
-    outcome.cold = job->context.cold;
-    field_tell(&job->field, f->index, &outcome);
-    job_tell_search(job, f->index, (double)INFINITY); /* it may go on in another slice */
-    job->failures[verdict]++;
-    snprintf(job->trouble, sizeof job->trouble, "%s (%.180s)", verdict_name(verdict), detail);
-    if (f->index == job->best && !field_best(&job->field, &job->best, 1)) job->best_us = 0;
-    if (job->best_us > 0) job->best_us = job->field.time_us[job->best];
-    job->said_us = 0;
-    race_recount(job, job->best_us);
-    int64_t attempt;
-    enum status st = db_attempt(job->env->db, job->run_id, &job->problem, &f->config, &attempt);
-    if (!st) st = db_record(job->env->db, attempt, &outcome);
-    return st;
+    return record_failure(job, f, verdict, detail, times);
 }
 
 enum status check_answered(struct job *job, const json_t *answer)
@@ -333,9 +355,9 @@ enum status check_answered(struct job *job, const json_t *answer)
     }
     if (verdict == VERDICT_MEASURED &&
         !accuracy_answers(gemm_type_row(job->problem.type), &errors, &job->anchor_errors))
-        return refuse(job, VERDICT_WRONG, "the last check found it less accurate than its type allows");
+        return refuse(job, VERDICT_WRONG, "the last check found it less accurate than its type allows", 1);
     if (verdict == VERDICT_MEASURED) return store_winner(job, &errors);
-    return refuse(job, verdict, detail ? detail : "refused by the last check");
+    return refuse(job, verdict, detail ? detail : "refused by the last check", 1);
 }
 
 /* A worker that died during the check is asked once more: the cause may have been another. */
@@ -343,8 +365,9 @@ enum status check_lost(struct job *job, bool hung, const char *reason)
 {
     job->prepared = false;
     struct finalist *f = &job->final_race.finalist[job->choice];
-    if (++f->check_losses < LOSSES_MAX) return OK;
+    f->losses++;
+    if (++job->field.crashes[f->index] < CRASHES_MAX) return OK;
     char copy[OUTCOME_DETAIL_MAX];
     snprintf(copy, sizeof copy, "%s", reason);
-    return refuse(job, hung ? VERDICT_HUNG : VERDICT_CRASHED, copy);
+    return refuse(job, hung ? VERDICT_HUNG : VERDICT_CRASHED, copy, f->losses);
 }

@@ -217,8 +217,8 @@ bool trial_put_off(struct job *job)
 static enum status settle_crash(struct job *job, const struct outcome *outcome)
 {
     enum status st = db_record(job->env->db, job->attempt, outcome);
-    bool quarantined = true;
-    if (!st)
+    bool quarantined = ++job->field.crashes[job->flying.index] >= CRASHES_MAX;
+    if (!st && !quarantined)
         st = db_quarantined(job->env->db, &job->context, &job->field.config[job->flying.index], &quarantined);
     if (st) return st;
     if (quarantined) settle(job, job->flying.index, outcome);

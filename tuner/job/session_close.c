@@ -41,14 +41,22 @@ static void await_more(struct state *x, size_t at, const struct job_result *r)
     else session_settle(x, at);
 }
 
-/* A later slice without a winner takes none away, and may be followed by a better one. */
+/* A later slice without a winner takes none away unless that has failed, and may be followed by a better one.
+ */
 static void take_fruitless(struct state *x, size_t at, const struct job_result *r)
 {
     struct job_result *all = &x->s->results[at];
     struct lot *lot = &x->lot[at];
     char text[PROBLEM_TEXT_MAX];
     problem_format(&x->s->options->problems[at], text);
-    report_say(x->env.report, "%s: nothing new was found, its winner stays: %s", text, r->why);
+    if (r->lost) {
+        all->how = r->how;
+        all->winner = r->winner;
+        memcpy(all->why, r->why, sizeof all->why);
+        say_ended(x, all);
+    } else {
+        report_say(x->env.report, "%s: nothing new was found, its winner stays: %s", text, r->why);
+    }
     all->trials += r->trials;
     all->seconds += r->seconds;
     lot->history.spent_s += r->seconds;
@@ -91,7 +99,8 @@ static void take_result(struct state *x, size_t at, const struct job_result *r)
     struct job_result *all = &x->s->results[at];
     struct slice_history *history = &x->lot[at].history;
     const bool again = history->spent_s > 0, won = r->how == JOB_TUNED;
-    const bool faster = !again || r->winner.base.time_us < all->winner.base.time_us;
+    const bool faster =
+        !again || all->winner.base.time_us <= 0 || r->winner.base.time_us < all->winner.base.time_us;
     const struct job_result before = *all;
     if (won || !again) *all = *r;
     if (again) {

@@ -5,8 +5,10 @@
 #include "budget.h"
 #include "capture.h"
 #include "compile.h"
+#include "cores.h"
 #include "db.h"
 #include "options.h"
+#include "print.h"
 #include "search.h"
 #include "workspace.h"
 #include <errno.h>
@@ -67,7 +69,8 @@ static const struct argp_option rows[] = {
     {"hot", KEY_HOT, NULL, 0, "time with operands in L2", 0},
     {"workspace", KEY_WORKSPACE, "SIZE", 0,
      "most device memory for a kernel's workspace: 0, 512K, 64M, 1G (GEMMTUNE_WORKSPACE, else 64M)", 0},
-    {"jobs", KEY_JOBS, "N", 0, "compiler processes (one per core)", 0},
+    {"jobs", KEY_JOBS, "N", 0,
+     "compiler processes (one per core that this process may use; at most 4 per core, or 16)", 0},
     {"no-pretuned", KEY_NO_PRETUNED, NULL, 0, "start without the winners shipped with the program", 0},
     {"no-transfer", KEY_NO_TRANSFER, NULL, 0, "start without what trials of other problems teach", 0},
     {"no-library", KEY_NO_LIBRARY, NULL, 0, "no algorithm of cublasLt may win: kernels of gemmtune only", 0},
@@ -265,8 +268,11 @@ static enum status add_problem(struct tune_options *o, const struct problem *pro
         problem_format(problem, text);
         return fail(E_INPUT, "%s multiplies nothing: M, N and K must be at least 1 to be tuned", text);
     }
-    for (size_t i = 0; i < o->problem_count; i++)
-        if (problem_equal(&o->problems[i], problem)) return OK;
+    for (size_t i = 0; i < o->problem_count; i++) {
+        const struct problem *p = &o->problems[i]; /* texts are only compared where the sizes are the same */
+        if (p->m == problem->m && p->n == problem->n && p->k == problem->k && problem_equal(p, problem))
+            return OK;
+    }
     struct problem *grown = realloc(o->problems, (o->problem_count + 1) * sizeof *grown);
     if (!grown) return fail(E_MEMORY, "out of memory for the problems");
     o->problems = grown;
@@ -370,9 +376,25 @@ static enum status check_preferences(struct tune_options *o)
 
 /* ---- what was not said ---- */
 
+/* Each compiler takes a tenth of a second of a core to start, and those that wait for a core compile nothing.
+ */
+static void limit_compilers(struct tune_options *o)
+{
+    enum { A_CORE = 4, LEAST = 16 };
+    const int cores = cores_allowed(), most = A_CORE * cores > LEAST ? A_CORE * cores : LEAST;
+    if (o->compilers <= most) return;
+    print_line(stderr,
+               "tune: --jobs %d: only %d compilers are started, because this process may use %d core%s and "
+               "more would "
+               "spend the budget on starting (at most %d a core, and %d where that is less)",
+               o->compilers, most, cores, cores == 1 ? "" : "s", A_CORE, LEAST);
+    o->compilers = most;
+}
+
 static enum status fill_defaults(struct tune_options *o)
 {
     enum status st = OK;
+    limit_compilers(o);
     if (o->workspace_bytes < 0) o->workspace_bytes = workspace_from_environment();
     if (!*o->db) st = db_default_path(o->db, sizeof o->db);
     if (!st && !*o->cache) st = compile_cache_folder(o->cache, sizeof o->cache);

@@ -36,7 +36,7 @@ struct worker_info {
 
 struct children_options {
     const char *cache;  /* folder of cubins */
-    int compilers;      /* number of processes; 0: one per core */
+    int compilers;      /* number of processes; 0: one per core (cores.h) */
     const int *devices; /* CUDA ordinals */
     int device_count;   /* 0: no worker; CHILDREN_ALL_DEVICES: all GPUs */
 };

@@ -1,8 +1,8 @@
 #include "children_slots.h"
 
+#include "cores.h"
 #include "messages.h"
 #include "utf8.h"
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -109,17 +109,9 @@ static enum status await_greetings(struct children *children, int *devices)
     }
 }
 
-static int core_count(void)
-{
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    return count > 0 ? count : 1;
-}
-
 static enum status start_compilers(struct children *children, const struct children_options *options)
 {
-    int count = options->compilers > 0 ? options->compilers : core_count();
+    int count = options->compilers > 0 ? options->compilers : cores_allowed();
     if (!(children->compiler = calloc((size_t)count, sizeof *children->compiler)))
         return fail(E_MEMORY, "out of memory for %d compilers", count);
     const char *argv[] = {"tune", "_compiler", "--cache", options->cache, NULL};

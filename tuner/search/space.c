@@ -2,6 +2,7 @@
 #include "space_values.h"
 
 #include "template.h"
+#include "text_file.h"
 #include <errno.h>
 #include <ini.h>
 #include <stdarg.h>
@@ -14,10 +15,7 @@
 #define LINE_MAX_CHARS 190
 
 struct space_parser {
-    FILE *file;
-    char *line; /* of getline */
-    size_t room;
-    int number;     /* of the line read last */
+    struct text_file lines;
     bool continued; /* that line was indented: it continues the one above */
     bool wrong;     /* why is set; only the first reason is kept */
     int wrong_line;
@@ -35,19 +33,16 @@ static int refuse(struct space_parser *r, const char *format, ...)
     vsnprintf(r->why, sizeof r->why, format, arguments);
     va_end(arguments);
     r->wrong = true;
-    r->wrong_line = r->number;
+    r->wrong_line = r->lines.number;
     return 0;
 }
 
-/* fgets for the INI library: reads a line of any length, counts it, and drops the reason after " ;". */
+/* fgets for the INI library: reads a line and drops the reason after " ;". */
 static char *read_line(char *text, int room, void *stream)
 {
     struct space_parser *r = stream;
-    ssize_t length = getline(&r->line, &r->room, r->file);
-    if (length < 0) return NULL;
-    r->number++;
-    char *line = r->line;
-    if (strlen(line) != (size_t)length) refuse(r, "holds a NUL byte");
+    char *line = text_file_line(&r->lines);
+    if (!line) return NULL;
     line[strcspn(line, "\r\n")] = '\0';
     for (char *at = line; (at = strchr(at, ';')); at++) {
         if (at != line && at[-1] != ' ' && at[-1] != '\t') continue;
@@ -91,7 +86,7 @@ static struct space_section *open_section(struct space_parser *r, const char *na
     memset(section, 0, sizeof *section);
     snprintf(section->name, sizeof section->name, "%s", name);
     section->template = t;
-    section->line = r->number;
+    section->line = r->lines.number;
     return section;
 }
 
@@ -163,22 +158,20 @@ static enum status complete(const char *path, struct space *space, int first)
 /* The sections of a file behind those that there are. Errors: E_ABSENT: there is no such file. */
 static enum status read_file(const char *path, struct space *space)
 {
-    struct space_parser r = {.file = fopen(path, "r"), .space = space};
+    FILE *file = fopen(path, "r");
     const int first = space->section_count;
-    if (!r.file)
+    if (!file)
         return fail(errno == ENOENT ? E_ABSENT : E_IO, "cannot read the space file %s: %s", path,
                     strerror(errno));
-    enum status st = OK;
-    errno = 0;
+    struct space_parser r = {.lines = text_file_start(file, "space file", path), .space = space};
     int line = ini_parse_stream(read_line, &r, read_parameter, &r);
-    if (ferror(r.file)) st = fail(E_IO, "cannot read the space file %s: %s", path, strerror(errno));
-    else if (line != 0 || r.wrong) /* the library's own complaint comes first if its line does */
+    enum status st = text_file_end(&r.lines);
+    if (line != 0 || r.wrong) /* the library's own complaint comes first if its line does */
         st = r.wrong && (line <= 0 || r.wrong_line <= line)
                  ? fail(E_INPUT, "%s:%d: %s", path, r.wrong_line, r.why)
                  : fail(E_INPUT, "%s:%d: not a [template] or NAME = VALUES line", path, line);
-    else st = complete(path, space, first);
-    fclose(r.file);
-    free(r.line);
+    else if (!st) st = complete(path, space, first);
+    fclose(file);
     return st;
 }
 

@@ -15,7 +15,10 @@ static bool find_of_type(struct winner_store *store, const struct problem *probl
         const struct stored_winner *w = &set->winners[i];
         if (!w->pretuned || w->changed || w->other_gpu) continue;
         if (w->base.problem.m != problem->m || w->base.problem.n != problem->n) continue;
-        if ((!best || (w->base.cold && !best->base.cold)) && problem_equal(&w->base.problem, problem))
+        if (best && (best->base.cold || !w->base.cold)) continue;
+        if (!problem_equal(&w->base.problem, problem)) continue;
+        if (w->config == CUBLAS_WON ||
+            !winner_store_failed(store, problem, &set->configs[w->config], w->base.when))
             best = w;
     }
     if (!best || (own && best->base.predicted)) return own;

@@ -57,11 +57,13 @@ static void say_too_large(const struct winner_store *store, const struct stored_
 
 /* The user's pin, if it may be used for operands with this alignment. found: the winner without the pin, NULL
  * if there is none; usually it is the same configuration and then tells how it was measured. */
-static bool take_pinned(const struct winner_store *store, const struct problem *problem, int alignment,
+static bool take_pinned(struct winner_store *store, const struct problem *problem, int alignment,
                         const struct stored_winner *found, const struct config *its, struct choice *choice)
 {
     const struct config *pin = preferences_pin(&store->preferences, problem);
-    if (!pin || nearest_illegal(store, pin, problem, alignment)) return false;
+    if (!pin || nearest_illegal(store, pin, problem, alignment) ||
+        winner_store_failed(store, problem, pin, ""))
+        return false;
     if (template_is_library(pin->template) && alignment < 16) return false;
     if (found && its->template && config_equal(its, pin)) {
         *choice = from_winner(found->base.predicted ? CHOICE_PREDICTED : CHOICE_EXACT, found, its, false);
@@ -154,7 +156,8 @@ static bool is_listed(const struct listing *l, const struct choice *c)
 
 static void list(struct listing *l, const struct choice *c)
 {
-    if (l->count < CHOICES_MAX && !is_listed(l, c)) l->choices[l->count++] = *c;
+    if (l->count == CHOICES_MAX || is_listed(l, c)) return;
+    if (c->cublas || !winner_store_failed(l->store, l->problem, &c->config, "")) l->choices[l->count++] = *c;
 }
 
 static double model_us(const struct listing *l, const struct config *config)

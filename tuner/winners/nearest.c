@@ -125,10 +125,11 @@ enum status nearest_find(struct winner_store *store, const struct problem *probl
     }
     for (int i = 0; i < listed; i++) {
         const struct stored_winner *w = list[i].winner;
-        if (w->config != CUBLAS_WON &&
-            (nearest_illegal(store, &store->set.configs[w->config], problem, alignment) ||
-             store->set.configs[w->config].template->check(&store->set.configs[w->config], &w->base.problem,
-                                                           &store->gpu)))
+        const struct config *config = w->config == CUBLAS_WON ? NULL : &store->set.configs[w->config];
+        if (config && (nearest_illegal(store, config, problem, alignment) ||
+                       config->template->check(config, &w->base.problem, &store->gpu)))
+            continue;
+        if (config && w->pretuned && winner_store_failed(store, &w->base.problem, config, w->base.when))
             continue;
         transfer(store, problem, &list[i]);
         *count = insert(neighbours, *count, NEAREST_MAX, list[i]);

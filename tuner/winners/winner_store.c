@@ -185,6 +185,17 @@ bool winner_store_recorded(struct winner_store *store, const struct problem *pro
     return usable;
 }
 
+bool winner_store_failed(struct winner_store *store, const struct problem *problem,
+                         const struct config *config, const char *since)
+{
+    bool failed = false;
+    if (!store->db || !problem_has_text(problem)) return false;
+    const enum status st = db_has_failed(store->db, &store->gpu, problem, config, since, &failed);
+    store->held |= st == E_BUSY;
+    if (st && st != E_BUSY) lose_database(store);
+    return failed;
+}
+
 /* ---- neighbours ---- */
 
 static bool add_problem(void *self, int64_t id, const struct problem *problem)

@@ -56,6 +56,11 @@ enum status winner_store_ask(struct winner_store *store);
 bool winner_store_recorded(struct winner_store *store, const struct problem *problem,
                            struct stored_winner *winner, struct config *config);
 
+/* Whether the database's newest outcome of this configuration for exactly this problem is a failure, later
+ * than `since` (as struct winner has it; "": whenever). False if it cannot be read. */
+bool winner_store_failed(struct winner_store *store, const struct problem *problem,
+                         const struct config *config, const char *since);
+
 /* Reads the shapes of the database's problems, and the winners of WINNERS_SPREAD of them, spread evenly.
  * Errors: E_MEMORY. */
 #define WINNERS_SPREAD 256

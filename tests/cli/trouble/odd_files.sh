@@ -39,4 +39,18 @@ t tune bench --suite marked.txt --db marked.db
 t sh -c 'tune verify --db my.db >/dev/null'
 rm -f *.jsonl
 t tune import endless.json.gz --db my.db
+# Endless and huge files: each is refused after a moment, whatever it holds.
+for option in suite from-capture "shape 64x64x64 --space"; do
+    t tune --$option /dev/zero --gpu h200 --db my.db
+    t sh -c "yes '# nothing' | tune --$option /dev/stdin --gpu h200 --db my.db"
+    t sh -c "printf %070000d 0 | tune --$option /dev/stdin --gpu h200 --db my.db"
+done
+t tune bench --suite /dev/zero --db my.db
+head -c 3000000 /dev/zero >zeros.json
+gzip -c zeros.json >zeros.json.gz
+truncate -s 20G sparse.json
+for file in zeros.json zeros.json.gz sparse.json; do
+    t tune import $file --db my.db
+done
+rm -f zeros.* sparse.json
 t ls

@@ -80,6 +80,8 @@ int clean_up(void **state)
                                             "FAKE_SMOOTH",
                                             "FAKE_LOSE_CUBIN",
                                             "FAKE_NO_COMPILER_FROM",
+                                            "FAKE_CRASH_BLOCK",
+                                            "FAKE_REFUSE_FROM",
                                             "FAKE_LIBRARY"};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) unsetenv(variables[i]);
     return 0;

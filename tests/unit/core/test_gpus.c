@@ -145,6 +145,13 @@ static void limits_fit_the_compute_capability(const struct gpu *gpu)
     assert_int_equal(gpu->smem_reserved_bytes, gpu->arch < 80 ? 0 : 1024);
 }
 
+TEST(a_descriptor_that_is_no_text_is_refused)
+{
+    struct gpu gpu;
+    assert_fails(gpu_read("/dev/zero", &gpu), E_INPUT, "/dev/zero:1: holds a NUL byte");
+    assert_fails(gpu_read("/tmp", &gpu), E_IO, "Is a directory");
+}
+
 TEST(limits_are_those_of_the_compute_capability)
 {
     for_each(limits_fit_the_compute_capability);
@@ -171,6 +178,7 @@ int main(void)
         cmocka_unit_test(the_rate_of_a_type_is_published_or_estimated),
         cmocka_unit_test(rates_have_names_and_there_is_room_for_some),
         cmocka_unit_test(any_rate_may_be_in_a_descriptor_and_that_of_fp32_must),
+        cmocka_unit_test(a_descriptor_that_is_no_text_is_refused),
         cmocka_unit_test(limits_are_those_of_the_compute_capability),
         cmocka_unit_test(each_names_where_its_figures_come_from),
     };

@@ -204,34 +204,6 @@ TEST(a_hundred_thousand_are_looked_up_in_no_time)
     assert_true(ms < 50 * SHARED_MACHINE);
 }
 
-/* Fails when a kernel is changed: then its rows in kernel_hash_was.c go, or are told anew if the machine code
- * is the same. */
-TEST(kernels_of_schema_1_are_known_by_the_hash_that_their_template_had)
-{
-    static const struct {
-        const char *template;
-        uint64_t hash;
-        const char *asked;
-        int most, arch;
-    } kernels[] = {{"simt", 0x96e908e2942d6e51, "REDUCE", 8, 90},
-                   {"simt", 0x96e908e2942d6e51, "PACK", 3, 80},
-                   {"skinny", 0xb2cd04c2b0ee79b4, "REDUCE", 8, 90},
-                   {"resident", 0x17cb4170b7d78690, "LOADER", 3, 90},
-                   {"ladder_warptiled", 0x7f429af17d475bce, NULL, 0, 75}};
-    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
-        for (int value = 0; value <= kernels[i].most; value++) {
-            const struct kernel_key key =
-                key_with(kernels[i].template, kernels[i].asked, value, kernels[i].arch);
-            if (!kernel_hash_was(&key, kernels[i].hash))
-                fail_msg("%s %s=%d is another kernel now", kernels[i].template, kernels[i].asked, value);
-            assert_false(kernel_hash_was(&key, kernels[i].hash + 1));
-            assert_false(kernel_hash_was(&key, kernels[(i + 2) % 5].hash));
-        }
-    /* Its kernels were changed. */
-    const struct kernel_key tall = key_with("tall", NULL, 0, 90);
-    assert_false(kernel_hash_was(&tall, 0x6464fa63194cb9f7));
-}
-
 TEST(kernels_that_take_pointers_are_others)
 {
     struct kernel_key key = key_with("simt", NULL, 0, 90);
@@ -255,7 +227,6 @@ int main(void)
         cmocka_unit_test(templates_list_the_headers_that_they_include_and_no_other),
         cmocka_unit_test(what_is_remembered_is_what_would_be_found_by_any_thread),
         cmocka_unit_test(a_hundred_thousand_are_looked_up_in_no_time),
-        cmocka_unit_test(kernels_of_schema_1_are_known_by_the_hash_that_their_template_had),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

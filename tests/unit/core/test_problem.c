@@ -310,6 +310,34 @@ TEST(suite_errors_name_file_and_line)
                  "/nonexistent/suite");
 }
 
+/* Of bytes that never end, nothing is kept. */
+TEST(endless_suites_are_refused_with_a_limit)
+{
+    static const struct {
+        const char *text; /* again and again */
+        int times;
+        const char *said;
+    } endless[] = {{"x", 70000, ":1: longer than 65535 bytes"},
+                   {"# a comment\n", 1000001, "more than 1000000 lines"},
+                   {"# a comment of a line that is as long as no line of a suite ever was, again and again\n",
+                    800000, "larger than 64 MiB"}};
+    struct problem *problems;
+    size_t count;
+    for (size_t i = 0; i < sizeof endless / sizeof *endless; i++) {
+        char path[] = "/tmp/gemmtune-suite-XXXXXX";
+        FILE *file = fdopen(mkstemp(path), "w");
+        for (int t = 0; t < endless[i].times; t++) fputs(endless[i].text, file);
+        fclose(file);
+        assert_fails(problem_read_suite(path, GEMM_SGEMM, &problems, &count), E_INPUT, endless[i].said);
+        unlink(path);
+    }
+    assert_fails(problem_read_suite("/dev/zero", GEMM_SGEMM, &problems, &count), E_INPUT,
+                 ":1: holds a NUL byte");
+    assert_fails(problem_read_suite("/proc/self/mem", GEMM_SGEMM, &problems, &count), E_IO,
+                 "Input/output error");
+    assert_fails(problem_read_suite("/tmp", GEMM_SGEMM, &problems, &count), E_IO, "Is a directory");
+}
+
 TEST(lines_of_a_suite_that_name_no_type_take_the_given_one)
 {
     static const enum gemm_type wanted[] = {GEMM_TF32, GEMM_TF32, GEMM_SGEMM, GEMM_SGEMM_NORMWISE};
@@ -419,6 +447,7 @@ int main(void)
         cmocka_unit_test(random_bytes_never_crash_the_parser),
         cmocka_unit_test(fractions_have_a_point_in_any_locale),
         cmocka_unit_test(suite_errors_name_file_and_line),
+        cmocka_unit_test(endless_suites_are_refused_with_a_limit),
         cmocka_unit_test(lines_of_a_suite_that_name_no_type_take_the_given_one),
         cmocka_unit_test(public_suite_has_33_problems),
     };

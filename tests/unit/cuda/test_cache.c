@@ -201,6 +201,39 @@ TEST(trimming_leaves_foreign_files_alone_and_sweeps_what_dead_writers_left)
     assert_int_not_equal(access(orphan, F_OK), 0);
 }
 
+/* Databases that were checked: empty files, of which there may be many. */
+TEST(markers_of_checked_databases_count_and_are_evicted_like_entries)
+{
+    enum { COUNT = 1000 };
+    char name[64], path[160], foreign[160];
+    int64_t kept, entries, bytes, before;
+    store(1, 10000);
+    age(store(2, 10000).path, 5000);
+    assert_ok(cache_usage(folder, &entries, &before));
+    assert_int_equal(mkdir(in_folder("checked"), 0700), 0);
+    snprintf(foreign, sizeof foreign, "%s", in_folder("checked/thesis"));
+    file_write(foreign, "mine");
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(name, sizeof name, "checked/%016x-fd00-%x", i, i);
+        snprintf(path, sizeof path, "%s", in_folder(name));
+        file_write(path, "");
+        age(path, 10000 - i);
+    }
+    assert_ok(cache_usage(folder, &entries, &bytes));
+    assert_int_equal(entries, 2);
+    assert_true(bytes >= before + COUNT * 256);
+    assert_ok(cache_trim(folder, bytes - 1, &kept)); /* the oldest eighth goes */
+    assert_true(kept <= bytes / 8 * 7);
+    assert_int_not_equal(access(in_folder("checked/0000000000000000-fd00-0"), F_OK), 0);
+    assert_int_equal(access(path, F_OK), 0); /* the newest */
+    assert_true(has(1));
+    assert_true(has(2));
+    assert_ok(cache_trim(folder, 1, &kept));
+    assert_int_not_equal(access(path, F_OK), 0);
+    assert_true(has(1)); /* in use */
+    assert_int_equal(access(foreign, F_OK), 0);
+}
+
 TEST(storing_keeps_the_folder_within_its_limit)
 {
     setenv("GEMMTUNE_CACHE_MIB", "1", 1);
@@ -308,6 +341,7 @@ int main(void)
         FOLDER_TEST(least_recently_used_entries_go_first_until_seven_eighths_are_left),
         FOLDER_TEST(what_was_just_used_is_not_evicted),
         FOLDER_TEST(trimming_leaves_foreign_files_alone_and_sweeps_what_dead_writers_left),
+        FOLDER_TEST(markers_of_checked_databases_count_and_are_evicted_like_entries),
         FOLDER_TEST(storing_keeps_the_folder_within_its_limit),
         FOLDER_TEST(a_folder_that_cannot_be_written_is_named_with_what_to_do),
         FOLDER_TEST(a_disk_that_fills_up_leaves_nothing_half_written),

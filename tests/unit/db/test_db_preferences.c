@@ -116,6 +116,55 @@ TEST(a_pin_wins_until_it_is_taken_back_and_then_the_earlier_winner_does)
     store_assert_clean();
 }
 
+static void fail_later(struct db *db, int64_t run, int number)
+{
+    const struct config c = store_config(number);
+    const struct problem problem = *the_problem();
+    const struct outcome wrong = outcome_failed(VERDICT_WRONG, "told to");
+    store_trial(db, run, &problem, &c, &wrong);
+}
+
+/* It stays pinned: what is not wanted is not taken in its place. */
+TEST(a_pin_that_fails_later_has_no_winner_until_it_is_taken_back_or_measured_again)
+{
+    struct db *db = store_open(DB_WRITE);
+    const int64_t run = store_run(db, context());
+    decide(db, run, 1, 10, false, false);
+    decide(db, run, 2, 20, true, false);
+    fail_later(db, run, 2);
+    assert_winner(db, -1);
+    assert_int_equal(list(db).pins, 1);
+    decide(db, run, 2, 20, true, true); /* a prediction proves nothing */
+    assert_winner(db, -1);
+    decide(db, run, 2, 21, true, false);
+    assert_winner_takes(db, 21);
+    fail_later(db, run, 2);
+    assert_true(prefer(db, true, 2, false));
+    assert_winner(db, 1);
+    store_close_clean(db);
+}
+
+TEST(neither_what_is_excluded_nor_a_former_pin_stands_in_before_others)
+{
+    struct db *db = store_open(DB_WRITE);
+    const int64_t run = store_run(db, context());
+    decide(db, run, 1, 10, false, false);
+    decide(db, run, 2, 20, true, false);
+    assert_true(prefer(db, true, 2, false));
+    decide(db, run, 3, 30, false, false);
+    decide(db, run, 4, 40, false, false);
+    assert_true(prefer(db, false, 3, true));
+    fail_later(db, run, 4);
+    assert_winner(db, 1);
+    fail_later(db, run, 1);
+    assert_winner(db, 2);
+    fail_later(db, run, 2);
+    assert_winner(db, -1);
+    assert_true(prefer(db, false, 3, false));
+    assert_winner(db, 3);
+    store_close_clean(db);
+}
+
 TEST(a_second_pin_takes_the_place_of_the_first)
 {
     struct db *db = store_open(DB_WRITE);
@@ -321,6 +370,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORE_TEST(a_pin_wins_until_it_is_taken_back_and_then_the_earlier_winner_does),
+        STORE_TEST(a_pin_that_fails_later_has_no_winner_until_it_is_taken_back_or_measured_again),
+        STORE_TEST(neither_what_is_excluded_nor_a_former_pin_stands_in_before_others),
         STORE_TEST(a_second_pin_takes_the_place_of_the_first),
         STORE_TEST(a_predicted_pin_wins_over_what_was_measured),
         STORE_TEST(what_is_excluded_wins_no_more_until_it_is_included_again),

@@ -258,6 +258,61 @@ TEST(two_crashes_quarantine_on_that_gpu_for_every_problem)
     db_close(db);
 }
 
+/* Op, type, epilogue and pointers are all in the hash of a kernel. */
+TEST(crashes_count_whatever_the_kind_of_the_problems)
+{
+    static const char *const texts[] = {"64x64x64", "nt:64x64x64:epilogue=bias",
+                                        "64x64x64:epilogue=rowbias+relu", "64x64x64:batch=4:pointers",
+                                        "tf32gemm:nn:64x64x64:epilogue=bias"};
+    enum { KINDS = sizeof texts / sizeof *texts };
+    struct working w = store_begin();
+    const struct outcome crashed = outcome_failed(VERDICT_CRASHED, "died");
+    for (int i = 0; i < KINDS; i++)
+        for (int j = 0; j < KINDS; j++) { /* the same problem twice, and any two */
+            struct problem first, second;
+            const struct config config = store_config(i * KINDS + j);
+            assert_ok(problem_parse(texts[i], &first));
+            assert_ok(problem_parse(texts[j], &second));
+            store_trial(w.db, w.run, &first, &config, &crashed);
+            assert_quarantined(w.db, &w.context, &config, false);
+            store_trial(w.db, w.run, &second, &config, &crashed);
+            assert_quarantined(w.db, &w.context, &config, true);
+        }
+    db_close(w.db);
+}
+
+/* Past the guard of a writer. */
+static void change_rows(const char *sql)
+{
+    sqlite3 *handle;
+    assert_int_equal(sqlite3_open(store_path, &handle), SQLITE_OK);
+    assert_int_equal(db_register_functions(handle), SQLITE_OK);
+    if (sqlite3_exec(handle, sql, NULL, NULL, NULL)) fail_msg("%s", sqlite3_errmsg(handle));
+    sqlite3_close(handle);
+}
+
+/* As if they had been made with sources that have changed since. */
+TEST(crashes_of_former_kernels_do_not_count)
+{
+    struct working w = store_begin();
+    const struct config config = store_config(1);
+    const struct outcome crashed = outcome_failed(VERDICT_CRASHED, "died");
+    assert_ok(problem_parse("64x64x64:epilogue=bias", &w.problem));
+    for (int i = 0; i < 3; i++) store_trial(w.db, w.run, &w.problem, &config, &crashed);
+    assert_quarantined(w.db, &w.context, &config, true);
+    db_close(w.db);
+    change_rows("UPDATE configs SET kernel_hash = kernel_hash + 1, "
+                "hash = content_hash(template, kernel_hash + 1, schema_hash, text)");
+    w.db = store_open(DB_WRITE);
+    assert_quarantined(w.db, &w.context, &config, false);
+    w.run = store_run(w.db, &w.context);
+    store_trial(w.db, w.run, &w.problem, &config, &crashed);
+    assert_quarantined(w.db, &w.context, &config, false);
+    store_trial(w.db, w.run, &w.problem, &config, &crashed);
+    assert_quarantined(w.db, &w.context, &config, true);
+    db_close(w.db);
+}
+
 TEST(one_kill_counts_once_however_many_gpus_were_trying_it)
 {
     struct db_context context = store_context();
@@ -402,6 +457,8 @@ int main(void)
         STORE_TEST(trials_are_listed_newest_first),
         STORE_TEST(recovery_marks_exactly_the_unfinished_and_only_once),
         STORE_TEST(two_crashes_quarantine_on_that_gpu_for_every_problem),
+        STORE_TEST(crashes_count_whatever_the_kind_of_the_problems),
+        STORE_TEST(crashes_of_former_kernels_do_not_count),
         STORE_TEST(one_kill_counts_once_however_many_gpus_were_trying_it),
         STORE_TEST(trials_are_listed_newest_run_first),
         STORE_TEST(the_trials_of_a_run_are_listed_with_problem_and_time),

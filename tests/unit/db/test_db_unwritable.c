@@ -1,9 +1,9 @@
 #include "db_files.h"
+#include "struck_calls.h"
 
 #include <limits.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 /* --- where nothing may be written --- */
 
@@ -213,6 +213,32 @@ TEST(a_disk_that_is_full_from_the_start_leaves_nothing_half_made)
     store_assert_clean();
 }
 
+static int open_to_write(void)
+{
+    struct db *db;
+    const enum status st = db_open(store_path, DB_WRITE, &db);
+    if (!st) db_close(db);
+    return st == OK ? 0 : st == E_IO ? 1 : wrong(2);
+}
+
+/* A new file, an empty one, one that is there. */
+TEST(a_disk_that_is_full_at_any_point_of_opening_leaves_no_files)
+{
+    static const char *const kinds[] = {"new", "empty", "there"};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        int ended = 1;
+        for (long call = 1; ended == 1; call++) {
+            db_remove_files(store_path);
+            if (k == 1) fclose(fopen(store_path, "w"));
+            if (k == 2) make_database(2);
+            ended = run_struck(open_to_write, DISK_FULL, call);
+            if (ended != 0 && ended != 1) fail_msg("%s at call %ld", kinds[k], call);
+            assert_folder_holds(store_folder, k == 0 ? "cache" : "test.db cache");
+            make_database(2); /* and then it works */
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +250,7 @@ int main(void)
         STORE_TEST(a_full_database_keeps_what_was_finished),
         STORE_TEST(a_full_disk_keeps_what_was_finished),
         STORE_TEST(a_disk_that_is_full_from_the_start_leaves_nothing_half_made),
+        STORE_TEST(a_disk_that_is_full_at_any_point_of_opening_leaves_no_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

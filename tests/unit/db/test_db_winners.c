@@ -1,3 +1,4 @@
+#include "db_files.h"
 #include "store.h"
 
 static struct db_winner winner_of(const struct config *config)
@@ -210,9 +211,202 @@ TEST(a_winner_that_its_rules_refuse_is_unusable_and_says_why)
     db_close(db);
 }
 
+/* ---- a winner that fails later ---- */
+
+static void decide(struct working *w, int number, bool predicted)
+{
+    const struct config config = store_config(number);
+    struct db_winner winner = store_winner(&w->problem, &config);
+    winner.base.predicted = predicted;
+    assert_ok(db_set_winner(w->db, w->run, &winner, NULL, 0, NULL, 0));
+}
+
+static void try_again(struct working *w, int number, enum verdict verdict)
+{
+    const struct config config = store_config(number);
+    struct outcome outcome = store_outcome(2600);
+    if (verdict != VERDICT_MEASURED) outcome = outcome_failed(verdict, "told to");
+    if (verdict == VERDICT_SLOW) outcome = store_outcome(2600), outcome.verdict = VERDICT_SLOW;
+    store_trial(w->db, w->run, &w->problem, &config, &outcome);
+}
+
+static bool count_brief(void *self, const struct db_brief *brief)
+{
+    const struct config *config = self;
+    assert_true(config && config_equal(&brief->config, config));
+    return true;
+}
+
+/* The winner is the number-th configuration for who lists winners and for who runs them; -1: there is none.
+ */
+static void assert_winner(const struct working *w, int number)
+{
+    const struct winners found = list(w->db, NULL, &w->problem, NULL);
+    const struct config config = store_config(number < 0 ? 0 : number);
+    char text[CONFIG_TEXT_MAX] = "";
+    struct db_brief brief;
+    int64_t problem_id, broken;
+    if (number >= 0) config_format(&config, text);
+    assert_int_equal(found.count, number >= 0);
+    assert_string_equal(found.first.config_text, text);
+    assert_int_equal(db_brief_find(w->db, &w->context.gpu, &w->problem, &brief), number < 0 ? E_ABSENT : OK);
+    if (number >= 0) assert_true(config_equal(&brief.config, &config));
+    assert_ok(db_find_problem(w->db, &w->problem, &problem_id));
+    struct config expected = config;
+    assert_ok(db_brief_of(w->db, &w->context.gpu, &problem_id, 1, count_brief, number < 0 ? NULL : &expected,
+                          &broken));
+    assert_int_equal(broken, 0);
+}
+
+TEST(a_winner_that_fails_later_is_none_until_a_good_outcome_follows)
+{
+    static const enum verdict failures[] = {VERDICT_WRONG,       VERDICT_CRASHED, VERDICT_HUNG,
+                                            VERDICT_UNBUILDABLE, VERDICT_SPILLS,  VERDICT_REFUSED};
+    struct working w = store_begin();
+    try_again(&w, 1, VERDICT_MEASURED);
+    decide(&w, 1, false);
+    for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
+        try_again(&w, 1, failures[i]);
+        assert_winner(&w, -1);
+        try_again(&w, 1, VERDICT_PREDICTED); /* says nothing */
+        assert_winner(&w, -1);
+        try_again(&w, 1, i % 2 ? VERDICT_SLOW : VERDICT_MEASURED);
+        assert_winner(&w, 1);
+    }
+    struct db_counts counts;
+    assert_ok(db_count(w.db, &counts));
+    assert_int_equal(counts.decisions, 1);
+    store_close_clean(w.db);
+}
+
+TEST(the_decision_before_stands_in_for_a_winner_that_failed_and_says_so)
+{
+    struct working w = store_begin();
+    const struct db_winner cublas = store_winner(&w.problem, NULL);
+    assert_ok(db_set_winner(w.db, w.run, &cublas, NULL, 0, NULL, 0));
+    decide(&w, 2, false);
+    decide(&w, 3, false);
+    try_again(&w, 3, VERDICT_WRONG);
+    assert_winner(&w, 2);
+    assert_true(list(w.db, NULL, &w.problem, NULL).first.stale);
+    try_again(&w, 2, VERDICT_CRASHED);
+    const struct db_winner found = list(w.db, NULL, &w.problem, NULL).first;
+    assert_string_equal(found.config_text, "cublas");
+    assert_true(found.stale);
+    assert_string_equal(found.why, "a winner that was preferred to it has failed since");
+    try_again(&w, 3, VERDICT_MEASURED);
+    assert_winner(&w, 3);
+    assert_false(list(w.db, NULL, &w.problem, NULL).first.stale);
+    try_again(&w, 3, VERDICT_WRONG);
+    decide(&w, 4, false);
+    try_again(&w, 3, VERDICT_MEASURED); /* too late */
+    assert_winner(&w, 4);
+    store_close_clean(w.db);
+}
+
+/* Another problem, GPU or configuration, an earlier outcome, an attempt that was cut off. */
+TEST(failures_of_others_and_earlier_ones_do_not_count_against_a_winner)
+{
+    struct working w = store_begin(), other = w;
+    const struct config config = store_config(1);
+    int64_t attempt, count;
+    try_again(&w, 1, VERDICT_WRONG);
+    decide(&w, 1, false);
+    assert_winner(&w, 1);
+    try_again(&w, 2, VERDICT_WRONG);
+    other.problem.m++;
+    try_again(&other, 1, VERDICT_WRONG);
+    other = w;
+    other.context.gpu.sm_count++;
+    other.run = store_run(w.db, &other.context);
+    try_again(&other, 1, VERDICT_WRONG);
+    assert_winner(&w, 1);
+    assert_ok(db_attempt(w.db, w.run, &w.problem, &config, &attempt));
+    db_close(w.db);
+    w.db = store_open(DB_WRITE);
+    w.run = store_run(w.db, &w.context);
+    assert_ok(db_recover(w.db, &count));
+    assert_int_equal(count, 1);
+    assert_winner(&w, 1);
+    w.context.cold = false; /* a product does not depend on what the cache holds */
+    w.run = store_run(w.db, &w.context);
+    try_again(&w, 1, VERDICT_WRONG);
+    assert_winner(&w, -1);
+    store_close_clean(w.db);
+}
+
+TEST(a_prediction_stands_in_for_a_measured_winner_that_failed_and_gives_way)
+{
+    struct working w = store_begin();
+    decide(&w, 1, false);
+    try_again(&w, 1, VERDICT_WRONG);
+    decide(&w, 1, true); /* a prediction that its configuration works is refuted already */
+    assert_winner(&w, -1);
+    decide(&w, 2, true);
+    assert_winner(&w, 2);
+    decide(&w, 3, true);
+    assert_winner(&w, 3);
+    try_again(&w, 1, VERDICT_MEASURED);
+    assert_winner(&w, 1);
+    store_close_clean(w.db);
+}
+
+/* As an earlier program made it, so that a copy is read: of its trials those of winners alone. */
+TEST(a_glance_at_a_file_that_lacks_columns_sees_that_a_winner_failed)
+{
+    static const char before[] = "DROP TABLE preferences; DROP TABLE search_notes; "
+                                 "ALTER TABLE decisions DROP COLUMN pinned";
+    struct working w = store_begin();
+    struct db_brief brief;
+    decide(&w, 1, false);
+    db_close(w.db);
+    for (int failed = 0; failed < 2; failed++) {
+        w.db = store_open(DB_WRITE);
+        w.run = store_run(w.db, &w.context);
+        try_again(&w, 2, VERDICT_WRONG);
+        try_again(&w, 1, failed ? VERDICT_WRONG : VERDICT_MEASURED);
+        db_close(w.db);
+        meddle(before);
+        w.db = store_open(DB_GLANCE);
+        assert_int_equal(db_brief_find(w.db, &w.context.gpu, &w.problem, &brief), failed ? E_ABSENT : OK);
+        struct db_counts counts;
+        assert_ok(db_count(w.db, &counts));
+        assert_int_equal(counts.trials, 1 + failed);
+        db_close(w.db);
+    }
+}
+
+TEST(a_lookup_of_winners_uses_the_indices)
+{
+    struct working w = store_begin();
+    decide(&w, 1, false);
+    assert_winner(&w, 1);
+    for (int i = 0; i < w.db->statement_count; i++) {
+        sqlite3_stmt *plan;
+        char *sql = sqlite3_mprintf("EXPLAIN QUERY PLAN %s", w.db->statements[i].sql);
+        const bool lookup = strstr(sql, "chosen_id") != NULL;
+        assert_int_equal(sqlite3_prepare_v2(w.db->handle, sql, -1, &plan, NULL), SQLITE_OK);
+        while (lookup && sqlite3_step(plan) == SQLITE_ROW) {
+            const char *step = (const char *)sqlite3_column_text(plan, 3);
+            /* decisions are read through, but only for a winner that is refuted */
+            if (strstr(step, "SCAN t") || strstr(step, "SCAN w") || strstr(step, "SCAN p"))
+                fail_msg("%s: %s", step, sql);
+        }
+        sqlite3_finalize(plan);
+        sqlite3_free(sql);
+    }
+    db_close(w.db);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        STORE_TEST(a_winner_that_fails_later_is_none_until_a_good_outcome_follows),
+        STORE_TEST(the_decision_before_stands_in_for_a_winner_that_failed_and_says_so),
+        STORE_TEST(failures_of_others_and_earlier_ones_do_not_count_against_a_winner),
+        STORE_TEST(a_prediction_stands_in_for_a_measured_winner_that_failed_and_gives_way),
+        STORE_TEST(a_glance_at_a_file_that_lacks_columns_sees_that_a_winner_failed),
+        STORE_TEST(a_lookup_of_winners_uses_the_indices),
         STORE_TEST(a_winner_comes_back_with_its_evidence),
         STORE_TEST(a_winner_of_a_later_version_is_not_listed_and_a_changed_one_is_an_error),
         STORE_TEST(cublas_may_win),

@@ -229,6 +229,54 @@ TEST(the_better_evidence_stands)
     assert_stands(&raced, &slightly_longer);
 }
 
+static bool keep_winner(void *self, const struct db_winner *winner)
+{
+    *(struct db_winner *)self = *winner;
+    return true;
+}
+
+static void assert_wins(const char *path, const struct config *config)
+{
+    const struct db_filter filter = {.gpu = NULL};
+    struct db_winner winner = {.config_text = ""};
+    char text[CONFIG_TEXT_MAX];
+    config_format(config, text);
+    struct db *db = open_at(path, DB_READ);
+    assert_ok(db_winners(db, &filter, NULL, keep_winner, &winner));
+    assert_string_equal(winner.config_text, text);
+    db_close(db);
+}
+
+/* One file has the winner with the better evidence, another that it failed later, a third that it then was
+ * right. */
+TEST(what_another_file_knows_of_a_winner_counts_in_any_order)
+{
+    static const int orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    const struct db_winner best = winner_of(1, 10, 1.0, 0.02, 16), next = winner_of(2, 10, 1.0, 0.02, 8);
+    const struct outcome wrong = outcome_failed(VERDICT_WRONG, "told to"), right = store_outcome(10);
+    const struct db_context context = store_context();
+    struct db_merged merged;
+    for (int i = 0; i < 3; i++) {
+        struct db *db = open_at(paths[i], DB_WRITE);
+        const int64_t run = store_run(db, &context);
+        if (i < 2) set_winner(db, run, i == 0 ? &best : &next);
+        if (i > 0) store_trial(db, run, &best.base.problem, &best.config, i == 1 ? &wrong : &right);
+        db_close(db);
+    }
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        bool has[3] = {false};
+        unlink(paths[FILES]);
+        for (int j = 0; j < 3; j++) {
+            const char *input = paths[orders[i][j]];
+            has[orders[i][j]] = true;
+            assert_ok(merge_into(paths[FILES], &input, 1, &merged));
+            if (has[0] || has[1])
+                assert_wins(paths[FILES], has[0] && (!has[1] || has[2]) ? &best.config : &next.config);
+        }
+        assert_clean(paths[FILES]);
+    }
+}
+
 TEST(a_config_of_a_changed_template_does_not_stand_against_one_that_can_be_used)
 {
     struct db_winner predicted = winner_of(3, 5, 0, 0, 0), raced = winner_of(1, 10, 1.0, 0.02, 30);
@@ -460,6 +508,8 @@ int main(void)
                                         store_teardown),
         cmocka_unit_test_setup_teardown(a_merge_of_merges_is_the_merge_of_all, setup, store_teardown),
         cmocka_unit_test_setup_teardown(the_better_evidence_stands, setup, store_teardown),
+        cmocka_unit_test_setup_teardown(what_another_file_knows_of_a_winner_counts_in_any_order, setup,
+                                        store_teardown),
         cmocka_unit_test_setup_teardown(
             a_config_of_a_changed_template_does_not_stand_against_one_that_can_be_used, setup,
             store_teardown),

@@ -58,6 +58,62 @@ TEST(a_candidate_that_crashes_twice_is_quarantined_and_no_other_is_blamed)
     assert_int_equal(census(SHAPE2, NULL)->verdict[VERDICT_MEASURED], LEGAL - 1);
 }
 
+/* Op, type, epilogue and pointers are all in the hash of a kernel. */
+TEST(two_crashes_end_a_candidate_whatever_the_kind_of_problem)
+{
+    static const char *const shapes[] = {SHAPE ":epilogue=bias", "64x64x64:batch=4:pointers",
+                                         "tn:" SHAPE ":epilogue=bias+gelu"};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        char words[160], crashing[CONFIG_TEXT_MAX];
+        unlink(in_folder("t.db"));
+        snprintf(words, sizeof words, "--max-trials 40 --shape %s", shapes[i]);
+        assert_int_equal(tune(words), 0);
+        memcpy(crashing, census(shapes[i], NULL)->seen[20], sizeof crashing);
+        unlink(in_folder("t.db")), unlink(in_folder("log"));
+        setenv("FAKE_CRASH", crashing, 1);
+        snprintf(words, sizeof words, "--max-trials 40 --budget 15s --shape %s", shapes[i]);
+        assert_int_equal(tune(words), 0);
+        unsetenv("FAKE_CRASH");
+        assert_int_equal(count_log("trial"), 41);
+        assert_int_equal(census(shapes[i], crashing)->verdict[VERDICT_CRASHED], 2);
+        assert_int_equal(census(shapes[i], NULL)->verdict[VERDICT_MEASURED], 39);
+    }
+}
+
+/* The first trial of all. Before it is heard of, 8 kernels are proposed. */
+static void first_tried(char config[CONFIG_TEXT_MAX])
+{
+    assert_int_equal(tune("--max-trials 1 --shape " SHAPE), 0);
+    memcpy(config, census(SHAPE, NULL)->seen[0], CONFIG_TEXT_MAX);
+    unlink(in_folder("t.db")), unlink(in_folder("log"));
+}
+
+/* The linker sends db_quarantined here first. */
+static bool forgetful; /* the database says of nothing that it has crashed */
+enum status __wrap_db_quarantined(struct db *db, const struct db_context *context,
+                                  const struct config *config, bool *yes);
+enum status __real_db_quarantined(struct db *db, const struct db_context *context,
+                                  const struct config *config, bool *yes);
+enum status __wrap_db_quarantined(struct db *db, const struct db_context *context,
+                                  const struct config *config, bool *yes)
+{
+    *yes = false;
+    return forgetful ? OK : __real_db_quarantined(db, context, config, yes);
+}
+
+TEST(a_job_needs_no_database_to_drop_what_crashed_twice)
+{
+    char crashing[CONFIG_TEXT_MAX];
+    first_tried(crashing);
+    setenv("FAKE_CRASH", crashing, 1);
+    forgetful = true;
+    const int code = tune("--max-trials 20 --budget 60s --shape " SHAPE);
+    forgetful = false;
+    assert_int_equal(code, 0);
+    assert_int_equal(census(SHAPE, crashing)->verdict[VERDICT_CRASHED], 2);
+    assert_int_equal(census(SHAPE, NULL)->total, 21);
+}
+
 TEST(a_candidate_that_crashes_once_gets_its_second_chance)
 {
     setenv("FAKE_CRASH_ONCE", in_folder("crashed"), 1);
@@ -108,14 +164,6 @@ static int late_results(void)
     assert_ok(db_notes(db, &filter, counts_late, &late));
     db_close(db);
     return late;
-}
-
-/* The first trial of all. Before it is heard of, 8 kernels are proposed. */
-static void first_tried(char config[CONFIG_TEXT_MAX])
-{
-    assert_int_equal(tune("--max-trials 1 --shape " SHAPE), 0);
-    memcpy(config, census(SHAPE, NULL)->seen[0], CONFIG_TEXT_MAX);
-    unlink(in_folder("t.db")), unlink(in_folder("log"));
 }
 
 TEST(a_kernel_that_compiles_for_long_holds_up_no_other)
@@ -236,6 +284,56 @@ TEST(a_winner_that_fails_the_last_check_yields_to_the_next)
     assert_int_equal(census(SHAPE, first.config_text)->verdict[VERDICT_WRONG], 1);
 }
 
+TEST(a_winner_that_a_later_check_finds_wrong_is_none_and_the_search_goes_on)
+{
+    assert_int_equal(tune("--max-trials 20 --shape " SHAPE), 0);
+    const struct db_winner first = winner_of(SHAPE);
+    setenv("FAKE_REFUSE", "BM=", 1);
+    assert_int_equal(tune("--again --max-trials 30 --shape " SHAPE), 1);
+    assert_said("no winner");
+    assert_string_equal(winner_of(SHAPE).config_text, "");
+    assert_int_equal(census(SHAPE, first.config_text)->verdict[VERDICT_WRONG], 1);
+    unsetenv("FAKE_REFUSE");
+    assert_int_equal(tune("--max-trials 40 --shape " SHAPE), 0);
+    assert_int_equal(times_said("up to date"), 0);
+    assert_string_not_equal(winner_of(SHAPE).config_text, first.config_text);
+    assert_string_not_equal(winner_of(SHAPE).config_text, "");
+    assert_int_equal(tune("--max-trials 40 --shape " SHAPE), 0);
+    assert_said("up to date");
+    assert_clean_db();
+}
+
+TEST(a_winner_that_is_refused_when_it_is_to_be_pinned_is_none)
+{
+    char words[2 * CONFIG_TEXT_MAX];
+    assert_int_equal(tune("--max-trials 20 --shape " SHAPE), 0);
+    const struct db_winner first = winner_of(SHAPE);
+    int used = snprintf(words, sizeof words, "--shape " SHAPE " --pin %s", first.config_text);
+    for (char *at = strstr(words, "simt"); at < words + used; at++)
+        if (*at == ' ') *at = '~';
+    setenv("FAKE_REFUSE", first.config_text, 1);
+    assert_int_equal(tune(words), 1);
+    assert_said("what is to be pinned is not usable here: wrong");
+    assert_string_equal(winner_of(SHAPE).config_text, "");
+    assert_int_equal(tune(words), 1); /* an earlier run found so */
+    assert_string_equal(winner_of(SHAPE).config_text, "");
+}
+
+TEST(a_winner_that_crashes_in_a_later_race_is_none)
+{
+    assert_int_equal(tune("--max-trials 20 --shape " SHAPE), 0);
+    const struct db_winner first = winner_of(SHAPE);
+    setenv("FAKE_CRASH_BLOCK", first.config_text, 1);
+    assert_int_equal(tune("--again --max-trials 30 --shape " SHAPE), 0);
+    assert_string_not_equal(winner_of(SHAPE).config_text, first.config_text);
+    assert_int_equal(census(SHAPE, first.config_text)->verdict[VERDICT_CRASHED], 2);
+    assert_int_equal(tune("--max-trials 31 --again --shape " SHAPE), 0); /* it is quarantined */
+    assert_int_equal(census(SHAPE, first.config_text)->total, 3);
+    setenv("FAKE_CRASH_BLOCK", "BM=", 1);
+    assert_int_equal(tune("--again --max-trials 32 --shape " SHAPE), 1);
+    assert_string_equal(winner_of(SHAPE).config_text, "");
+}
+
 TEST(a_problem_without_a_usable_candidate_has_no_winner_and_an_exit_code)
 {
     setenv("FAKE_WRONG", "simt", 1);
@@ -342,6 +440,8 @@ TEST(workers_killed_at_random_change_no_winner)
 const struct CMUnitTest job_tests[] = {
     JOB_TEST(wrong_unbuildable_and_spilling_candidates_are_recorded_and_never_win),
     JOB_TEST(a_candidate_that_crashes_twice_is_quarantined_and_no_other_is_blamed),
+    JOB_TEST(two_crashes_end_a_candidate_whatever_the_kind_of_problem),
+    JOB_TEST(a_job_needs_no_database_to_drop_what_crashed_twice),
     JOB_TEST(a_candidate_that_crashes_once_gets_its_second_chance),
     JOB_TEST(a_candidate_that_hangs_is_killed_and_recorded),
     JOB_TEST(a_kernel_that_compiles_for_long_holds_up_no_other),
@@ -352,6 +452,9 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(a_compiler_that_is_gone_for_good_keeps_no_other_from_compiling_ahead),
     JOB_TEST(a_cubin_that_another_gpu_misses_is_waited_for_in_the_race),
     JOB_TEST(a_winner_that_fails_the_last_check_yields_to_the_next),
+    JOB_TEST(a_winner_that_a_later_check_finds_wrong_is_none_and_the_search_goes_on),
+    JOB_TEST(a_winner_that_is_refused_when_it_is_to_be_pinned_is_none),
+    JOB_TEST(a_winner_that_crashes_in_a_later_race_is_none),
     JOB_TEST(a_problem_without_a_usable_candidate_has_no_winner_and_an_exit_code),
     JOB_TEST(without_cublas_plain_times_decide),
     JOB_TEST(ctrl_c_keeps_everything_prints_the_best_and_the_same_command_goes_on),

@@ -2,6 +2,7 @@
 #include "job_runs.h"
 
 #include "clock.h"
+#include "cores.h"
 #include "files.h"
 
 #include <signal.h>
@@ -143,6 +144,22 @@ TEST(an_interrupted_closing_race_leaves_the_winner_that_is_there)
     assert_clean_db();
 }
 
+TEST(a_winner_that_its_closing_race_finds_wrong_does_not_stay)
+{
+    char refuse[160];
+    snprintf(refuse, sizeof refuse, "%s", in_folder("refuse"));
+    setenv("FAKE_REFUSE_FROM", refuse, 1);
+    setenv("FAKE_BLOCK_MS", "30", 1);
+    const pid_t pid = start_until("--max-trials 20 " SUITE, "verify", 3);
+    file_write(refuse, "");
+    assert_int_equal(wait_exit(pid), 1);
+    assert_said("its fastest race once more");
+    assert_said("no winner: every finalist failed");
+    assert_int_equal(times_said("its winner stays"), 0);
+    assert_null(strstr(text_of("out"), "best so far"));
+    assert_clean_db();
+}
+
 /* All are known from the first run: the slices of the second have nothing to try, and race. */
 TEST(a_winner_of_an_earlier_run_is_not_kept_without_a_race)
 {
@@ -268,6 +285,17 @@ TEST(a_budget_that_is_too_short_for_so_many_problems_ends_all_the_same)
     assert_clean_db();
 }
 
+/* The time of a budget is for kernels: a thousand compilers would take minutes of a core to start. */
+TEST(no_more_compilers_are_started_than_the_cores_can_use)
+{
+    const int most = 4 * cores_allowed() > 16 ? 4 * cores_allowed() : 16;
+    assert_int_equal(tune("--jobs 1000 --max-trials 8 --budget 30s --shape " SHAPE), 0);
+    assert_in_range(count_log("hello"), 2, most + 1); /* and the GPU's worker */
+    assert_said("--jobs 1000: only ");
+    assert_said(" compilers are started, because this process may use ");
+    assert_int_equal(census(SHAPE, NULL)->total, 8);
+}
+
 const struct CMUnitTest job_tests[] = {
     JOB_TEST(the_budget_is_kept_with_search_race_and_check_in_it),
     JOB_TEST(a_budget_is_shared_by_the_problems_of_a_suite),
@@ -275,6 +303,7 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(slices_that_find_nothing_faster_keep_the_winner_and_the_hasty_race_is_made_good_in_the_end),
     JOB_TEST(a_winner_that_the_check_has_refused_is_none_in_later_slices_either),
     JOB_TEST(closing_races_come_within_the_budget),
+    JOB_TEST(a_winner_that_its_closing_race_finds_wrong_does_not_stay),
     JOB_TEST(an_interrupted_closing_race_leaves_the_winner_that_is_there),
     JOB_TEST(a_winner_of_an_earlier_run_is_not_kept_without_a_race),
     JOB_TEST(a_killed_run_goes_on_with_the_slices_that_it_has_not_made),
@@ -282,5 +311,6 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(however_short_the_budget_one_candidate_is_tried),
     JOB_TEST(candidates_of_kernels_that_are_known_to_be_refused_cost_no_time),
     JOB_TEST(a_budget_that_is_too_short_for_so_many_problems_ends_all_the_same),
+    JOB_TEST(no_more_compilers_are_started_than_the_cores_can_use),
 };
 const size_t job_test_count = sizeof job_tests / sizeof *job_tests;

@@ -1,5 +1,6 @@
 /* Every template, built by NVRTC for every architecture we serve and every op: all rungs of the ladder, and a
- * spread of searched configurations taken evenly from the legal space, for aligned and for odd problems. */
+ * spread of searched configurations taken evenly from the legal space, for aligned and for odd problems.
+ * `test_nvrtc_all few` builds one configuration of each family for each architecture. */
 #include "compile.h"
 #include "epilogue.h"
 #include "gpu.h"
@@ -230,53 +231,61 @@ TEST(operands_are_packed_and_parts_added_on_every_architecture)
     build_all();
 }
 
-/* Every way in which sums reach C, on each architecture with other epilogues; all of them in the end. */
+/* Every way in which sums reach C; those of a family follow each other. */
+static const struct {
+    const char *config;
+    int least; /* architecture */
+} ways[] = {
+    {"simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 LOADER=0 PACK=0 VA=4 VB=4 VC=4 UNROLL=16 "
+     "STORE_AT=8 MIN_BLOCKS=2 REDUCE=0 GROUP=1 SPLIT_K=4",
+     75},
+    {"simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 LOADER=0 PACK=3 VA=4 VB=4 VC=1 UNROLL=16 "
+     "STORE_AT=8 MIN_BLOCKS=2 REDUCE=1 GROUP=1 SPLIT_K=4",
+     75},
+    {"simt BM=32 BN=32 BK=32 WM=32 WN=32 TM=4 TN=8 WARPS_K=4 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=2 "
+     "UNROLL=8 STORE_AT=4 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1",
+     75},
+    {"simt BM=64 BN=128 BK=16 WM=32 WN=64 TM=8 TN=8 STAGES=2 LOADER=1 PACK=1 VA=4 VB=4 VC=4 UNROLL=16 "
+     "STORE_AT=8 MIN_BLOCKS=1 REDUCE=2 GROUP=1 SPLIT_K=2",
+     90},
+    {"skinny SIDE=0 ROWS=8 TX=4 VX=4 VS=4 VC=4 LANES_X=2 WARPS_X=4 WARPS_K=1 DEPTH=2 STEPS=2 LOADER=0 "
+     "MIN_BLOCKS=1 REDUCE=1 SPLIT_K=4",
+     75},
+    {"skinny SIDE=1 ROWS=8 TX=4 VX=4 VS=4 VC=4 LANES_X=2 WARPS_X=4 WARPS_K=1 DEPTH=2 STEPS=2 LOADER=1 "
+     "MIN_BLOCKS=1 REDUCE=2 SPLIT_K=2",
+     90},
+    {"resident SIDE=0 BM=32 BN=64 BK=8 WM=32 WN=32 TM=8 TN=4 STAGES=3 LOADER=1 VS=1 VC=4 UNROLL=8 "
+     "MIN_BLOCKS=1 SMS=1",
+     80},
+    {"tall SIDE=0 BM=64 BN=128 BK=21 TM=8 TN=8 STAGES=2 VC=1 UNROLL=10 MIN_BLOCKS=1 SMS=1", 80},
+    {"streamk BM=64 BN=128 BK=16 WM=32 WN=64 TM=8 TN=8 STAGES=3 LOADER=0 VA=4 VB=4 VC=4 UNROLL=16 "
+     "STORE_AT=8 "
+     "ORDER=0 MIN_BLOCKS=2 GROUP=1 SMS=1",
+     75},
+    {"mma BM=64 BN=64 BK=32 WM=32 WN=32 STAGES=3 VA=4 VB=4 VC=4 MIN_BLOCKS=1 GROUP=1 SPLIT_K=2", 80},
+};
+#define WAYS (sizeof ways / sizeof *ways)
+
+/* With the next epilogue. */
+static void add_way(size_t way, int op, int arch, int *code)
+{
+    struct config config;
+    assert_ok(config_parse(ways[way].config, &config));
+    do *code = (*code + 1) % EPILOGUE_CODES;
+    while (*code == 0 || !epilogue_is_known(*code));
+    job_add(&config, op, arch);
+    jobs[job_count - 1].type = template_first_type(config.template);
+    jobs[job_count - 1].epilogue = *code;
+}
+
+/* On each architecture with other epilogues; all of them in the end. */
 TEST(epilogues_build_for_every_architecture)
 {
-    static const struct {
-        const char *config;
-        int least; /* architecture */
-    } ways[] = {
-        {"simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 LOADER=0 PACK=0 VA=4 VB=4 VC=4 UNROLL=16 "
-         "STORE_AT=8 MIN_BLOCKS=2 REDUCE=0 GROUP=1 SPLIT_K=4",
-         75},
-        {"simt BM=64 BN=64 BK=16 WM=32 WN=32 TM=4 TN=8 STAGES=2 LOADER=0 PACK=3 VA=4 VB=4 VC=1 UNROLL=16 "
-         "STORE_AT=8 MIN_BLOCKS=2 REDUCE=1 GROUP=1 SPLIT_K=4",
-         75},
-        {"simt BM=32 BN=32 BK=32 WM=32 WN=32 TM=4 TN=8 WARPS_K=4 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=2 "
-         "UNROLL=8 STORE_AT=4 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1",
-         75},
-        {"simt BM=64 BN=128 BK=16 WM=32 WN=64 TM=8 TN=8 STAGES=2 LOADER=1 PACK=1 VA=4 VB=4 VC=4 UNROLL=16 "
-         "STORE_AT=8 MIN_BLOCKS=1 REDUCE=2 GROUP=1 SPLIT_K=2",
-         90},
-        {"skinny SIDE=0 ROWS=8 TX=4 VX=4 VS=4 VC=4 LANES_X=2 WARPS_X=4 WARPS_K=1 DEPTH=2 STEPS=2 LOADER=0 "
-         "MIN_BLOCKS=1 REDUCE=1 SPLIT_K=4",
-         75},
-        {"skinny SIDE=1 ROWS=8 TX=4 VX=4 VS=4 VC=4 LANES_X=2 WARPS_X=4 WARPS_K=1 DEPTH=2 STEPS=2 LOADER=1 "
-         "MIN_BLOCKS=1 REDUCE=2 SPLIT_K=2",
-         90},
-        {"resident SIDE=0 BM=32 BN=64 BK=8 WM=32 WN=32 TM=8 TN=4 STAGES=3 LOADER=1 VS=1 VC=4 UNROLL=8 "
-         "MIN_BLOCKS=1 SMS=1",
-         80},
-        {"tall SIDE=0 BM=64 BN=128 BK=21 TM=8 TN=8 STAGES=2 VC=1 UNROLL=10 MIN_BLOCKS=1 SMS=1", 80},
-        {"streamk BM=64 BN=128 BK=16 WM=32 WN=64 TM=8 TN=8 STAGES=3 LOADER=0 VA=4 VB=4 VC=4 UNROLL=16 "
-         "STORE_AT=8 "
-         "ORDER=0 MIN_BLOCKS=2 GROUP=1 SMS=1",
-         75},
-        {"mma BM=64 BN=64 BK=32 WM=32 WN=32 STAGES=3 VA=4 VB=4 VC=4 MIN_BLOCKS=1 GROUP=1 SPLIT_K=2", 80},
-    };
     int turn = 0, code = 0;
     for (size_t a = 0; a < ARCHS; a++)
-        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-            for (int each = 0; each < 2 && archs[a] >= ways[i].least; each++, turn++) {
-                struct config config;
-                assert_ok(config_parse(ways[i].config, &config));
-                do code = (code + 1) % EPILOGUE_CODES;
-                while (code == 0 || !epilogue_is_known(code));
-                job_add(&config, turn % 2 ? 2 : 3, archs[a]); /* nt, tt: tall needs B along k */
-                jobs[job_count - 1].type = template_first_type(config.template);
-                jobs[job_count - 1].epilogue = code;
-            }
+        for (size_t i = 0; i < WAYS; i++)
+            for (int each = 0; each < 2 && archs[a] >= ways[i].least; each++, turn++)
+                add_way(i, turn % 2 ? 2 : 3, archs[a], &code); /* nt, tt: tall needs B along k */
     build_all();
 }
 
@@ -315,6 +324,38 @@ TEST(kernels_that_take_pointers_build_for_every_architecture)
     build_all();
 }
 
+static bool are_of_one_family(size_t way, size_t other)
+{
+    const size_t name = strcspn(ways[way].config, " ");
+    return strncmp(ways[way].config, ways[other].config, name + 1) == 0;
+}
+
+/* On each architecture in another way, with another epilogue and rung; and a kernel that takes pointers. */
+TEST(one_configuration_of_each_family_builds_for_every_architecture)
+{
+    int code = 0;
+    for (size_t a = 0; a < ARCHS; a++) {
+        struct config config;
+        for (size_t first = 0, next; first < WAYS; first = next) {
+            size_t legal = 0;
+            for (next = first; next < WAYS && are_of_one_family(first, next); next++)
+                if (archs[a] >= ways[next].least) legal++;
+            size_t left = legal ? a % legal : 0;
+            for (size_t i = first; i < next; i++)
+                if (archs[a] >= ways[i].least && left-- == 0)
+                    add_way(i, a % 2 ? 2 : 3, archs[a], &code); /* nt, tt: tall needs B along k */
+        }
+        ladder_config(ladder_rungs[a % LADDER_RUNGS], &config);
+        job_add(&config, (int)a % 4, archs[a]);
+        assert_ok(config_parse("skinny SIDE=0 ROWS=8 TX=4 VX=1 VS=1 VC=1 LANES_X=2 WARPS_X=4 WARPS_K=1 "
+                               "DEPTH=2 STEPS=2 LOADER=0 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=4",
+                               &config));
+        job_add(&config, (int)(a + 1) % 4, archs[a]);
+        jobs[job_count - 1].pointers = true;
+    }
+    build_all();
+}
+
 /* The check above can fail: the compiler's refusal of a text is noticed. */
 TEST(a_text_that_is_no_kernel_is_refused)
 {
@@ -327,9 +368,12 @@ TEST(a_text_that_is_no_kernel_is_refused)
 
 int main(int argc, char **argv)
 {
-    (void)argc;
     snprintf(cache, sizeof cache, "%s.cache", argv[0]);
     mkdir(cache, 0777);
+    const struct CMUnitTest few[] = {
+        cmocka_unit_test(a_text_that_is_no_kernel_is_refused),
+        cmocka_unit_test(one_configuration_of_each_family_builds_for_every_architecture),
+    };
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_text_that_is_no_kernel_is_refused),
         cmocka_unit_test(every_rung_builds_for_every_architecture_and_op),
@@ -340,5 +384,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_spread_of_the_wide_spaces_builds_wherever_the_rules_say_so),
         cmocka_unit_test(a_spread_of_the_tensor_cores_space_builds_for_every_architecture_that_has_them),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return argc > 1 && strcmp(argv[1], "few") == 0 ? cmocka_run_group_tests(few, NULL, NULL)
+                                                   : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,14 @@
 /* Which winners go into a header, and what a program gets from it. */
 #include "export_store.h"
 #include "files.h"
+#include "one_core.h"
 
 #include "export_header.h"
+#include "export_kernels.h"
 #include "export_lists.h"
 #include "output_file.h"
+
+#include <pthread.h>
 
 TEST(two_types_of_one_shape_are_both_picked)
 {
@@ -375,6 +379,38 @@ TEST(a_header_without_epilogues_has_no_word_of_them)
     db_close(db);
 }
 
+static int forks;
+
+static void count_fork(void)
+{
+    forks++;
+}
+
+TEST(kernels_are_compiled_by_as_many_processes_as_there_are_cores_to_use)
+{
+    char cache[200];
+    snprintf(cache, sizeof cache, "%s/kernels", store_folder);
+    setenv("GEMMTUNE_CACHE", cache, 1);
+    setenv("GEMMTUNE_LIBNVRTC", FAKE_NVRTC, 1);
+    assert_int_equal(pthread_atfork(count_fork, NULL, NULL), 0);
+    struct export_kernels kernels = {.list = NULL};
+    static const char *const entry[3] = {"a", NULL, NULL};
+    for (int i = 0; i < 4; i++) {
+        struct problem problem = problem_make(64, 64, 64);
+        struct config config = least_config("simt");
+        config.value[0] = 32 << i;
+        const struct kernel_key key = kernel_key_of(&config, &problem, 90);
+        assert_int_equal(kernels_number(&kernels, &key, entry), i);
+    }
+    const cpu_set_t all = stay_on_one_core();
+    forks = 0;
+    assert_ok(kernels_compile(&kernels));
+    assert_int_equal(forks, 1);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    kernels_free(&kernels);
+    unsetenv("GEMMTUNE_CACHE"), unsetenv("GEMMTUNE_LIBNVRTC");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -388,6 +424,7 @@ int main(void)
         STORE_TEST(a_header_of_winners_with_an_epilogue_alone_has_nothing_for_others),
         STORE_TEST(a_kernel_that_lost_its_race_is_exported_as_cublas_unless_it_is_pinned),
         STORE_TEST(a_header_without_epilogues_has_no_word_of_them),
+        STORE_TEST(kernels_are_compiled_by_as_many_processes_as_there_are_cores_to_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

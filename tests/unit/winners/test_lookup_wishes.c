@@ -1,4 +1,5 @@
-/* What the library takes for a problem for which its user has pinned or excluded a configuration. */
+/* What the library takes for a problem for which its user has pinned or excluded a configuration, or for
+ * which one has failed. */
 #include "db_files.h"
 #include "lookup.h"
 #include "store.h"
@@ -230,9 +231,127 @@ TEST(preferences_that_cannot_be_read_leave_the_winners_in_use)
     }
 }
 
+/* ---- what has failed ---- */
+
+static void try_again(const struct problem *problem, int number, enum verdict verdict)
+{
+    struct db *db = store_open(DB_WRITE);
+    const struct db_context context = store_context();
+    const struct config config = numbered(number);
+    struct outcome outcome = store_outcome(100);
+    if (verdict != VERDICT_MEASURED) outcome = outcome_failed(verdict, "told to");
+    store_trial(db, store_run(db, &context), problem, &config, &outcome);
+    db_close(db);
+}
+
+TEST(what_has_failed_for_a_problem_is_not_taken_wherever_it_comes_from)
+{
+    const struct problem problem = problem_make(1024, 1024, 1024), near = problem_make(1024, 1024, 1056);
+    struct choice all[2 * CHOICES_MAX];
+    decide(&problem, 1, false, false);
+    decide(&near, 1, false, false);
+    try_again(&problem, 1, VERDICT_WRONG);
+    int count = choices_for(&problem, all);
+    assert_true(count > 0);
+    assert_false(any_is(all, count, 1));
+    choices_for(&near, all); /* where it has not failed */
+    assert_true(is(&all[0], 1));
+    try_again(&problem, 1, VERDICT_MEASURED);
+    choices_for(&problem, all);
+    assert_true(is(&all[0], 1));
+    assert_int_equal(all[0].source, CHOICE_EXACT);
+}
+
+TEST(a_winner_that_has_failed_is_nobodys_neighbour)
+{
+    const struct problem problem = problem_make(1024, 1024, 1024), near = problem_make(1024, 1024, 1056);
+    struct choice all[2 * CHOICES_MAX];
+    decide(&near, 1, false, false);
+    choices_for(&problem, all);
+    assert_true(is(&all[0], 1));
+    try_again(&near, 1, VERDICT_HUNG);
+    const int count = choices_for(&problem, all);
+    assert_false(any_is(all, count, 1));
+}
+
+TEST(a_pin_that_has_failed_is_not_taken)
+{
+    const struct problem problem = problem_make(1024, 1024, 1024);
+    struct choice all[2 * CHOICES_MAX];
+    decide(&problem, 1, false, false);
+    decide(&problem, 2, true, false);
+    try_again(&problem, 2, VERDICT_CRASHED);
+    int count = choices_for(&problem, all);
+    assert_false(any_is(all, count, 2));
+    prefer(&problem, true, 2, false);
+    choices_for(&problem, all);
+    assert_true(is(&all[0], 1));
+    prefer(&problem, true, 3, true); /* never measured */
+    choices_for(&problem, all);
+    assert_true(is(&all[0], 3));
+    try_again(&problem, 3, VERDICT_WRONG);
+    count = choices_for(&problem, all);
+    assert_false(any_is(all, count, 3));
+}
+
+/* A file of one pretuned winner: the number-th configuration, measured long ago. */
+static void ship(const struct problem *problem, int number)
+{
+    char path[200], text[CONFIG_TEXT_MAX], problem_text[PROBLEM_TEXT_MAX];
+    const struct db_context context = store_context();
+    const struct config config = numbered(number);
+    config_format(&config, text);
+    problem_format(problem, problem_text);
+    snprintf(path, sizeof path, "%s/h200.jsonl", store_folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file,
+            "{\"problem\": \"%s\", \"gpu\": \"%s\", \"arch\": 90, \"sm_count\": %d, \"config\": \"%s\", "
+            "\"template_hash\": \"%016llx\", \"time_us\": 100, \"cublas_us\": 110, \"ratio\": 1.1, "
+            "\"ratio_low\": 1.1, \"ratio_high\": 1.1, \"cold\": true, \"exact\": true, \"predicted\": false, "
+            "\"protocol\": 1, \"driver\": \"580.95.05\", \"when\": \"2020-01-01T00:00:00Z\"}\n",
+            problem_text, context.gpu.name, context.gpu.sm_count, text,
+            (unsigned long long)db_kernel_hash(&config, problem, 90));
+    fclose(file);
+}
+
+static int pretuned_choices_for(const struct problem *problem, struct choice all[2 * CHOICES_MAX])
+{
+    struct winner_store store;
+    const struct db_context context = store_context();
+    int count, others;
+    assert_ok(winner_store_open(&store, &context.gpu, store_path, store_folder, &quiet));
+    assert_ok(lookup_exact(&store, problem, 16, all, &count));
+    assert_ok(lookup_others(&store, problem, 16, all + count, &others));
+    winner_store_close(&store);
+    return count + others;
+}
+
+TEST(a_pretuned_winner_that_has_failed_since_is_not_taken)
+{
+    const struct problem problem = problem_make(1024, 1024, 1024), near = problem_make(1024, 1024, 1056);
+    struct choice all[2 * CHOICES_MAX];
+    ship(&problem, 1);
+    pretuned_choices_for(&problem, all);
+    assert_true(is(&all[0], 1) && all[0].pretuned);
+    assert_int_equal(all[0].source, CHOICE_EXACT);
+    try_again(&problem, 1, VERDICT_WRONG);
+    int count = pretuned_choices_for(&problem, all);
+    assert_false(any_is(all, count, 1));
+    count = pretuned_choices_for(&near, all);
+    assert_true(count > 0 && all[0].source != CHOICE_NEAREST);
+    try_again(&problem, 1, VERDICT_MEASURED);
+    pretuned_choices_for(&problem, all);
+    assert_true(is(&all[0], 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        STORE_TEST(what_has_failed_for_a_problem_is_not_taken_wherever_it_comes_from),
+        STORE_TEST(a_winner_that_has_failed_is_nobodys_neighbour),
+        STORE_TEST(a_pin_that_has_failed_is_not_taken),
+        STORE_TEST(a_pretuned_winner_that_has_failed_since_is_not_taken),
         STORE_TEST(a_measured_pin_is_the_exact_choice),
         STORE_TEST(a_pin_is_taken_whatever_its_ratio_and_only_while_it_holds),
         STORE_TEST(a_pin_that_was_only_predicted_goes_before_what_was_measured_nearby),

@@ -1,0 +1,92 @@
+"""What a run of the tests cost, by label.
+
+    times.py BUILD REFERENCE OUT
+
+Adds up what timed.c noted in BUILD/times and writes to OUT the CPU minutes of each label, of the short run and of
+the long tests, and the pace: the median of the milliseconds that the same piece of work took before each test.
+Exit 1: a label of REFERENCE, a file of the same form, has grown by more than a fifth. To accept it, copy OUT's lines of
+short tests to REFERENCE, if the run began in an empty build folder.
+
+A slower machine is no growth: what a label may cost grows with the pace, or with the median of the other labels, if that
+is more. So one label that grows is found, and one that shrinks, because its kernels are kept from the last run, changes
+nothing for the others. Growth of all labels alike is found from a half on.
+"""
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+
+GROWTH = 1.2
+TOTAL_GROWTH = 1.5
+NOISE_MINUTES = 0.2
+
+
+def labels_of(build):
+    """The line of the table that each test belongs to."""
+    listed = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], check=True, capture_output=True)
+    lines = {}
+    for test in json.loads(listed.stdout)["tests"]:
+        labels = next((p["value"] for p in test["properties"] if p["name"] == "LABELS"), [])
+        kinds = [label for label in labels if label not in ("short", "long", "threads")]
+        lines[test["name"]] = (kinds[0] if kinds else "other") + ("" if "short" in labels else "-long")
+    return lines
+
+
+def measured(build):
+    """Minutes of each line, and the pace."""
+    lines, minutes, paces = labels_of(build), {}, []
+    for file in sorted(pathlib.Path(build, "times").iterdir()):
+        if file.name not in lines:
+            continue
+        seconds, pace = map(float, file.read_text().split())
+        minutes[lines[file.name]] = minutes.get(lines[file.name], 0) + seconds / 60
+        paces.append(1000 * pace)
+    return minutes, statistics.median(paces or [1])
+
+
+def read(path):
+    """Minutes of each line of a file, and the pace."""
+    rows = [line.split() for line in pathlib.Path(path).read_text().splitlines() if line and line[0] != "#"]
+    minutes = {name: float(number) for name, number in rows}
+    return minutes, minutes.pop("pace")
+
+
+def write(path, minutes, pace):
+    """Writes a file that read() reads."""
+    with open(path, "w", encoding="utf-8") as out:
+        out.write("# CPU minutes of the tests by label, without building them; pace: ms of the work in tests/timed.c.\n")
+        out.write(f"pace {pace:.2f}\n")
+        for name in sorted(minutes):
+            out.write(f"{name} {minutes[name]:.2f}\n")
+
+
+def grown(now, now_pace, before, before_pace):
+    """A sentence for each label that has grown."""
+    both = [name for name in before if name in now]
+    ratio = {name: now[name] / before[name] for name in both if before[name] >= NOISE_MINUTES}
+    slower = now_pace / before_pace
+    found = []
+    for name in both:
+        others = [ratio[other] for other in ratio if other != name]
+        allowed = before[name] * max(slower, statistics.median(others or [1]))
+        if now[name] > GROWTH * allowed and now[name] > allowed + NOISE_MINUTES:
+            found.append(f"{name} took {now[name]:.2f} CPU minutes, {allowed:.2f} were expected on this machine")
+    total, allowed = sum(now[name] for name in both), slower * sum(before[name] for name in both)
+    if total > TOTAL_GROWTH * allowed:
+        found.append(f"all labels took {total:.2f} CPU minutes, {allowed:.2f} were expected on this machine")
+    return found
+
+
+def main(build, reference, out):
+    """Returns the exit status."""
+    minutes, pace = measured(build)
+    write(out, minutes, pace)
+    found = grown(minutes, pace, *read(reference))
+    for sentence in found:
+        print(f"{out}: {sentence}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
