@@ -48,7 +48,8 @@ static struct operands open_infinite_court(const char *text, struct court *court
     const struct operands x = workload_operands(&court->work, 0);
     host_memory(x.a)[3] = INFINITY;
     host_memory(x.b)[2 * 7 + 6] = NAN;
-    assert_ok(oracle_open(&court->work, SEED, ROOM, &court->oracle));
+    const struct oracle_limits limits = limits_of(ROOM);
+    assert_ok(oracle_open(&court->work, SEED, &limits, &court->oracle));
     return x;
 }
 
@@ -345,7 +346,8 @@ TEST(with_alpha_0_nan_operands_do_not_matter)
         for (int at = 0; at < 48; at++) host_memory(x.a)[at] = NAN;
         for (int at = 0; at < 56; at++) host_memory(x.b)[at] = NAN;
     }
-    assert_ok(oracle_open(&court.work, SEED, ROOM, &court.oracle));
+    const struct oracle_limits limits = limits_of(ROOM);
+    assert_ok(oracle_open(&court.work, SEED, &limits, &court.oracle));
     struct player player = {.problem = p};
     const struct kernel kernel = {&player, play, NULL};
     assert_ok(oracle_judge(&court.oracle, &kernel, &j));

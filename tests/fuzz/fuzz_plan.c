@@ -42,7 +42,7 @@ const char *const fuzz_words[] = {" @ ",
 
 static void check_judged(const char *text, const struct problem *p, int64_t bytes)
 {
-    const struct oracle_limits limits = oracle_limits(&fuzz_gpu, bytes);
+    const struct oracle_limits limits = oracle_limits(&fuzz_gpu, bytes, ORACLE_SECONDS);
     struct oracle_plan plan;
     int64_t elements = 0, rows = 0;
     oracle_plan(p, &limits, 7, &plan);

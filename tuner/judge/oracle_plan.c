@@ -95,14 +95,14 @@ struct random_test oracle_random_test(uint64_t seed)
                                 .bias = rule(seed, 6, 0, UINT32_MAX)};
 }
 
-struct oracle_limits oracle_limits(const struct gpu *gpu, int64_t bytes)
+struct oracle_limits oracle_limits(const struct gpu *gpu, int64_t bytes, double seconds)
 {
     /* Ratio of FP64 to FP32 units: 1/2 on data-centre GPUs, 1/64 on others (1/32 before sm_80). Two FMAs per
-     * product, at 40 % of peak, for 20 s. */
+     * product, at 40 % of peak. */
     bool full = gpu->arch == 60 || gpu->arch == 70 || gpu->arch == 80 || gpu->arch == 90 || gpu->arch == 100;
     double tflops = gpu_rate(gpu, "fp32") / (full ? 2 : 64);
     return (struct oracle_limits){
-        .products = 20 * 0.4 * tflops * 1e12 / 4, .bytes = bytes, .blocks = 4 * gpu->sm_count};
+        .products = seconds * 0.4 * tflops * 1e12 / 4, .bytes = bytes, .blocks = 4 * gpu->sm_count};
 }
 
 static void add_piece(struct oracle_plan *plan, const struct problem *p, int64_t item, int64_t items,

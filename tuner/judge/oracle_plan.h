@@ -56,12 +56,13 @@ struct oracle_plan {
 };
 
 /* Limits on the cost of the reference. */
+#define ORACLE_SECONDS 20.0 /* of the GPU's FP64 units, if there is no hurry */
 struct oracle_limits {
-    double products; /* multiplications: about 20 s of the GPU's FP64 units */
+    double products; /* multiplications */
     int64_t bytes;   /* device memory for answers and scratch */
     int blocks;      /* fewer do not fill the GPU: then K is split */
 };
-struct oracle_limits oracle_limits(const struct gpu *gpu, int64_t bytes);
+struct oracle_limits oracle_limits(const struct gpu *gpu, int64_t bytes, double seconds);
 
 /* All of C if the limits allow; otherwise its first and last rows and random ones, as many as the limits
  * allow (at least some). */

@@ -26,7 +26,7 @@ void trial_setup_clear(struct trial_setup *setup)
 /* Memory is divided before anything is allocated: at least two sets of operands, then answers, then more
  * sets. Some is left for the workspaces of the candidates and the rival. */
 static enum status share_memory(const struct trial_setup *setup, const struct problem *problem,
-                                int64_t *for_answers, int64_t *for_sets)
+                                struct oracle_limits *limits, int64_t *for_sets)
 {
     size_t free_bytes = 0, total_bytes = 0;
     enum status st = device_check(cuda.MemGetInfo(&free_bytes, &total_bytes), "asking for free memory");
@@ -51,10 +51,10 @@ static enum status share_memory(const struct trial_setup *setup, const struct pr
                     (double)total_bytes / (1 << 30));
     }
     int64_t two_sets = 8 * workload_layout(problem, false, 0, room).set_words;
-    struct oracle_limits limits = oracle_limits(&setup->device->gpu, room - two_sets);
+    *limits = oracle_limits(&setup->device->gpu, room - two_sets,
+                            setup->reference_s > 0 ? setup->reference_s : ORACLE_SECONDS);
     struct oracle_plan plan;
-    oracle_plan(problem, &limits, setup->seed, &plan);
-    *for_answers = limits.bytes;
+    oracle_plan(problem, limits, setup->seed, &plan);
     *for_sets = room - oracle_answer_bytes(&plan) - plan.partial_bytes;
     if (*for_sets < two_sets) *for_sets = two_sets;
     return OK;
@@ -80,11 +80,12 @@ enum status trial_setup_prepare(struct trial_setup *setup, const struct problem 
     setup->anchor_errors = accuracy_unknown();
     setup->cold = cold;
     setup->seed = seed;
-    int64_t for_answers = 0, for_sets = 0;
+    struct oracle_limits limits = {0};
+    int64_t for_sets = 0;
     enum status st = load_judge(setup, problem->type);
-    if (!st) st = share_memory(setup, problem, &for_answers, &for_sets);
+    if (!st) st = share_memory(setup, problem, &limits, &for_sets);
     if (!st) st = workload_open(&setup->kernels, problem, cold, seed, for_sets, &setup->work);
-    if (!st) st = oracle_open(&setup->work, seed, for_answers, &setup->oracle);
+    if (!st) st = oracle_open(&setup->work, seed, &limits, &setup->oracle);
     setup->ready = st == OK;
     if (st) trial_setup_clear(setup);
     return st;
