@@ -100,6 +100,10 @@ enum status race_call(struct job *job)
         job_end(job, JOB_FRUITLESS, "none of the %zu candidates tried is usable", job->result.tried);
         return OK;
     }
+    if (job->best_us == 0) { /* there was time for one call of each */
+        job->best = best[0];
+        job->best_us = job->field.time_us[job->best];
+    }
     add_defender(job, best, count);
     for (int i = 0; i < count; i++) {
         const struct kernel_key kernel =
