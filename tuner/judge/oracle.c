@@ -49,7 +49,6 @@ static enum status apply_epilogue(const struct oracle *o, int set, const struct 
 {
     const struct problem *p = &o->work->problem;
     const struct epilogue_args args = {.piece = product->piece,
-                                       .cols = product->c.cols,
                                        .bias = (const float *)(uintptr_t)workload_operands(o->work, set).bias,
                                        .bias_is = (int)epilogue_bias(p->epilogue),
                                        .activation = (int)epilogue_activation(p->epilogue),
@@ -247,7 +246,7 @@ static enum status describe_value(const struct oracle *o, int set, const struct 
     const struct problem *p = &o->work->problem;
     uint64_t answer = ~f->not_first;
     int64_t item = 0, row = 0, col = 0;
-    if (!oracle_place(&o->plan, p->n, answer, &item, &row, &col))
+    if (!oracle_place(&o->plan, answer, &item, &row, &col))
         return fail(E_GPU, "the judge found a wrong element at %" PRIu64 ", which does not exist", answer);
     unsigned bits = 0;
     double want = 0;
@@ -348,6 +347,14 @@ enum status oracle_judge_once(struct oracle *oracle, const struct kernel *kernel
     return judge_random(oracle, kernel, judgement);
 }
 
+static void describe_sample(const struct oracle_plan *plan, char *detail)
+{
+    const bool by_rows = plan->rows * plan->row_elements == plan->elements;
+    snprintf(detail, OUTCOME_DETAIL_MAX, "judged on %" PRId64 " of %" PRId64 " %s",
+             by_rows ? plan->rows : plan->elements,
+             by_rows ? plan->rows_all : plan->rows_all * plan->row_elements, by_rows ? "rows" : "elements");
+}
+
 enum status oracle_judge(struct oracle *oracle, const struct kernel *kernel, struct judgement *judgement)
 {
     struct judgement j = {.right = true, .errors = accuracy_unknown()};
@@ -370,9 +377,7 @@ enum status oracle_judge(struct oracle *oracle, const struct kernel *kernel, str
             snprintf(j.detail, sizeof j.detail, "two runs over differently poisoned C gave different bits");
         }
     }
-    if (!st && j.right && oracle->plan.sampled)
-        snprintf(j.detail, sizeof j.detail, "judged on %" PRId64 " of %" PRId64 " rows", oracle->plan.rows,
-                 oracle->plan.rows_all);
+    if (!st && j.right && oracle->plan.sampled) describe_sample(&oracle->plan, j.detail);
     *judgement = j;
     return st;
 }

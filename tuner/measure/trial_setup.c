@@ -34,15 +34,9 @@ static enum status share_memory(const struct trial_setup *setup, const struct pr
     int64_t left = (int64_t)free_bytes, reserve = left / 16;
     if (reserve < INT64_C(256) << 20) reserve = INT64_C(256) << 20;
     int64_t room = left - reserve;
-    /* Computed in floating point, because the sum for the largest legal operands overflows 64 bits. */
     const struct problem placed = workload_placed(problem, WORKLOAD_EXACT);
-    const struct gemm_type_row *row = gemm_type_row(problem->type);
-    const int copies_of_c = epilogue_out_of_place(problem->epilogue) ? 2 : 1;
-    double wanted = 2.0 * ((double)problem_span_a(&placed) * element_bytes(row->a) +
-                           (double)problem_span_b(&placed) * element_bytes(row->b) +
-                           (double)problem_span_c(&placed) * element_bytes(row->c) * copies_of_c +
-                           (double)problem_span_bias(problem) * element_bytes(row->c) +
-                           32.0 * WORKLOAD_GUARD + (problem->pointers ? 24.0 * (double)problem->batch : 0));
+    double wanted = 2.0 * (problem_memory_bytes(&placed) + 32.0 * WORKLOAD_GUARD +
+                           (problem->pointers ? 24.0 * (double)problem->batch : 0));
     if (wanted > (double)room) {
         char text[PROBLEM_TEXT_MAX];
         problem_format(problem, text);

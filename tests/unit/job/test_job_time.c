@@ -83,6 +83,35 @@ TEST(a_call_that_is_expected_to_outlast_the_budget_is_not_begun)
     assert_int_equal(count_log("trial"), 0);
 }
 
+/* No GPU is here. In time for a few kernels, and then for the rest. */
+TEST(a_prediction_goes_on_where_the_time_was_over)
+{
+    setenv("FAKE_DEVICES", "0", 1);
+    setenv("FAKE_COMPILE_MS", "400", 1);
+    assert_int_equal(tune("--gpu t4 --budget 2s --shape " SHAPE), 0);
+    const int before = winner_of(SHAPE).trials;
+    assert_in_range(before, 1, 20);
+    unsetenv("FAKE_COMPILE_MS");
+    assert_int_equal(tune("--gpu t4 --budget 60s --shape " SHAPE), 0);
+    assert_null(strstr(text_of("err"), "skipped"));
+    assert_said("were predicted in earlier runs");
+    assert_int_equal(winner_of(SHAPE).trials, 64);
+    assert_int_equal(census(SHAPE, NULL)->total, 64);
+    assert_int_equal(census(SHAPE, NULL)->twice, 0);
+    assert_int_equal(tune("--gpu t4 --budget 60s --shape " SHAPE), 0);
+    assert_said("skipped, it was predicted");
+    assert_clean_db();
+}
+
+TEST(what_the_named_gpu_cannot_hold_is_said_and_not_predicted)
+{
+    setenv("FAKE_DEVICES", "0", 1);
+    assert_int_equal(tune("--gpu t4 --shape 65536x65536x65536 --shape " SHAPE), 1);
+    assert_said("its operands need 48.0 GiB, and the Tesla T4 has 14.9 GiB");
+    assert_true(winner_of("65536x65536x65536").base.time_us == 0 && winner_of(SHAPE).base.time_us > 0);
+    assert_int_equal(tune("--gpu h200 --shape 65536x65536x65536"), 0);
+}
+
 TEST(a_budget_is_shared_by_the_problems_of_a_suite)
 {
     setenv("FAKE_TRIAL_MS", "30", 1);
@@ -360,6 +389,8 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(slices_of_calls_of_seconds_keep_the_budget),
     JOB_TEST(a_preparation_that_outlasts_the_budget_is_ended_with_a_sentence),
     JOB_TEST(a_call_that_is_expected_to_outlast_the_budget_is_not_begun),
+    JOB_TEST(a_prediction_goes_on_where_the_time_was_over),
+    JOB_TEST(what_the_named_gpu_cannot_hold_is_said_and_not_predicted),
     JOB_TEST(a_budget_is_shared_by_the_problems_of_a_suite),
     JOB_TEST(with_time_for_it_each_problem_gets_a_first_winner_and_then_the_searches_go_on),
     JOB_TEST(slices_that_find_nothing_faster_keep_the_winner_and_the_hasty_race_is_made_good_in_the_end),
