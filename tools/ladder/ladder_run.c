@@ -134,8 +134,8 @@ static enum status prepare(struct children *children, bool cold, const struct pr
                            double *anchor_us)
 {
     json_t *answer = NULL;
-    enum status st =
-        children_ask(children, 0, request_prepare(problem, cold, SEED, WARM_S, 0), CHILDREN_PREPARE_S, &answer);
+    enum status st = children_ask(children, 0, request_prepare(problem, cold, SEED, WARM_S, 0),
+                                  CHILDREN_PREPARE_S, &answer);
     if (!st) *anchor_us = json_number_value(json_object_get(answer, "anchor_us"));
     json_decref(answer);
     return st;
