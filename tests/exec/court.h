@@ -46,11 +46,17 @@ struct court {
     struct oracle oracle;
 };
 
+static inline struct oracle_limits limits_of(int64_t room)
+{
+    return oracle_limits(&device.gpu, room, ORACLE_SECONDS);
+}
+
 static inline void open_court(const char *text, int64_t room, struct court *court)
 {
     const struct problem p = problem_of(text);
     assert_ok(workload_open(&kernels, &p, true, SEED, (int64_t)8 << 20, &court->work));
-    assert_ok(oracle_open(&court->work, SEED, room, &court->oracle));
+    const struct oracle_limits limits = limits_of(room);
+    assert_ok(oracle_open(&court->work, SEED, &limits, &court->oracle));
 }
 
 static inline void close_court(struct court *court)

@@ -56,12 +56,12 @@ foreach(name test_cpu_block test_cpu_copies)
 endforeach()
 
 gt_exec_program(exec_kernel exec/exec_kernel.c)
-# Each configuration with one op, and with an epilogue, pointers or neither; of the two long lists every second one.
+# Each configuration with one op, and with an epilogue, pointers or neither; of the three longest lists every second one.
 set(lists ${CMAKE_CURRENT_SOURCE_DIR}/exec)
-foreach(list ladder resident tall streamk mma)
+foreach(list ladder tall streamk mma)
   gt_exec_test(exec_mixed_${list} exec_kernel --mixed ${lists}/${list}.list turns)
 endforeach()
-foreach(list simt skinny)
+foreach(list simt skinny resident)
   gt_exec_test(exec_mixed_${list} exec_kernel --mixed ${lists}/${list}.list turns 0/2)
 endforeach()
 

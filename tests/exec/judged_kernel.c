@@ -73,7 +73,7 @@ struct outcome judged_trial(const char *problem)
     const struct candidate candidate = candidate_of();
     assert_ok(problem_parse(problem, &p));
     assert_ok(trial_setup_prepare(&setup, &p, COLD, 3));
-    assert_ok(trial_run(&setup, &candidate, 0, &outcome));
+    assert_ok(trial_run(&setup, &candidate, 0, 0, &outcome));
     return outcome;
 }
 
@@ -81,7 +81,7 @@ struct verification judged_verify(void)
 {
     struct verification v;
     const struct candidate candidate = candidate_of();
-    assert_ok(verify_run(&setup, &candidate, &v));
+    assert_ok(verify_run(&setup, &candidate, 0, 0, &v));
     return v;
 }
 

@@ -48,7 +48,8 @@ static struct operands open_infinite_court(const char *text, struct court *court
     const struct operands x = workload_operands(&court->work, 0);
     host_memory(x.a)[3] = INFINITY;
     host_memory(x.b)[2 * 7 + 6] = NAN;
-    assert_ok(oracle_open(&court->work, SEED, ROOM, &court->oracle));
+    const struct oracle_limits limits = limits_of(ROOM);
+    assert_ok(oracle_open(&court->work, SEED, &limits, &court->oracle));
     return x;
 }
 
@@ -334,6 +335,70 @@ TEST(nan_and_infinity_must_reach_c_and_nothing_else)
     close_court(&court);
 }
 
+/* Of a problem, judged whole or in pieces of so many elements. */
+static struct judgement judge_in_pieces(const char *text, enum fault fault, int64_t piece, int *pieces)
+{
+    struct court court;
+    struct judgement j;
+    const struct problem p = problem_of(text);
+    struct oracle_limits limits = limits_of(ROOM);
+    limits.piece = piece;
+    assert_ok(workload_open(&kernels, &p, true, SEED, ROOM, &court.work));
+    assert_ok(oracle_open(&court.work, SEED, &limits, &court.oracle));
+    assert_false(court.oracle.plan.sampled);
+    *pieces = court.oracle.plan.count;
+    struct player player = {.problem = p, .fault = fault};
+    const struct kernel kernel = {&player, play, NULL};
+    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+    close_court(&court);
+    return j;
+}
+
+/* Only the sum of squares is added in another order. */
+TEST(judging_in_pieces_gives_the_verdict_of_judging_the_whole)
+{
+    static const char *const texts[] = {"nt:1x700x1:beta=2", "tn:3x230x40:lda=5:ldb=231:beta=1",
+                                        "tt:70x5x33:batch=2:lda=72:ldb=40:ldc=6:alpha=-1:beta=2",
+                                        "nn:5x100x8:ldc=110:batch=2:epilogue=bias+gelu+out",
+                                        "nn:6x100x8:epilogue=rowbias+relu"};
+    static const enum fault faults[] = {NONE, ONE_OFF, RANDOM_ONLY};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (size_t f = 0; f < sizeof faults / sizeof *faults; f++) {
+            int one, many;
+            const struct judgement whole = judge_in_pieces(texts[i], faults[f], 1 << 26, &one),
+                                   parts = judge_in_pieces(texts[i], faults[f], 67, &many);
+            assert_true(one == 1 && many > 7);
+            if (whole.right != (faults[f] == NONE)) fail_msg("%s: %s", texts[i], whole.detail);
+            assert_true(parts.right == whole.right && parts.exact == whole.exact);
+            assert_true(parts.worst == whole.worst && parts.hash == whole.hash);
+            assert_true(!accuracy_is_known(&whole.errors) ||
+                        (parts.errors.componentwise == whole.errors.componentwise &&
+                         parts.errors.max == whole.errors.max));
+            assert_true(!accuracy_is_known(&whole.errors) ||
+                        fabs(parts.errors.rms - whole.errors.rms) <= 1e-12 * whole.errors.rms);
+            assert_string_equal(parts.detail, whole.detail); /* the first wrong element, too */
+        }
+}
+
+TEST(a_row_that_is_too_long_is_judged_in_parts)
+{
+    const struct problem p = problem_of("nt:1x10000x1");
+    struct court court;
+    struct judgement j;
+    struct oracle_limits limits = limits_of(1 << 17);
+    limits.piece = 100;
+    assert_ok(workload_open(&kernels, &p, true, SEED, ROOM, &court.work));
+    assert_ok(oracle_open(&court.work, SEED, &limits, &court.oracle));
+    struct player player = {.problem = p};
+    const struct kernel kernel = {&player, play, NULL};
+    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+    assert_true(j.right);
+    assert_string_equal(j.detail, "judged on 1600 of 10000 elements");
+    player = (struct player){.problem = p, .fault = ONE_OFF};
+    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+    close_court(&court);
+}
+
 TEST(with_alpha_0_nan_operands_do_not_matter)
 {
     struct court court;
@@ -345,7 +410,8 @@ TEST(with_alpha_0_nan_operands_do_not_matter)
         for (int at = 0; at < 48; at++) host_memory(x.a)[at] = NAN;
         for (int at = 0; at < 56; at++) host_memory(x.b)[at] = NAN;
     }
-    assert_ok(oracle_open(&court.work, SEED, ROOM, &court.oracle));
+    const struct oracle_limits limits = limits_of(ROOM);
+    assert_ok(oracle_open(&court.work, SEED, &limits, &court.oracle));
     struct player player = {.problem = p};
     const struct kernel kernel = {&player, play, NULL};
     assert_ok(oracle_judge(&court.oracle, &kernel, &j));
@@ -410,6 +476,8 @@ int main(void)
         cmocka_unit_test(a_c_that_timing_left_different_is_found_in_any_set),
         cmocka_unit_test(repeated_runs_count_those_that_differ),
         cmocka_unit_test(nan_and_infinity_must_reach_c_and_nothing_else),
+        cmocka_unit_test(judging_in_pieces_gives_the_verdict_of_judging_the_whole),
+        cmocka_unit_test(a_row_that_is_too_long_is_judged_in_parts),
         cmocka_unit_test(with_alpha_0_nan_operands_do_not_matter),
         cmocka_unit_test(a_problem_too_large_is_judged_on_some_rows_and_says_so),
         cmocka_unit_test(rows_of_a_sample_have_their_own_bias),

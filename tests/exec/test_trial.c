@@ -21,11 +21,12 @@ static struct trial_setup setup;
 
 static struct player next;      /* returned by the next kernel_load */
 static enum status load_answer; /* its status */
-static int loaded, open_kernels;
+static int loaded, open_kernels, made_calls;
 static bool rival_there;
 
 static void player_close(void *self)
 {
+    made_calls += ((const struct player *)self)->calls;
     free(self);
     open_kernels--;
 }
@@ -120,7 +121,7 @@ static struct outcome try(double best_us)
 {
     struct outcome outcome;
     struct candidate candidate = make_candidate(1);
-    assert_ok(trial_run(&setup, &candidate, best_us, &outcome));
+    assert_ok(trial_run(&setup, &candidate, best_us, 0, &outcome));
     assert_int_equal(open_kernels, 0);
     return outcome;
 }
@@ -188,6 +189,56 @@ TEST(a_long_call_is_timed_five_times_and_dropped_after_one)
     assert_int_equal(o.sample_count, 1);
 }
 
+static struct outcome try_within(double best_us, double limit_s)
+{
+    struct outcome outcome;
+    struct candidate candidate = make_candidate(1);
+    made_calls = 0;
+    assert_ok(trial_run(&setup, &candidate, best_us, limit_s, &outcome));
+    return outcome;
+}
+
+/* Judged three times, and timed once. */
+TEST(a_call_of_seconds_is_made_four_times_and_once_if_there_is_no_time_for_more)
+{
+    prepare("17x9x5");
+    next.us = 2.5e6;
+    struct outcome o = try_within(0, 0);
+    assert_int_equal(o.verdict, VERDICT_MEASURED);
+    assert_int_equal(made_calls, 4);
+    assert_int_equal(o.sample_count, 1);
+    o = try_within(0, 12);
+    assert_int_equal(o.verdict, VERDICT_SLOW);
+    assert_int_equal(made_calls, 1);
+    assert_true(fabs(o.time_us - 2.5e6) < 100 && o.sample_count == 1);
+    o = try_within(2e4, 60);
+    assert_int_equal(o.verdict, VERDICT_SLOW);
+    assert_int_equal(made_calls, 1);
+    next.fault = ONE_OFF;
+    assert_int_equal(try_within(0, 12).verdict, VERDICT_WRONG);
+}
+
+TEST(a_check_of_calls_of_seconds_makes_as_few_as_there_is_time_for)
+{
+    prepare("17x9x5");
+    struct candidate candidate = make_candidate(1);
+    struct verification v;
+    made_calls = 0;
+    assert_ok(verify_run(&setup, &candidate, 0, 0, &v));
+    const int all = made_calls;
+    made_calls = 0;
+    assert_ok(verify_run(&setup, &candidate, 2.5e6, 10, &v));
+    assert_int_equal(v.verdict, VERDICT_MEASURED);
+    assert_int_equal(all - made_calls, 19);
+    made_calls = 0;
+    assert_ok(verify_run(&setup, &candidate, 2.5e6, 3, &v));
+    assert_int_equal(all - made_calls, 22);
+    assert_true(accuracy_is_known(&v.errors));
+    next.fault = RANDOM_ONLY;
+    assert_ok(verify_run(&setup, &candidate, 2.5e6, 3, &v));
+    assert_int_equal(v.verdict, VERDICT_WRONG);
+}
+
 TEST(a_wrong_candidate_is_not_timed_and_harms_no_later_one)
 {
     prepare("17x9x5");
@@ -243,7 +294,7 @@ TEST(a_damaged_cubin_is_an_error_and_no_verdict)
     load_answer = E_INPUT;
     struct outcome o;
     struct candidate candidate = make_candidate(1);
-    assert_int_equal(trial_run(&setup, &candidate, 0, &o), E_INPUT);
+    assert_int_equal(trial_run(&setup, &candidate, 0, 0, &o), E_INPUT);
 }
 
 TEST(empty_problems_are_timed_as_they_are)
@@ -384,7 +435,7 @@ static struct verification verify(enum fault fault)
                          "UNROLL=2 STORE_AT=1 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1",
                          &candidate.config));
     next.fault = fault;
-    assert_ok(verify_run(&setup, &candidate, &v));
+    assert_ok(verify_run(&setup, &candidate, 0, 0, &v));
     assert_int_equal(open_kernels, 0);
     return v;
 }
@@ -456,6 +507,8 @@ int main(void)
         cmocka_unit_test(a_right_candidate_is_measured_with_ten_samples),
         cmocka_unit_test(a_slower_candidate_is_dropped_the_sooner_the_slower_it_is),
         cmocka_unit_test(a_long_call_is_timed_five_times_and_dropped_after_one),
+        cmocka_unit_test(a_call_of_seconds_is_made_four_times_and_once_if_there_is_no_time_for_more),
+        cmocka_unit_test(a_check_of_calls_of_seconds_makes_as_few_as_there_is_time_for),
         cmocka_unit_test(a_wrong_candidate_is_not_timed_and_harms_no_later_one),
         cmocka_unit_test(an_innocent_is_not_blamed_for_operands_that_another_spoilt),
         cmocka_unit_test(a_class_of_accuracy_needs_a_rivals_errors),

@@ -5,6 +5,8 @@
  * Told by the environment; PART is a part of a configuration's text:
  *   FAKE_LOG=FILE       appends "VERB PID CONFIG" for each request
  *   FAKE_TRIAL_MS, FAKE_BLOCK_MS, FAKE_COMPILE_MS, FAKE_PREPARE_MS    how long it takes (0)
+ *   FAKE_LAUNCH_MS      how long a call takes, up to a tenth more by the configuration
+ *                       (trial and check make as many as the worker's, the others one)
  *   FAKE_COMPILE_UPTO_MS  the most of a compilation that takes another time each time (0)
  *   FAKE_SLOW=PART, FAKE_SLOW_MS    how much longer the compilation of these takes
  *   FAKE_STEADY=1       no noise in the times
@@ -37,6 +39,7 @@
 #include "frame.h"
 #include "messages.h"
 #include "problem.h"
+#include "screen.h"
 #include "template.h"
 
 #include <fcntl.h>
@@ -120,6 +123,7 @@ static double time_of(const char *text)
         us = getenv("FAKE_SMOOTH") ? smooth_time_of(&config)
                                    : 1000 + (double)(config_hash(&config) % 100003) / 100.003;
     if (told("FAKE_FAST", text)) us = 900;
+    if (getenv("FAKE_LAUNCH_MS")) us = 1e3 * atof(getenv("FAKE_LAUNCH_MS")) * (1 + 1e-4 * (us - 1000));
     if (getenv("FAKE_STEADY")) return us;
     noise_state = noise_state * 6364136223846793005u + 1442695040888963407u;
     return us * (1 + 1e-3 * ((double)(noise_state >> 40) / (double)(1 << 24) - 0.5));
@@ -190,9 +194,10 @@ static json_t *prepare(const char *text)
     if (dead && atoi(dead) == device) abort();
     if (told("FAKE_NO_ROOM", text)) return message_failure(fail(E_GPU, "told to have no room"));
     take_time("FAKE_PREPARE_MS");
+    const double launch_ms = take_time("FAKE_LAUNCH_MS");
     const char *dead_from = getenv("FAKE_DEAD_FROM");
     if (dead_from && access(dead_from, F_OK) == 0) abort();
-    double anchor_us = getenv("FAKE_NO_CUBLAS") ? 0 : 1100;
+    double anchor_us = getenv("FAKE_NO_CUBLAS") ? 0 : launch_ms > 0 ? 1e3 * launch_ms : 1100;
     const char *rival = anchor_us == 0 ? "" : problem.type == GEMM_TF32 ? "cublasGemmEx TF32" : "cublasSgemm";
     return json_pack("{s:b, s:o, s:f, s:s, s:[f], s:f, s:i, s:b, s:o*}", "ok", 1, "library", library(),
                      "anchor_us", anchor_us, "rival", rival, "anchor_samples_us", anchor_us, "warm_s", 0.0,
@@ -200,9 +205,19 @@ static json_t *prepare(const char *text)
                      anchor_us > 0 ? errors(2e-7) : NULL);
 }
 
-static json_t *trial(const char *text)
+static double take_calls(int calls)
 {
-    const double took_ms = take_time("FAKE_TRIAL_MS");
+    double took_ms = 0;
+    for (int i = 0; i < calls; i++) took_ms += take_time("FAKE_LAUNCH_MS");
+    return took_ms;
+}
+
+static json_t *trial(const char *text, double best_us, double limit_s)
+{
+    const double call_ms = take_calls(1);
+    const bool at_sight = screen_at_sight(1e3 * call_ms, best_us, limit_s);
+    const double took_ms =
+        take_time("FAKE_TRIAL_MS") + call_ms + take_calls(at_sight ? 0 : TRIAL_CALLS_LEAST - 1);
     if (told("FAKE_CRASH", text) || first_time("FAKE_CRASH_ONCE")) abort();
     if (told("FAKE_HANG", text))
         for (;;) pause();
@@ -213,9 +228,10 @@ static json_t *trial(const char *text)
     struct outcome o = {.verdict = VERDICT_MEASURED, .exact = true, .cold = true, .worst_error = 0.1};
     if (told("FAKE_WRONG", text)) o = outcome_failed(VERDICT_WRONG, "told to");
     else {
-        o.sample_count = 5;
-        for (int i = 0; i < 5; i++) o.samples_us[i] = time_of(text);
-        o.time_us = o.samples_us[2];
+        o.sample_count = at_sight ? 1 : 5;
+        if (at_sight) o.verdict = VERDICT_SLOW;
+        for (int i = 0; i < o.sample_count; i++) o.samples_us[i] = time_of(text);
+        o.time_us = o.samples_us[o.sample_count / 2];
     }
     o.wall_ms = fmax(1, took_ms);
     return json_pack("{s:b, s:o}", "ok", 1, "outcome", outcome_to_json(&o));
@@ -225,6 +241,7 @@ static json_t *block(const char *who, const char *text)
 {
     take_time("FAKE_BLOCK_MS");
     if (told("FAKE_CRASH_BLOCK", text)) abort();
+    take_calls(1);
     if (told("FAKE_NO_RIVAL", who)) return message_failure(fail(E_ABSENT, "told to have no %s", who));
     double us = strcmp(who, "config") == 0   ? time_of(text)
                 : strcmp(who, "anchor") == 0 ? (getenv("FAKE_FAST_CUBLAS") ? 0.5 : 1.1) * time_of("")
@@ -233,8 +250,10 @@ static json_t *block(const char *who, const char *text)
                      strcmp(who, "lt") == 0 ? "answer 2 of 7" : "", "state", "throttle_reasons", 0);
 }
 
-static json_t *verify(const char *text)
+static json_t *verify(const char *text, double call_us, double limit_s)
 {
+    const int runs = screen_check_runs(call_us, limit_s);
+    take_calls(runs ? TRIAL_CALLS_LEAST - 1 + runs : CHECK_CALLS_LEAST);
     const char *from = getenv("FAKE_REFUSE_FROM");
     bool wrong = told("FAKE_REFUSE", text) || (from && access(from, F_OK) == 0);
     return json_pack("{s:b, s:s, s:s, s:i, s:o}", "ok", 1, "verdict", wrong ? "wrong" : "measured", "detail",
@@ -245,8 +264,10 @@ static json_t *verify(const char *text)
 static json_t *answer(const json_t *request, bool compiler)
 {
     const char *verb = "", *text = "", *who = "", *problem = "", *cubin = CUBIN;
-    json_unpack((json_t *)(uintptr_t)request, "{s:s, s?s, s?{s:s}, s?s, s?s, s?s}", "do", &verb, "config",
-                &text, "key", "config", &text, "who", &who, "problem", &problem, "cubin", &cubin);
+    double best_us = 0, call_us = 0, limit_s = 0;
+    json_unpack((json_t *)(uintptr_t)request, "{s:s, s?s, s?{s:s}, s?s, s?s, s?s, s?F, s?F, s?F}", "do",
+                &verb, "config", &text, "key", "config", &text, "who", &who, "problem", &problem, "cubin",
+                &cubin, "best_us", &best_us, "call_us", &call_us, "limit_s", &limit_s);
     note(verb, text);
     if (cubin[0] && strcmp(cubin, CUBIN) != 0) /* "": of an algorithm of the library */
         return message_failure(fail(E_IO, "no such cubin: %s", cubin));
@@ -256,9 +277,9 @@ static json_t *answer(const json_t *request, bool compiler)
     if (compiler) return compile(text);
     if (strcmp(verb, "hello") == 0) return hello_of_worker();
     if (strcmp(verb, "prepare") == 0) return prepare(problem);
-    if (strcmp(verb, "trial") == 0) return trial(text);
+    if (strcmp(verb, "trial") == 0) return trial(text, best_us, limit_s);
     if (strcmp(verb, "block") == 0) return block(who, text);
-    if (strcmp(verb, "verify") == 0) return verify(text);
+    if (strcmp(verb, "verify") == 0) return verify(text, call_us, limit_s);
     if (strcmp(verb, "roofline") == 0)
         return json_pack("{s:b, s:f, s:f}", "ok", 1, "fp32_tflops", 60.0, "gb_per_s", 4000.0);
     return message_failure(fail(E_CHILD, "unknown request"));

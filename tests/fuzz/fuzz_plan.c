@@ -42,7 +42,7 @@ const char *const fuzz_words[] = {" @ ",
 
 static void check_judged(const char *text, const struct problem *p, int64_t bytes)
 {
-    const struct oracle_limits limits = oracle_limits(&fuzz_gpu, bytes);
+    const struct oracle_limits limits = oracle_limits(&fuzz_gpu, bytes, ORACLE_SECONDS);
     struct oracle_plan plan;
     int64_t elements = 0, rows = 0;
     oracle_plan(p, &limits, 7, &plan);
@@ -54,16 +54,18 @@ static void check_judged(const char *text, const struct problem *p, int64_t byte
                 x->item);
         PROMISE(x->row >= 0 && x->rows >= 1 && x->row + x->rows <= p->m, "%s: row %lld", text, x->row);
         PROMISE(x->offset == elements, "%s: answers overlap", text);
-        elements += x->items * x->rows * p->n;
+        PROMISE(x->col >= 0 && x->cols >= 1 && x->col + x->cols <= p->n, "%s: column %lld", text, x->col);
+        elements += x->items * x->rows * x->cols;
         rows += x->items * x->rows;
         int64_t item, row, col;
-        PROMISE(oracle_place(&plan, p->n, (uint64_t)elements - 1, &item, &row, &col), "%s: no place", text);
-        PROMISE(item == x->item + x->items - 1 && row == x->row + x->rows - 1 && col == p->n - 1,
+        PROMISE(oracle_place(&plan, (uint64_t)elements - 1, &item, &row, &col), "%s: no place", text);
+        PROMISE(item == x->item + x->items - 1 && row == x->row + x->rows - 1 && col == x->col + x->cols - 1,
                 "%s: placed wrong", text);
     }
     PROMISE(plan.elements == elements && plan.rows == rows && plan.rows_all == p->m * p->batch, "%s: sums",
             text);
-    PROMISE(plan.sampled || rows == plan.rows_all || plan.count == 0, "%s: not all is judged", text);
+    PROMISE(plan.sampled || elements == plan.rows_all * p->n || plan.count == 0, "%s: not all is judged",
+            text);
     PROMISE(plan.splits >= 1 && plan.k_per_split >= 1 && plan.splits * plan.k_per_split >= p->k,
             "%s: %d splits", text, plan.splits);
     PROMISE(plan.partial_bytes >= 0 && oracle_answer_bytes(&plan) >= 0, "%s: %lld bytes", text,

@@ -280,7 +280,7 @@ TEST(a_trial_is_measured_and_repeats_within_a_few_percent)
     double times[3];
     for (int i = 0; i < 3; i++) {
         struct outcome o;
-        assert_ok(trial_run(&setup, &candidate, 0, &o));
+        assert_ok(trial_run(&setup, &candidate, 0, 0, &o));
         if (o.verdict != VERDICT_MEASURED) fail_msg("%s: %s", verdict_name(o.verdict), o.detail);
         assert_true(o.exact && o.worst_error > 0 && o.worst_error <= 1 && o.cold && o.sample_count == 10);
         times[i] = o.time_us;
@@ -298,13 +298,13 @@ TEST(a_large_problem_costs_little_besides_its_calls)
     prepare("4096x4096x4096", true);
     struct candidate candidate = compile(SIMT "1");
     struct outcome o;
-    assert_ok(trial_run(&setup, &candidate, 0, &o));
+    assert_ok(trial_run(&setup, &candidate, 0, 0, &o));
     if (o.verdict != VERDICT_MEASURED) fail_msg("%s: %s", verdict_name(o.verdict), o.detail);
     double calls = 3 + 2 + o.sample_count; /* judge, estimate, blocks */
     print_message("%.0f us, cost %.1f ms, of which calls %.1f ms\n", o.time_us, o.wall_ms,
                   1e-3 * calls * o.time_us);
     assert_true(o.wall_ms < 1e-3 * calls * o.time_us + 100);
-    assert_ok(trial_run(&setup, &candidate, o.time_us / 4, &o));
+    assert_ok(trial_run(&setup, &candidate, o.time_us / 4, 0, &o));
     assert_int_equal(o.verdict, VERDICT_SLOW);
     assert_int_equal(o.sample_count, 1);
 }
@@ -317,7 +317,7 @@ TEST(twice_the_work_takes_twice_the_time)
         prepare(texts[i], true);
         struct candidate candidate = compile(SIMT "1");
         struct outcome o;
-        assert_ok(trial_run(&setup, &candidate, 0, &o));
+        assert_ok(trial_run(&setup, &candidate, 0, 0, &o));
         us[i] = o.time_us;
     }
     assert_true(us[1] / us[0] > 1.8 && us[1] / us[0] < 2.2);
@@ -369,7 +369,7 @@ TEST(a_winner_is_verified)
         struct candidate candidate = compile(SIMT "2");
         struct verification v;
         double start = now_s();
-        assert_ok(verify_run(&setup, &candidate, &v));
+        assert_ok(verify_run(&setup, &candidate, 0, 0, &v));
         print_message("%s in %.2f s\n", v.detail, now_s() - start);
         if (v.verdict != VERDICT_MEASURED) fail_msg("%s", v.detail);
         assert_true(v.shapes > 50);

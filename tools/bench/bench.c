@@ -53,7 +53,7 @@ enum status bench_choose(struct children *children, struct db *db, struct winner
 static enum status prepare(struct children *children, const struct bench_plan *plan,
                            const struct problem *problem, double warm_s, bool *cublas)
 {
-    json_t *answer = NULL, *request = request_prepare(problem, plan->cold, SEED, warm_s);
+    json_t *answer = NULL, *request = request_prepare(problem, plan->cold, SEED, warm_s, 0);
     json_object_set_new(request, "one_by_one", json_boolean(plan->one_by_one));
     enum status st = children_ask(children, 0, request, CHILDREN_PREPARE_S, &answer);
     *cublas = !st && json_number_value(json_object_get(answer, "anchor_us")) > 0;
@@ -68,7 +68,7 @@ static enum status judge(struct children *children, struct bench_row *row)
         row->outcome = outcome_failed(row->build.verdict, "%s", row->build.detail);
         return OK;
     }
-    enum status st = children_ask(children, 0, request_trial(&row->fastest.config, &row->build, 0),
+    enum status st = children_ask(children, 0, request_trial(&row->fastest.config, &row->build, 0, 0),
                                   TRIAL_DEADLINE_S, &answer);
     if (!st) st = outcome_from_json(json_object_get(answer, "outcome"), &row->outcome);
     json_decref(answer);

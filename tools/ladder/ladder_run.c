@@ -134,8 +134,8 @@ static enum status prepare(struct children *children, bool cold, const struct pr
                            double *anchor_us)
 {
     json_t *answer = NULL;
-    enum status st =
-        children_ask(children, 0, request_prepare(problem, cold, SEED, WARM_S), CHILDREN_PREPARE_S, &answer);
+    enum status st = children_ask(children, 0, request_prepare(problem, cold, SEED, WARM_S, 0),
+                                  CHILDREN_PREPARE_S, &answer);
     if (!st) *anchor_us = json_number_value(json_object_get(answer, "anchor_us"));
     json_decref(answer);
     return st;
@@ -169,7 +169,7 @@ static enum status try_row(struct children *children, struct ladder_row *row, bo
 {
     json_t *answer = NULL;
     enum status st =
-        children_ask(children, 0, request_trial(&row->config, &row->build, 0), TRIAL_DEADLINE_S, &answer);
+        children_ask(children, 0, request_trial(&row->config, &row->build, 0, 0), TRIAL_DEADLINE_S, &answer);
     if (!st) st = outcome_from_json(json_object_get(answer, "outcome"), &row->outcome);
     json_decref(answer);
     if (!st && outcome_usable(&row->outcome)) st = time_row(children, row, anchor);

@@ -10,20 +10,23 @@
  * GPU worker (argv: _worker --device N --cache DIR)
  *   hello                                     -> gpu {} uuid driver cuda cublas nvrtc nvml canary devices
  *                                                power_limit_w (0: unknown)
- *   prepare problem cold seed warm_s          -> anchor_us (0: no rival), rival (its name),
+ *   prepare problem cold seed warm_s limit_s  -> anchor_us (0: no rival), rival (its name),
  *                                                anchor_samples_us [], warm_s, sets,
  *                                                anchor_right anchor_detail
  *                                                anchor_errors (accuracy.h), judged_rows rows (of C)
- *   trial config cubin checksum facts best_us -> outcome {}
+ *   trial config cubin checksum facts best_us limit_s
+ *                                             -> outcome {}
  *   block who block_ms                        -> time_us launches state {} detail
  *         who = "anchor" | "config" (then also config cubin checksum) | a role of rivals.h (the first block
  *         may take as long as a search of its own; E_ABSENT where there is no such rival)
- *   verify config cubin checksum              -> verdict detail shapes skipped
+ *   verify config cubin checksum call_us limit_s
+ *                                             -> verdict detail shapes skipped
  *                                                errors (of the problem itself)
  *   roofline                                  -> fp32_tflops gb_per_s (measured)
  *   crash | hang                              -> test only, refused unless GEMMTUNE_TEST is set
  *
  * prepare sets the problem for trial, block and verify. best_us is the best time so far (0: none yet).
+ * limit_s (0: none) is what it should take where calls are long: then as few are made as will do.
  */
 #ifndef GT_MESSAGES_H
 #define GT_MESSAGES_H
@@ -32,6 +35,9 @@
 #include "kernel_key.h"
 #include "outcome.h"
 #include <jansson.h>
+
+/* Calls where they are long: of a trial, three that are judged and one that is timed, and of a check. */
+enum { TRIAL_CALLS_LEAST = 4, CHECK_CALLS_LEAST = 1 };
 
 json_t *gpu_to_json(const struct gpu *gpu);
 enum status gpu_from_json(const json_t *json, struct gpu *gpu);

@@ -97,6 +97,16 @@ double problem_bytes(const struct problem *p)
     return (double)p->batch * (a + b + (p->beta != 0.0 ? 2.0 * c : c)) + biases * bias;
 }
 
+/* In floating point, because the sum for the largest legal operands overflows 64 bits. */
+double problem_memory_bytes(const struct problem *p)
+{
+    const struct gemm_type_row *row = gemm_type_row(p->type);
+    const double copies_of_c = epilogue_out_of_place(p->epilogue) ? 2 : 1;
+    return (double)problem_span_a(p) * element_bytes(row->a) +
+           (double)problem_span_b(p) * element_bytes(row->b) +
+           ((double)problem_span_c(p) * copies_of_c + (double)problem_span_bias(p)) * element_bytes(row->c);
+}
+
 const char *problem_op_name(const struct problem *p)
 {
     static const char *const names[2][2] = {{"nn", "nt"}, {"tn", "tt"}};

@@ -93,6 +93,8 @@ int problem_align_c(const struct problem *p);
 /* Floating-point operations (2 M N K batch), and the fewest bytes moved through device memory. */
 double problem_flop(const struct problem *p);
 double problem_bytes(const struct problem *p);
+/* Bytes that the operands occupy, paddings and a C that is only read among them. */
+double problem_memory_bytes(const struct problem *p);
 
 /* "nn", "nt", "tn" or "tt". */
 const char *problem_op_name(const struct problem *p);

@@ -112,6 +112,20 @@ static double round_s(const struct race_plan *plan, double best_us)
     return (plan->finalists + 2) * (1.1e-3 * fmax(plan->block_ms, 1e-3 * best_us) + 5e-3);
 }
 
+#define ROUNDS_LEAST 3
+
+double budget_rounds_s(const struct race_plan *plan, double best_us, int finalists, int rounds)
+{
+    struct race_plan present = *plan;
+    present.finalists = finalists;
+    return rounds * round_s(&present, best_us) + finalists * 1e-6 * best_us;
+}
+
+int budget_rounds_least(double best_us)
+{
+    return 1e-6 * best_us < BUDGET_LONG_CALL_S ? ROUNDS_LEAST : 1;
+}
+
 /* The most thorough that can be done in this time. */
 static struct race_plan plan_within(double allowed_s, double best_us)
 {

@@ -29,6 +29,13 @@ double budget_weight(double worth, double call_us);
  * long after its end problems still begin. */
 double budget_grace_s(double budget_s);
 
+/* A budget is kept whatever a call takes: what is expected to take longer than is left does not begin, unless
+ * it is so short; and what the GPU is still at so long after the end is ended. */
+#define BUDGET_CHANCE_S  1.0
+#define BUDGET_OVERRUN_S 2.0
+
+#define BUDGET_LONG_CALL_S 0.1 /* from here on each call counts */
+
 /* Whether a search that has found nothing better for so many trials and seconds had better leave the rest of
  * its share to other problems. */
 bool budget_converged(double share_s, size_t quiet_trials, double quiet_s);
@@ -55,6 +62,13 @@ struct race_plan budget_race(double share_s, double best_us, double check_s, int
 /* Whether a race of so many complete rounds may have missed the fastest: fewer finalists or less time for
  * each than a closing race has. */
 bool budget_race_is_hasty(const struct race_plan *plan, int rounds);
+
+/* Rounds of a race of so many finalists, with what loading them takes. */
+double budget_rounds_s(const struct race_plan *plan, double best_us, int finalists, int rounds);
+
+/* Rounds that decide a race when time is up: of long calls, which differ by much more than their noise, one.
+ */
+int budget_rounds_least(double best_us);
 
 /* A closing race decides among the fastest that are known, without a search: what it takes, with preparation
  * and check; and how it is run in share_s, thoroughly enough if that is as long. */

@@ -14,6 +14,10 @@
 #define VECTOR_COST 1
 #define OTHER_COST  8
 
+/* Times the model's favourite. What is predicted to take longer is launched for another size: a k of millions
+ * in eight parts took 2.5 s a call on an H100, where 132 parts take 0.02 s. The model errs less. */
+#define HINT_REACH 3.0
+
 struct hint {
     struct config config;
     double distance;
@@ -120,6 +124,11 @@ static void find_likeness(void *self, size_t i)
                             i % LAUNCHED_COUNT == LAUNCHED_THERE);
 }
 
+static bool is_worth_a_trial(const struct field *field, size_t index)
+{
+    return index < field->count && field->predicted_us[index] <= HINT_REACH * field->predicted_us[0];
+}
+
 enum status hints_give(struct field *field, struct db *db, const struct db_context *context,
                        const struct problem *problem, bool pretuned, struct search *search, size_t *given)
 {
@@ -136,7 +145,7 @@ enum status hints_give(struct field *field, struct db *db, const struct db_conte
     parallel_for(count, find_likeness, &like);
     for (size_t i = 0; i < count && !st; i++) {
         bool fresh = false;
-        if (like.index[i] < field->count) st = search_suggest(search, like.index[i], &fresh);
+        if (is_worth_a_trial(field, like.index[i])) st = search_suggest(search, like.index[i], &fresh);
         *given += fresh;
     }
     return st;

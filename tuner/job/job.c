@@ -16,6 +16,7 @@
 #define PREPARE_TRIES 3
 #define WARM_SHARE    0.08 /* of the problem's time, for warming up */
 #define WARM_MOST_S   30.0
+#define FILL_MOST     256 /* proposals of a turn */
 #define REWARM_MOST_S 1.5 /* a GPU that was at work a moment ago */
 
 /* ---- opening ---- */
@@ -88,7 +89,10 @@ enum status job_explore(struct job *job)
     job->result.legal = (size_t)job->field.legal;
     job->result.raw = job->field.raw_count;
     job->result.tried = job->result.recalled.usable + job->result.recalled.failed;
-    if (field_best(&job->field, &job->best, 1)) job->best_us = job->field.time_us[job->best];
+    if (field_best(&job->field, &job->best, 1)) {
+        job->best_us = job->field.time_us[job->best];
+        job_learn_time(job, job->best);
+    }
     race_recount(job, job->best_us);
     begin_slice(job);
     return OK;
@@ -174,7 +178,8 @@ static bool wants_more(const struct job *job)
 
 enum status job_fill(struct job *job)
 {
-    while (wants_more(job)) {
+    /* Not all candidates are looked through in one turn. */
+    for (int looked_at = 0; wants_more(job) && looked_at < FILL_MOST; looked_at++) {
         size_t i;
         enum search_answer answer = search_next(job->search, &i);
         job->search_over = answer == SEARCH_DONE;
@@ -188,6 +193,10 @@ enum status job_fill(struct job *job)
         if (quarantined) { /* it crashed twice on this GPU, if for another problem */
             job->field.time_us[i] = (double)INFINITY;
             search_tell(job->search, i, (double)INFINITY);
+            continue;
+        }
+        if (job->worker >= 0 && !job_trial_fits(job, i)) {
+            trial_pass_over(job, i);
             continue;
         }
         const struct kernel_key kernel =
@@ -232,7 +241,8 @@ static enum status send_prepare(struct job *job)
         job->warming = job->env->even_s > 0;
     }
     *warm = true;
-    return job_ask(job, ASKED_PREPARE, request_prepare(&job->problem, o->cold, o->seed, warm_s),
+    return job_ask(job, ASKED_PREPARE,
+                   request_prepare(&job->problem, o->cold, o->seed, warm_s, job_prepare_limit_s(job)),
                    CHILDREN_PREPARE_S);
 }
 
@@ -375,6 +385,8 @@ bool job_can_step(const struct job *job)
 enum status job_step(struct job *job)
 {
     if (job->phase == PHASE_ENDED || job->worker < 0) return OK;
+    job_cut_overtime(job);
+    if (job->phase == PHASE_ENDED) return OK;
     enum status st = trial_settle_unbuilt(job);
     if (st || job->asked != ASKED_NOTHING) return st;
     if (job->stopping) {

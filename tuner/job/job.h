@@ -28,6 +28,8 @@ struct job_env {
     int waiting;                     /* problems that could use the time that one leaves over */
     double even_s;                   /* an even division of the budget; 0 unless it is given in slices */
     double check_excess_s;           /* most that a check took beyond what was expected (budget_check_s) */
+    double end_s;                    /* of the run's budget; 0: nobody looks at it */
+    bool strict;                     /* calls are long: after the budget's end no problem begins */
     bool warm[CHILDREN_WORKERS_MAX]; /* this worker's GPU has reached its steady state once */
 };
 

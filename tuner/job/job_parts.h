@@ -1,5 +1,5 @@
 /* job_parts.h — the inside of a job, shared by job.c (life cycle), job_trial.c (search), job_race.c
- * (decision) and job_rest.c (between slices). No other file includes it.
+ * (decision), job_time.c (what there is time for) and job_rest.c (between slices). No other file includes it.
  */
 #ifndef GT_JOB_PARTS_H
 #define GT_JOB_PARTS_H
@@ -69,6 +69,8 @@ struct job {
     double gain_us, gain_s;  /* the best that was worth noting, and when it was found */
     size_t gain_trials;      /* trials of this run until then */
     double trial_s;          /* what a trial takes, smoothed; 0: none yet */
+    double slowness;         /* of the candidates tried, the least time over the model's; 0: none yet */
+    bool passed_over;        /* a candidate was not tried because there was no time for it */
     size_t failures[VERDICT_COUNT];
     char trouble[256]; /* the last failure, for who has only one candidate */
 
@@ -99,11 +101,24 @@ void job_end(struct job *job, enum job_how how, const char *format, ...)
 /* What checking the winner is expected to take. */
 double job_check_s(const struct job *job);
 
+/* job_time.c */
+double job_call_s(const struct job *job, size_t index); /* expected of a candidate */
+void job_learn_time(struct job *job, size_t index);     /* it has been tried */
+double job_prepare_limit_s(const struct job *job);      /* what the worker is told; 0: no limit */
+double job_trial_limit_s(const struct job *job);
+double job_check_limit_s(const struct job *job);
+bool job_trial_fits(const struct job *job, size_t index); /* there is time for it */
+bool job_any_trial_fits(const struct job *job);           /* that might be faster than the best */
+void job_cut_overtime(struct job *job);                   /* end it if its worker takes too long */
+void job_end_without_time(struct job *job);               /* no trial fits */
+
 /* job_trial.c */
+double search_end_s(const struct job *job);
 bool search_is_over(const struct job *job);
 bool search_is_exhausted(const struct job *job);   /* more time would not help */
 enum status trial_settle_unbuilt(struct job *job); /* candidates that the compiler refused or that spill */
 enum status trial_send(struct job *job);
+void trial_pass_over(struct job *job, size_t index); /* there is no time for it in this run */
 bool trial_put_off(struct job *job); /* the result that the search waits for, if it is overdue */
 enum status trial_answered(struct job *job, const json_t *answer);
 enum status trial_lost(struct job *job, bool hung, const char *reason);

@@ -12,7 +12,6 @@
 #define FINALISTS_LEAST  2
 #define FINALIST_REACH   1.03  /* times the fastest trial: medians of ten samples differ by half a per cent */
 #define FASTER           0.999 /* times the winner's trial: less is no reason for a race */
-#define FINISHED_ROUNDS  3     /* what is decided even when the time is up */
 #define MODEL_FIRST      16    /* the report: how good were the model's first few */
 /* NVML's clocks_throttle_reasons that make a time worthless: hardware slowdown, its thermal and power-brake
  * kinds, and software thermal slowdown. The software power cap is normal for a large GEMM. */
@@ -83,6 +82,10 @@ enum status race_call(struct job *job)
     job->plan = job->only_race ? budget_closing_race(job->share_s, job->best_us, job_check_s(job))
                                : budget_race(job->share_s, job->best_us, job_check_s(job), job->contenders);
     int count = within_reach(job, best, field_best(&job->field, best, job->plan.finalists));
+    if (count == 0 && (job->passed_over || (job->result.trials == 0 && !job_any_trial_fits(job)))) {
+        job_end_without_time(job);
+        return OK;
+    }
     if (count == 0 && job->pinned) {
         job_end(job, JOB_FRUITLESS, "what is to be pinned is not usable here: %s",
                 *job->trouble ? job->trouble : "an earlier run found so (tune explain tells why)");
@@ -92,6 +95,10 @@ enum status race_call(struct job *job)
         job_end(job, JOB_FRUITLESS, "none of the %zu candidates tried is usable",
                 job->result.tried + job->field.library);
         return OK;
+    }
+    if (job->best_us == 0) { /* there was time for one call of each */
+        job->best = best[0];
+        job->best_us = job->field.time_us[job->best];
     }
     add_defender(job, best, count);
     for (int i = 0; i < count; i++) {
@@ -112,6 +119,20 @@ bool race_called(const struct job *job)
     return true;
 }
 
+/* Those before the check. */
+static double race_left_s(const struct job *job)
+{
+    const double most_s = job->only_race ? job->share_s : 0.25 * job->share_s;
+    return job->began_s + job->share_s - fmin(job_check_s(job), most_s) - now_s();
+}
+
+/* Whether there is time for the rounds that decide it. */
+static bool race_fits(const struct job *job)
+{
+    return budget_rounds_s(&job->plan, job->best_us, job->final_race.count,
+                           budget_rounds_least(job->best_us)) <= fmax(race_left_s(job), BUDGET_CHANCE_S);
+}
+
 enum status race_begin(struct job *job)
 {
     enum status st = final_race_start(&job->final_race, &job->plan, job->env->options->seed);
@@ -119,6 +140,7 @@ enum status race_begin(struct job *job)
         job_end(job, JOB_FRUITLESS, "%s", status_text());
         return OK;
     }
+    if (!st && !race_fits(job)) race_cut(job->final_race.race);
     job->phase = PHASE_RACE;
     return st;
 }
@@ -153,9 +175,7 @@ static enum status record_failure(struct job *job, const struct finalist *f, enu
 
 static bool race_is_late(const struct job *job)
 {
-    const double most_s = job->only_race ? job->share_s : 0.25 * job->share_s;
-    const double end = job->began_s + job->share_s - fmin(job_check_s(job), most_s);
-    return now_s() > end && race_rounds(job->final_race.race) >= FINISHED_ROUNDS;
+    return race_left_s(job) < 0 && race_rounds(job->final_race.race) >= budget_rounds_least(job->best_us);
 }
 
 static double block_deadline_s(const struct job *job)
@@ -237,7 +257,7 @@ enum status check_send(struct job *job)
     if (f->built->state != BUILD_DONE) return OK; /* it is made again */
     struct build build;
     builds_read(f->built, &build);
-    return job_ask(job, ASKED_CHECK, request_verify(&f->config, &build),
+    return job_ask(job, ASKED_CHECK, request_verify(&f->config, &build, job->best_us, job_check_limit_s(job)),
                    CHECK_DEADLINE_S + trial_deadline_s(job, job->best_us));
 }
 
@@ -303,6 +323,11 @@ static enum status store_winner(struct job *job, const struct accuracy *errors)
     describe(job, f->index, w);
     final_race_evidence(&job->final_race, job->choice, w);
     w->errors = errors_of(errors);
+    if (race_rounds(job->final_race.race) == 0 && job->anchor_us > 0) {
+        /* There was no time for a race: the trial's time against that of the preparation. */
+        w->base.anchor_us = job->anchor_us;
+        w->base.ratio = w->base.ratio_low = w->base.ratio_high = job->anchor_us / w->base.time_us;
+    }
     if (w->base.anchor_us > 0) {
         memcpy(w->rival, job->rival, sizeof w->rival);
         w->rival_errors = errors_of(&job->anchor_errors);

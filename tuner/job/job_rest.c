@@ -17,7 +17,7 @@ static void clear_slice(struct job *job)
     job->phase = PHASE_SEARCH;
     job->worker = -1;
     job->began_s = job->share_s = job->sent_s = 0;
-    job->prepared = job->stopping = job->warming = job->only_race = job->tied = false;
+    job->passed_over = job->prepared = job->stopping = job->warming = job->only_race = job->tied = false;
     job->prepare_failures = job->choice = 0;
     job->anchor_us = job->found_us = job->gain_us = job->gain_s = 0;
     job->gain_trials = job->late = 0;

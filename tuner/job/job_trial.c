@@ -15,7 +15,7 @@
 
 /* ---- when the search ends ---- */
 
-static double search_end_s(const struct job *job)
+double search_end_s(const struct job *job)
 {
     double end = job->began_s + job->share_s;
     if (job->best_us == 0) return end; /* nothing to race yet */
@@ -66,7 +66,7 @@ bool search_is_over(const struct job *job)
     if (job->only_race) return true;
     /* However short the budget, one candidate gets its chance. */
     bool late = now_s() >= search_end_s(job) && (job->result.trials > 0 || job->best_us > 0);
-    return search_is_exhausted(job) || late || has_converged(job);
+    return search_is_exhausted(job) || late || !job_any_trial_fits(job) || has_converged(job);
 }
 
 /* ---- what became of a candidate ---- */
@@ -95,6 +95,7 @@ static void settle(struct job *job, size_t index, const struct outcome *outcome)
     field_tell(&job->field, index, outcome);
     double time_us = job->field.time_us[index];
     job_tell_search(job, index, time_us);
+    if (!field_is_library(&job->field, index)) job_learn_time(job, index);
     job->result.tried += !field_is_library(&job->field, index);
     job->result.trials++;
     job->failures[outcome->verdict]++;
@@ -150,8 +151,14 @@ double trial_deadline_s(const struct job *job, double predicted_us)
     return fmax(DEADLINE_LEAST_S, usual_s) + LAUNCHES_MOST * 1e-6 * slow_us;
 }
 
+void trial_pass_over(struct job *job, size_t index)
+{
+    job_tell_search(job, index, 1e6 * job_call_s(job, index));
+    job->passed_over = true;
+}
+
 /* Takes out the first candidate whose kernel is built. One that has crashed twice on this GPU since it was
- * proposed, for another problem, is left out. */
+ * proposed, for another problem, is left out, and so is one that there is no time for. */
 static enum status take_built(struct job *job, struct ahead *a, bool *taken)
 {
     size_t at = 0;
@@ -171,7 +178,9 @@ static enum status take_built(struct job *job, struct ahead *a, bool *taken)
             job->field.time_us[a->index] = (double)INFINITY;
             job_tell_search(job, a->index, (double)INFINITY);
         }
-        *taken = !quarantined;
+        const bool fits = quarantined || job_trial_fits(job, a->index);
+        if (!fits) trial_pass_over(job, a->index);
+        *taken = !quarantined && fits;
     }
     return OK;
 }
@@ -191,7 +200,8 @@ enum status trial_send(struct job *job)
     builds_read(a.built, &build);
     job->flying = a;
     double deadline_s = trial_deadline_s(job, job->field.predicted_us[a.index]);
-    return job_ask(job, ASKED_TRIAL, request_trial(config, &build, job->best_us), deadline_s);
+    return job_ask(job, ASKED_TRIAL, request_trial(config, &build, job->best_us, job_trial_limit_s(job)),
+                   deadline_s);
 }
 
 /* The candidate that is to be compiled or tried, or is. */

@@ -31,13 +31,14 @@ struct forecast {
     struct transferred transferred;
     struct built **built; /* of the first `wanted` candidates */
     bool *told;
-    size_t wanted, done;
+    size_t wanted, done, recalled; /* recalled: of those done, by earlier runs */
     size_t failures[VERDICT_COUNT];
     double began_s, share_s;
     double end_s; /* of the whole budget */
     size_t after; /* problems after this one */
     size_t best;
     double best_us;
+    int best_registers;
 };
 
 /* What an earlier run stored of it needs no second row: the model is arithmetic. */
@@ -52,6 +53,34 @@ static enum status store_once(struct forecast *f, const struct config *config, c
     int64_t attempt;
     st = db_attempt(f->s->db, f->run_id, f->problem, config, &attempt);
     return st ? st : db_record(f->s->db, attempt, outcome);
+}
+
+static void take_outcome(struct forecast *f, size_t i, const struct outcome *outcome)
+{
+    f->told[i] = true;
+    f->done++;
+    f->failures[outcome->verdict]++;
+    if (outcome->verdict != VERDICT_PREDICTED || (f->best_us > 0 && outcome->time_us >= f->best_us)) return;
+    f->best = i;
+    f->best_us = outcome->time_us;
+    f->best_registers = outcome->facts.registers;
+}
+
+/* What earlier runs predicted is not compiled again: the search goes on where they stopped. */
+static enum status recall(struct forecast *f)
+{
+    for (size_t i = 0; i < f->wanted; i++) {
+        struct outcome known;
+        bool stale;
+        enum status st = db_find(f->s->db, &f->context, f->problem, &f->field.config[i], &known, &stale);
+        if (st && st != E_ABSENT) return st;
+        const bool of_compiler = known.verdict == VERDICT_PREDICTED || known.verdict == VERDICT_UNBUILDABLE ||
+                                 known.verdict == VERDICT_SPILLS;
+        if (st || stale || !of_compiler) continue;
+        take_outcome(f, i, &known);
+        f->recalled++;
+    }
+    return OK;
 }
 
 /* By how much trials of other problems have corrected what the model says of a candidate. */
@@ -77,14 +106,8 @@ static enum status tell(struct forecast *f, size_t i)
     outcome.cold = f->context.cold;
     enum status st = store_once(f, config, &outcome);
     if (st) return st;
-    f->told[i] = true;
-    f->done++;
-    f->failures[outcome.verdict]++;
+    take_outcome(f, i, &outcome);
     f->s->trials++;
-    if (built->ok && (f->best_us == 0 || outcome.time_us < f->best_us)) {
-        f->best = i;
-        f->best_us = outcome.time_us;
-    }
     return OK;
 }
 
@@ -176,14 +199,19 @@ static void describe(const struct forecast *f, struct db_winner *w)
     w->pinned = f->pinned;
     w->legal_count = (int64_t)f->field.legal;
     w->model_rank = (int)(f->best + 1);
-    w->registers = f->built[f->best]->facts.registers;
+    w->registers = f->best_registers;
     w->smem_bytes = config->template->resources(config).smem_bytes;
+}
+
+static size_t wanted_of(const struct forecast *f)
+{
+    const int64_t limit = f->s->options->max_trials;
+    return limit > 0 ? (size_t)limit : PREDICT_FIRST;
 }
 
 static enum status choose_kernels(struct forecast *f)
 {
-    int64_t limit = f->s->options->max_trials;
-    f->wanted = limit > 0 ? (size_t)limit : PREDICT_FIRST;
+    f->wanted = wanted_of(f);
     if (f->wanted > f->field.count) f->wanted = f->field.count;
     f->built = calloc(f->wanted, sizeof *f->built);
     f->told = calloc(f->wanted, sizeof *f->told);
@@ -204,6 +232,9 @@ static bool take_winner(void *self, const struct db_winner *winner)
     if (winner->pinned && winner->base.predicted && !f->pinned) return true;
     if (winner->config.template && workspace_of(&winner->config, f->problem) > f->s->options->workspace_bytes)
         return true;
+    /* The time was over before all that are wanted were compiled. */
+    const int64_t wanted = (int64_t)wanted_of(f), legal = winner->legal_count;
+    if (winner->base.predicted && winner->trials < (wanted < legal ? wanted : legal)) return true;
     f->result->winner = *winner;
     f->result->how = JOB_KNOWN;
     return false;
@@ -242,6 +273,19 @@ static enum status learn_from_others(struct forecast *f, const char *problem)
     return db_note(f->s->db, f->run_id, f->problem, text);
 }
 
+/* The operands alone; what they are judged with is not asked for where nothing runs. */
+static bool fits_memory(struct forecast *f)
+{
+    const struct gpu *gpu = &f->context.gpu;
+    const double needed = problem_memory_bytes(f->problem), gib = 1 << 30;
+    if (gpu->memory_bytes <= 0 || needed <= (double)gpu->memory_bytes) return true;
+    snprintf(
+        f->result->why, sizeof f->result->why,
+        "its operands need %.1f GiB, and the %.60s has %.1f GiB: choose a smaller problem or another GPU",
+        needed / gib, gpu->name, (double)gpu->memory_bytes / gib);
+    return false;
+}
+
 static enum status predict_one(struct forecast *f, int ended)
 {
     char text[PROBLEM_TEXT_MAX];
@@ -256,6 +300,10 @@ static enum status predict_one(struct forecast *f, int ended)
         }
     }
     r->how = JOB_FRUITLESS;
+    if (!fits_memory(f)) {
+        report_say(f->report, "%s: no prediction: %s", text, r->why);
+        return OK;
+    }
     enum status st = field_open(f->s->space, f->problem, &f->context.gpu, f->s->options->workspace_bytes,
                                 false, &f->field);
     if (!st)
@@ -270,13 +318,16 @@ static enum status predict_one(struct forecast *f, int ended)
     if (!st && f->field.sample) st = note_sample(f, text);
     if (!st && !f->pinned && f->s->options->transfer) st = learn_from_others(f, text);
     if (!st) st = choose_kernels(f);
+    if (!st && !f->s->options->again) st = recall(f);
     if (st) return st;
     r->legal = (size_t)f->field.legal;
     r->raw = f->field.raw_count;
     report_say(f->report, "%s: the model's best %zu of %zu are compiled", text, f->wanted, r->legal);
+    if (f->recalled) report_say(f->report, "    %zu of them were predicted in earlier runs", f->recalled);
     report_advice(f->report, f->problem);
     st = compile_first(f, ended);
-    r->tried = r->trials = f->done;
+    r->tried = f->done;
+    r->trials = f->done - f->recalled;
     r->seconds = now_s() - f->began_s;
     if (f->done == 0 || f->best_us == 0) {
         if (!st) snprintf(r->why, sizeof r->why, "none of the %zu kernels compiled is usable", f->done);

@@ -266,6 +266,7 @@ enum status session_run(struct session *s)
     x.budget_s = o->budget_s > 0
                      ? o->budget_s
                      : BUDGET_DEFAULT_S * ceil((double)o->problem_count / fmax(1, s->worker_count));
+    x.env.end_s = x.began_s + x.budget_s;
     x.even_s = budget_share(x.budget_s, (int)o->problem_count, s->worker_count);
     x.slices = !st && slots_alike(&x) && slices_fit(x.even_s, o->problem_count, s->worker_count);
     x.env.even_s = x.slices ? x.even_s : 0;

@@ -256,7 +256,7 @@ static bool is_too_late(const struct state *x)
 {
     bool any = false;
     for (size_t i = 0; i < x->s->options->problem_count && !any; i++) any = x->lot[i].begun;
-    return any && session_left_s(x) < -budget_grace_s(x->budget_s);
+    return any && session_left_s(x) < (x->env.strict ? 0 : -budget_grace_s(x->budget_s));
 }
 
 static void leave_out(struct state *x, size_t at)

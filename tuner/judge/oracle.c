@@ -49,7 +49,6 @@ static enum status apply_epilogue(const struct oracle *o, int set, const struct 
 {
     const struct problem *p = &o->work->problem;
     const struct epilogue_args args = {.piece = product->piece,
-                                       .cols = product->c.cols,
                                        .bias = (const void *)(uintptr_t)workload_operands(o->work, set).bias,
                                        .bias_element = (int)gemm_type_row(p->type)->c,
                                        .bias_is = (int)epilogue_bias(p->epilogue),
@@ -165,11 +164,11 @@ enum status oracle_compute(struct oracle *oracle)
     return st ? st : hash_answers(oracle, &oracle->answers_hash);
 }
 
-enum status oracle_open(const struct workload *work, uint64_t seed, int64_t room_bytes, struct oracle *oracle)
+enum status oracle_open(const struct workload *work, uint64_t seed, const struct oracle_limits *limits,
+                        struct oracle *oracle)
 {
     struct oracle o = {.kernels = work->kernels, .work = work};
-    struct oracle_limits limits = oracle_limits(&work->kernels->device->gpu, room_bytes);
-    oracle_plan(&work->problem, &limits, seed, &o.plan);
+    oracle_plan(&work->problem, limits, seed, &o.plan);
     size_t elements = (size_t)o.plan.elements;
     enum status st = device_allocate(&o.findings, (SLOT_COUNT + HASHES_MAX) * sizeof(struct finding));
     if (!st) st = device_allocate(&o.exact_value, elements * sizeof(double));
@@ -248,7 +247,7 @@ static enum status describe_value(const struct oracle *o, int set, const struct 
     const struct problem *p = &o->work->problem;
     uint64_t answer = ~f->not_first;
     int64_t item = 0, row = 0, col = 0;
-    if (!oracle_place(&o->plan, p->n, answer, &item, &row, &col))
+    if (!oracle_place(&o->plan, answer, &item, &row, &col))
         return fail(E_GPU, "the judge found a wrong element at %" PRIu64 ", which does not exist", answer);
     unsigned bits = 0;
     double want = 0;
@@ -333,6 +332,30 @@ static struct accuracy errors_of(const struct oracle *o, const struct finding *f
                              .max = as_ratio(f->largest) / scale};
 }
 
+static enum status judge_random(struct oracle *o, const struct kernel *kernel, struct judgement *j)
+{
+    struct finding findings[SLOT_COUNT] = {{0}};
+    enum status st = judge_values(o, kernel, 0, findings, j);
+    j->hash = findings[SLOT_HASH].hash;
+    j->worst = as_ratio(findings[SLOT_VALUES].worst);
+    j->errors = errors_of(o, &findings[SLOT_VALUES]);
+    return st;
+}
+
+enum status oracle_judge_once(struct oracle *oracle, const struct kernel *kernel, struct judgement *judgement)
+{
+    *judgement = (struct judgement){.right = true, .errors = accuracy_unknown()};
+    return judge_random(oracle, kernel, judgement);
+}
+
+static void describe_sample(const struct oracle_plan *plan, char *detail)
+{
+    const bool by_rows = plan->rows * plan->row_elements == plan->elements;
+    snprintf(detail, OUTCOME_DETAIL_MAX, "judged on %" PRId64 " of %" PRId64 " %s",
+             by_rows ? plan->rows : plan->elements,
+             by_rows ? plan->rows_all : plan->rows_all * plan->row_elements, by_rows ? "rows" : "elements");
+}
+
 enum status oracle_judge(struct oracle *oracle, const struct kernel *kernel, struct judgement *judgement)
 {
     struct judgement j = {.right = true, .errors = accuracy_unknown()};
@@ -343,10 +366,7 @@ enum status oracle_judge(struct oracle *oracle, const struct kernel *kernel, str
         j.exact = !st && findings[SLOT_VALUES].wrong == 0;
     }
     if (!st && j.right) {
-        st = judge_values(oracle, kernel, 0, findings, &j);
-        j.hash = findings[SLOT_HASH].hash;
-        j.worst = as_ratio(findings[SLOT_VALUES].worst);
-        j.errors = errors_of(oracle, &findings[SLOT_VALUES]);
+        st = judge_random(oracle, kernel, &j);
     } else {
         j.worst = INFINITY;
     }
@@ -358,9 +378,7 @@ enum status oracle_judge(struct oracle *oracle, const struct kernel *kernel, str
             snprintf(j.detail, sizeof j.detail, "two runs over differently poisoned C gave different bits");
         }
     }
-    if (!st && j.right && oracle->plan.sampled)
-        snprintf(j.detail, sizeof j.detail, "judged on %" PRId64 " of %" PRId64 " rows", oracle->plan.rows,
-                 oracle->plan.rows_all);
+    if (!st && j.right && oracle->plan.sampled) describe_sample(&oracle->plan, j.detail);
     *judgement = j;
     return st;
 }

@@ -146,9 +146,9 @@ extern "C" __global__ void __launch_bounds__(256) addresses(struct addresses_arg
 extern "C" __global__ void __launch_bounds__(256) reference(struct reference_args p)
 {
     __shared__ double a[DEPTH][TILE + 1], b[DEPTH][TILE + 1];
-    long long n = p.c.cols, tiles_n = (n + TILE - 1) / TILE;
+    long long n = p.piece.cols, tiles_n = (n + TILE - 1) / TILE;
     long long row0 = p.piece.row + blockIdx.x / tiles_n * TILE, row_end = p.piece.row + p.piece.rows;
-    long long col0 = blockIdx.x % tiles_n * TILE;
+    long long col0 = p.piece.col + blockIdx.x % tiles_n * TILE, col_end = p.piece.col + n;
     long long k_begin = blockIdx.y * p.k_per_split;
     long long k_end = k_begin + p.k_per_split < p.k ? k_begin + p.k_per_split : p.k;
     int ty = threadIdx.x / SIDE, tx = threadIdx.x % SIDE;
@@ -158,7 +158,7 @@ extern "C" __global__ void __launch_bounds__(256) reference(struct reference_arg
         double sum[EACH][EACH] = {}, mass[EACH][EACH] = {};
         for (long long k = k_begin; k < k_end; k += DEPTH) {
             load_tile<ORACLE_A>(a, p.a, item, !p.trans_a, row0, row_end, k, k_end);
-            load_tile<ORACLE_B>(b, p.b, item, p.trans_b, col0, n, k, k_end);
+            load_tile<ORACLE_B>(b, p.b, item, p.trans_b, col0, col_end, k, k_end);
             __syncthreads();
 #pragma unroll 4
             for (int kk = 0; kk < DEPTH; kk++)
@@ -176,7 +176,8 @@ extern "C" __global__ void __launch_bounds__(256) reference(struct reference_arg
         for (int i = 0; i < EACH; i++)
             for (int j = 0; j < EACH; j++) {
                 long long row = row0 + ty + i * SIDE, col = col0 + tx + j * SIDE;
-                if (row < row_end && col < n) out[(row - p.piece.row) * n + col] = {sum[i][j], mass[i][j]};
+                if (row < row_end && col < col_end)
+                    out[(row - p.piece.row) * n + col - p.piece.col] = {sum[i][j], mass[i][j]};
             }
     }
 }
@@ -186,7 +187,7 @@ extern "C" __global__ void __launch_bounds__(256) reference(struct reference_arg
 
 extern "C" __global__ void __launch_bounds__(256) finish(struct reference_args p)
 {
-    long long n = p.c.cols, elements = p.piece.items * p.piece.rows * n;
+    long long n = p.piece.cols, elements = p.piece.items * p.piece.rows * n;
     struct finding mine = {};
     each_element(p.piece.items, p.piece.rows, n, [&](long long z, long long r, long long col) {
         long long at = (z * p.piece.rows + r) * n + col;
@@ -201,7 +202,7 @@ extern "C" __global__ void __launch_bounds__(256) finish(struct reference_args p
         }
         if (p.beta != 0) { /* else C is not read */
             double c = element_of<ORACLE_C>(p.c, (p.piece.item + z) * p.c.stride +
-                                                     (p.piece.row + r) * p.c.ld + col) *
+                                                     (p.piece.row + r) * p.c.ld + p.piece.col + col) *
                        p.beta;
             value += c;
             mass += fabs(c);
@@ -233,11 +234,12 @@ __device__ double activated(int activation, double x)
 extern "C" __global__ void __launch_bounds__(256) epilogue(struct epilogue_args p)
 {
     struct finding mine = {};
-    each_element(p.piece.items, p.piece.rows, p.cols, [&](long long z, long long r, long long col) {
-        long long at = p.piece.offset + (z * p.piece.rows + r) * p.cols + col;
+    long long n = p.piece.cols;
+    each_element(p.piece.items, p.piece.rows, n, [&](long long z, long long r, long long col) {
+        long long at = p.piece.offset + (z * p.piece.rows + r) * n + col;
         double x = p.value[at], mass = p.mass[at];
         if (p.bias_is != ORACLE_BIAS_NONE) {
-            long long which = p.bias_is == ORACLE_BIAS_ROW ? p.piece.row + r : col;
+            long long which = p.bias_is == ORACLE_BIAS_ROW ? p.piece.row + r : p.piece.col + col;
             const long long place = (p.piece.item + z) * p.stride_bias + which;
             double bias = oracle_widened(p.bias_element, oracle_load(p.bias_element, p.bias, place));
             x += bias;
@@ -287,12 +289,12 @@ __device__ void measure(struct finding &mine, double got, double want, double ma
 
 extern "C" __global__ void __launch_bounds__(256) compare(struct compare_args p)
 {
-    long long n = p.c.cols;
+    long long n = p.piece.cols;
     struct finding mine = {};
     each_element(p.piece.items, p.piece.rows, n, [&](long long z, long long r, long long col) {
         long long at = p.piece.offset + (z * p.piece.rows + r) * n + col;
-        double got =
-            element_of<ORACLE_C>(p.c, (p.piece.item + z) * p.c.stride + (p.piece.row + r) * p.c.ld + col);
+        double got = element_of<ORACLE_C>(p.c, (p.piece.item + z) * p.c.stride + (p.piece.row + r) * p.c.ld +
+                                                   p.piece.col + col);
         double allowed = p.mass ? p.slope * p.mass[at] + p.rounding * fabs(got) : 0.0;
         float ratio = judged(got, p.value[at], allowed);
         keep_largest(mine.worst, ratio);

@@ -34,10 +34,9 @@ struct judgement {
     char detail[OUTCOME_DETAIL_MAX]; /* what is wrong; for a right C judged by rows: how many */
 };
 
-/* Computes the references of a workload. room_bytes: device memory that may be used. If that or 20 s of FP64
- * work do not suffice for all of C, some rows are judged (plan.sampled). work must outlive the oracle and not
- * move. Errors: E_GPU. */
-enum status oracle_open(const struct workload *work, uint64_t seed, int64_t room_bytes,
+/* Computes the references of a workload. If the limits do not suffice for all of C, some rows are judged
+ * (plan.sampled). work must outlive the oracle and not move. Errors: E_GPU. */
+enum status oracle_open(const struct workload *work, uint64_t seed, const struct oracle_limits *limits,
                         struct oracle *oracle);
 void oracle_close(struct oracle *oracle); /* takes a zeroed struct too */
 
@@ -48,6 +47,10 @@ enum status oracle_compute(struct oracle *oracle);
  * A wrong C is a result, not an error: OK with right = false. Errors: E_ABSENT (the launch was refused),
  * E_GPU (device_lost tells whether the process is still usable). */
 enum status oracle_judge(struct oracle *oracle, const struct kernel *kernel, struct judgement *judgement);
+
+/* The same by one call, with random data: where a call is too long for three. */
+enum status oracle_judge_once(struct oracle *oracle, const struct kernel *kernel,
+                              struct judgement *judgement);
 
 /* After timing: does C in each of the first `sets` timed sets still have the judged bits? Where timing has
  * changed what a call reads (beta != 0, not out of place), one more call is made. */

@@ -107,10 +107,10 @@ ORACLE_INLINE float oracle_value(struct fill_rule rule, oracle_u64 offset)
     return (float)((int)(bits >> 40) - (1 << 23)) * (1.0f / (1 << 23)); /* 24 bits: exact */
 }
 
-/* A rectangle of C's elements: batch items item .. item+items-1, rows row .. row+rows-1 of each, all columns.
- * Its answers are stored compactly, item by item, row by row. */
+/* A rectangle of C's elements: batch items item .. item+items-1, of each the rows row .. row+rows-1 and the
+ * columns col .. col+cols-1. Its answers are stored compactly, item by item, row by row. */
 struct piece {
-    long long item, items, row, rows;
+    long long item, items, row, rows, col, cols;
     long long offset; /* of its first answer among all answers */
 };
 
@@ -121,7 +121,7 @@ struct partial {
 struct reference_args {
     struct matrices a, b, c; /* stored shapes; c as it is before the call */
     struct piece piece;
-    struct partial *partial; /* splits * items * rows * n */
+    struct partial *partial; /* splits * items * rows * cols */
     double *value;           /* out, at piece.offset: the right C */
     float *mass;             /* out, at piece.offset: |alpha| |A||B| + |beta C|, not rounded down */
     unsigned *largest_mass;  /* out: bits of the largest mass as a float */
@@ -136,8 +136,7 @@ struct reference_args {
 /* What follows the product: value = activation(value + bias), for the answers of a piece. */
 struct epilogue_args {
     struct piece piece;
-    long long cols;
-    const void *bias; /* cols elements, or one for each row of C; not read without a bias */
+    const void *bias; /* one for each column of C, or for each row; not read without a bias */
     int bias_element, bias_is, activation;
     long long stride_bias; /* elements between the biases of batch items */
     double *value;

@@ -116,7 +116,7 @@ enum status oracle_addresses(const struct oracle_kernels *kernels, const struct 
 enum status oracle_reference(const struct oracle_kernels *kernels, const struct reference_args *args)
 {
     const struct piece *x = &args->piece;
-    int64_t tiles = (x->rows + TILE - 1) / TILE * ((args->c.cols + TILE - 1) / TILE);
+    int64_t tiles = (x->rows + TILE - 1) / TILE * ((x->cols + TILE - 1) / TILE);
     if (tiles == 0 || x->items == 0) return OK;
     if (tiles > INT32_MAX)
         return fail(E_GPU, "the reference of a piece of C has %lld tiles", (long long)tiles);
@@ -124,15 +124,15 @@ enum status oracle_reference(const struct oracle_kernels *kernels, const struct 
     enum status st = oracle_launch(kernels->device, kernels->reference, (unsigned)tiles,
                                    (unsigned)args->splits, items, args, "computing the reference");
     if (st) return st;
-    unsigned grid = grid_for_elements(kernels, x->items, x->rows, args->c.cols);
+    unsigned grid = grid_for_elements(kernels, x->items, x->rows, x->cols);
     return oracle_launch(kernels->device, kernels->finish, grid, 1, 1, args, "finishing the reference");
 }
 
 enum status oracle_epilogue(const struct oracle_kernels *kernels, const struct epilogue_args *args)
 {
     const struct piece *x = &args->piece;
-    if (x->items == 0 || x->rows == 0 || args->cols == 0) return OK;
-    unsigned grid = grid_for_elements(kernels, x->items, x->rows, args->cols);
+    if (x->items == 0 || x->rows == 0 || x->cols == 0) return OK;
+    unsigned grid = grid_for_elements(kernels, x->items, x->rows, x->cols);
     return oracle_launch(kernels->device, kernels->epilogue, grid, 1, 1, args,
                          "applying the epilogue to the reference");
 }
@@ -140,8 +140,8 @@ enum status oracle_epilogue(const struct oracle_kernels *kernels, const struct e
 enum status oracle_compare(const struct oracle_kernels *kernels, const struct compare_args *args)
 {
     const struct piece *x = &args->piece;
-    if (x->items == 0 || x->rows == 0 || args->c.cols == 0) return OK;
-    unsigned grid = grid_for_elements(kernels, x->items, x->rows, args->c.cols);
+    if (x->items == 0 || x->rows == 0 || x->cols == 0) return OK;
+    unsigned grid = grid_for_elements(kernels, x->items, x->rows, x->cols);
     return oracle_launch(kernels->device, kernels->compare, grid, 1, 1, args, "comparing C");
 }
 

@@ -4,9 +4,9 @@
 #include <math.h>
 
 enum {
-    TILE = 64,                /* of the reference kernel */
-    DEPTH = 16,               /* k_per_split is a multiple of it */
-    CHUNK_ELEMENTS = 1 << 26, /* partial sums of a piece: 1 GiB */
+    TILE = 64,  /* of the reference kernel */
+    DEPTH = 16, /* k_per_split is a multiple of it */
+    PIECE_ELEMENTS = 1 << 26,
     ANSWER_BYTES = 2 * 8 + 4, /* two values and a mass per element */
     MASS_BYTES = 4,
     PARTIAL_BYTES = sizeof(struct partial)
@@ -95,73 +95,85 @@ struct random_test oracle_random_test(uint64_t seed)
                                 .bias = rule(seed, 6, 0, UINT32_MAX)};
 }
 
-struct oracle_limits oracle_limits(const struct gpu *gpu, int64_t bytes)
+struct oracle_limits oracle_limits(const struct gpu *gpu, int64_t bytes, double seconds)
 {
     /* Ratio of FP64 to FP32 units: 1/2 on data-centre GPUs, 1/64 on others (1/32 before sm_80). Two FMAs per
-     * product, at 40 % of peak, for 20 s. */
+     * product, at 40 % of peak. */
     bool full = gpu->arch == 60 || gpu->arch == 70 || gpu->arch == 80 || gpu->arch == 90 || gpu->arch == 100;
     double tflops = gpu_rate(gpu, "fp32") / (full ? 2 : 64);
-    return (struct oracle_limits){
-        .products = 20 * 0.4 * tflops * 1e12 / 4, .bytes = bytes, .blocks = 4 * gpu->sm_count};
+    return (struct oracle_limits){.products = seconds * 0.4 * tflops * 1e12 / 4,
+                                  .bytes = bytes,
+                                  .blocks = 4 * gpu->sm_count,
+                                  .piece = PIECE_ELEMENTS};
 }
 
-static void add_piece(struct oracle_plan *plan, const struct problem *p, int64_t item, int64_t items,
-                      int64_t row, int64_t rows)
+static void add_piece(struct oracle_plan *plan, struct piece piece)
 {
     if (plan->count == ORACLE_PIECES_MAX) return;
-    plan->pieces[plan->count++] =
-        (struct piece){.item = item, .items = items, .row = row, .rows = rows, .offset = plan->elements};
-    plan->elements += items * rows * p->n;
-    plan->rows += items * rows;
+    piece.offset = plan->elements;
+    plan->pieces[plan->count++] = piece;
+    plan->elements += piece.items * piece.rows * piece.cols;
+    plan->rows += piece.items * piece.rows;
 }
 
-static int64_t rows_of_piece(const struct problem *p)
+/* How C is cut into pieces: whole batch items, or rows of one, or parts of a row. */
+struct cut {
+    int64_t items, rows, cols;
+};
+
+static struct cut cut_of(const struct problem *p, int64_t most_elements)
 {
-    int64_t rows = CHUNK_ELEMENTS / p->n;
-    return rows >= TILE ? rows / TILE * TILE : most(rows, 1);
+    if (p->m <= most_elements / p->n) return (struct cut){most(most_elements / (p->m * p->n), 1), p->m, p->n};
+    if (p->n > most_elements) return (struct cut){1, 1, most_elements};
+    const int64_t rows = most_elements / p->n;
+    return (struct cut){1, rows >= TILE ? rows / TILE * TILE : rows, p->n};
 }
 
-/* All of C, in pieces whose partial sums stay small: whole batch items, or rows of one. */
-static void plan_all(const struct problem *p, struct oracle_plan *plan)
+static void plan_all(const struct problem *p, const struct cut *cut, struct oracle_plan *plan)
 {
-    int64_t each = p->m * p->n;
-    if (each <= CHUNK_ELEMENTS) {
-        int64_t step = most(CHUNK_ELEMENTS / each, 1);
-        for (int64_t item = 0; item < p->batch; item += step)
-            add_piece(plan, p, item, least(step, p->batch - item), 0, p->m);
-        return;
+    for (int64_t item = 0; item < p->batch; item += cut->items)
+        for (int64_t row = 0; row < p->m; row += cut->rows)
+            for (int64_t col = 0; col < p->n; col += cut->cols)
+                add_piece(plan, (struct piece){.item = item,
+                                               .items = least(cut->items, p->batch - item),
+                                               .row = row,
+                                               .rows = least(cut->rows, p->m - row),
+                                               .col = col,
+                                               .cols = least(cut->cols, p->n - col)});
+}
+
+static double pieces_for_all(const struct problem *p, const struct cut *cut)
+{
+    return (double)divide_up(p->batch, cut->items) * (double)divide_up(p->m, cut->rows) *
+           (double)divide_up(p->n, cut->cols);
+}
+
+/* Rows of some items, or parts of them: those at the edges, where errors are most likely, and random ones.
+ * Pieces may overlap. */
+static void plan_sample(const struct problem *p, double affordable, uint64_t seed, int64_t most_elements,
+                        struct oracle_plan *plan)
+{
+    enum { PIECES = 8, MOST_PIECES = 64 };
+    const int64_t cols = least(p->n, most((int64_t)fmin(affordable / PIECES, (double)most_elements), 1));
+    int64_t rows = least(ORACLE_SAMPLE_ROWS, least(p->m, most(most_elements / cols, 1)));
+    double pieces = affordable / ((double)rows * (double)cols);
+    if (pieces < PIECES) {
+        rows = (int64_t)fmax(affordable / PIECES / (double)cols, 1);
+        pieces = PIECES;
     }
-    int64_t step = rows_of_piece(p);
-    for (int64_t item = 0; item < p->batch; item++)
-        for (int64_t row = 0; row < p->m; row += step)
-            add_piece(plan, p, item, 1, row, least(step, p->m - row));
-}
-
-static int64_t pieces_for_all(const struct problem *p)
-{
-    int64_t each = p->m * p->n;
-    if (each <= CHUNK_ELEMENTS) return divide_up(p->batch, most(CHUNK_ELEMENTS / each, 1));
-    int64_t a_item = divide_up(p->m, rows_of_piece(p));
-    return a_item > ORACLE_PIECES_MAX ? a_item : a_item * p->batch;
-}
-
-/* Rows of some items: those at the edges, where errors are most likely, and random ones. Pieces may
- * overlap. */
-static void plan_sample(const struct problem *p, double affordable, uint64_t seed, struct oracle_plan *plan)
-{
-    int64_t rows = least(ORACLE_SAMPLE_ROWS, p->m);
-    double pieces = affordable / ((double)rows * (double)p->n);
-    if (pieces < 8) {
-        rows = (int64_t)fmax(affordable / 8 / (double)p->n, 1);
-        pieces = 8;
-    }
+    struct piece piece = {.items = 1, .rows = rows, .cols = cols};
     plan->sampled = true;
-    add_piece(plan, p, 0, 1, 0, rows);
-    add_piece(plan, p, p->batch - 1, 1, p->m - rows, rows);
-    while (plan->count < (int)fmin(pieces, 64)) {
-        int64_t item = (int64_t)stats_random_below(&seed, (uint64_t)p->batch);
-        int64_t row = (int64_t)stats_random_below(&seed, (uint64_t)(p->m - rows + 1));
-        add_piece(plan, p, item, 1, row, rows);
+    add_piece(plan, piece);
+    piece.item = p->batch - 1;
+    piece.row = p->m - rows;
+    piece.col = p->n - cols;
+    add_piece(plan, piece);
+    while (plan->count < (int)fmin(pieces, MOST_PIECES)) {
+        piece.item = (int64_t)stats_random_below(&seed, (uint64_t)p->batch);
+        piece.row = (int64_t)stats_random_below(&seed, (uint64_t)(p->m - rows + 1));
+        if (cols < p->n) piece.col = (int64_t)stats_random_below(&seed, (uint64_t)(p->n - cols + 1));
+        else piece.col = 0;
+        add_piece(plan, piece);
     }
 }
 
@@ -171,13 +183,13 @@ static void plan_splits(const struct problem *p, const struct oracle_limits *lim
     int64_t blocks = INT64_MAX, largest = 0;
     for (int i = 0; i < plan->count; i++) {
         const struct piece *x = &plan->pieces[i];
-        blocks = least(blocks, x->items * divide_up(x->rows, TILE) * divide_up(p->n, TILE));
-        largest = most(largest, x->items * x->rows * p->n);
+        blocks = least(blocks, x->items * divide_up(x->rows, TILE) * divide_up(x->cols, TILE));
+        largest = most(largest, x->items * x->rows * x->cols);
     }
     int64_t wanted =
         plan->count ? least(divide_up(limits->blocks, most(blocks, 1)), divide_up(p->k, 256)) : 1;
     /* The scratch of the splits stays below the limit of a piece, too. */
-    wanted = most(least(wanted, CHUNK_ELEMENTS / most(largest, 1)), 1);
+    wanted = most(least(wanted, limits->piece / most(largest, 1)), 1);
     plan->k_per_split = most(divide_up(divide_up(p->k, wanted), DEPTH), 1) * DEPTH;
     plan->splits = (int)most(divide_up(p->k, plan->k_per_split), 1);
     plan->partial_bytes = largest * plan->splits * PARTIAL_BYTES;
@@ -192,14 +204,16 @@ void oracle_plan(const struct problem *problem, const struct oracle_limits *limi
                  struct oracle_plan *plan)
 {
     const struct problem *p = problem;
-    *plan = (struct oracle_plan){.rows_all = p->m * p->batch, .exact_masses = oracle_bound(p).activation > 0};
+    *plan = (struct oracle_plan){
+        .rows_all = p->m * p->batch, .row_elements = p->n, .exact_masses = oracle_bound(p).activation > 0};
     if (p->m > 0 && p->n > 0) {
         double elements = (double)p->m * (double)p->n * (double)p->batch;
-        int64_t scratch = most(CHUNK_ELEMENTS, p->n) * PARTIAL_BYTES;
+        const struct cut cut = cut_of(p, limits->piece);
+        const int64_t scratch = limits->piece * PARTIAL_BYTES;
         double room = (double)most(limits->bytes - scratch, limits->bytes / 2);
         double affordable = fmin(room / answer_bytes(plan), limits->products / (double)most(p->k, 1));
-        if (elements <= affordable && pieces_for_all(p) <= ORACLE_PIECES_MAX) plan_all(p, plan);
-        else plan_sample(p, fmin(affordable, 16.0 * CHUNK_ELEMENTS), seed, plan);
+        if (elements <= affordable && pieces_for_all(p, &cut) <= ORACLE_PIECES_MAX) plan_all(p, &cut, plan);
+        else plan_sample(p, fmin(affordable, 16.0 * (double)limits->piece), seed, limits->piece, plan);
     }
     plan_splits(p, limits, plan);
 }
@@ -209,16 +223,16 @@ int64_t oracle_answer_bytes(const struct oracle_plan *plan)
     return plan->elements * answer_bytes(plan);
 }
 
-bool oracle_place(const struct oracle_plan *plan, int64_t n, uint64_t answer, int64_t *item, int64_t *row,
-                  int64_t *col)
+bool oracle_place(const struct oracle_plan *plan, uint64_t answer, int64_t *item, int64_t *row, int64_t *col)
 {
     for (int i = 0; i < plan->count; i++) {
         const struct piece *x = &plan->pieces[i];
-        if ((int64_t)answer < x->offset || (int64_t)answer >= x->offset + x->items * x->rows * n) continue;
+        if ((int64_t)answer < x->offset || (int64_t)answer >= x->offset + x->items * x->rows * x->cols)
+            continue;
         int64_t local = (int64_t)answer - x->offset;
-        *col = local % n;
-        *row = x->row + local / n % x->rows;
-        *item = x->item + local / n / x->rows;
+        *col = x->col + local % x->cols;
+        *row = x->row + local / x->cols % x->rows;
+        *item = x->item + local / x->cols / x->rows;
         return true;
     }
     return false;

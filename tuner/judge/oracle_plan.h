@@ -46,25 +46,28 @@ struct random_test oracle_random_test(uint64_t seed);
 struct oracle_plan {
     struct piece pieces[ORACLE_PIECES_MAX];
     int count;
-    bool sampled;           /* only some rows of some batch items */
+    bool sampled;           /* only some rows, or parts of them, of some batch items */
     int64_t elements;       /* number of answers in all pieces */
-    int64_t rows, rows_all; /* of C, over all batch items */
-    int splits;             /* of K */
+    int64_t rows, rows_all; /* of C, over all batch items; parts of rows count as rows */
+    int64_t row_elements;
+    int splits; /* of K */
     int64_t k_per_split;
     int64_t partial_bytes; /* scratch, for the largest piece */
     bool exact_masses;     /* the exact test has masses, too: what an activation that is not exact is given */
 };
 
 /* Limits on the cost of the reference. */
+#define ORACLE_SECONDS 20.0 /* of the GPU's FP64 units, if there is no hurry */
 struct oracle_limits {
-    double products; /* multiplications: about 20 s of the GPU's FP64 units */
+    double products; /* multiplications */
     int64_t bytes;   /* device memory for answers and scratch */
     int blocks;      /* fewer do not fill the GPU: then K is split */
+    int64_t piece;   /* elements of a piece, which bound its scratch: 1 GiB */
 };
-struct oracle_limits oracle_limits(const struct gpu *gpu, int64_t bytes);
+struct oracle_limits oracle_limits(const struct gpu *gpu, int64_t bytes, double seconds);
 
 /* All of C if the limits allow; otherwise its first and last rows and random ones, as many as the limits
- * allow (at least some). */
+ * allow (at least some); of rows that are too long for that, parts. */
 void oracle_plan(const struct problem *problem, const struct oracle_limits *limits, uint64_t seed,
                  struct oracle_plan *plan);
 
@@ -72,7 +75,6 @@ void oracle_plan(const struct problem *problem, const struct oracle_limits *limi
 int64_t oracle_answer_bytes(const struct oracle_plan *plan);
 
 /* The position in C of an answer, given by its number; false if there is no such answer. */
-bool oracle_place(const struct oracle_plan *plan, int64_t n, uint64_t answer, int64_t *item, int64_t *row,
-                  int64_t *col);
+bool oracle_place(const struct oracle_plan *plan, uint64_t answer, int64_t *item, int64_t *row, int64_t *col);
 
 #endif

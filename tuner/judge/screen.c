@@ -1,5 +1,6 @@
 #include "screen.h"
 
+#include "messages.h"
 #include "stats.h"
 #include <math.h>
 
@@ -14,10 +15,12 @@
 
 enum { EARLY = 3, SECOND_OF_LONG = 2, ENOUGH_OF_LONG = 5, ENOUGH = 10, CALLS_MAX = 1 << 20 };
 
+enum { JUDGED_CALLS = 3, CHECK_RUNS = 20 };
+
 int screen_samples(double call_us)
 {
-    if (call_us > 1e6) return 2;
-    if (call_us > 1e5) return EARLY;
+    if (call_us > 1e6) return 1;
+    if (call_us > SCREEN_LONG_US) return EARLY;
     return call_us > LONG_CALL_US ? ENOUGH_OF_LONG : ENOUGH;
 }
 
@@ -36,6 +39,22 @@ int screen_next(const double *samples_us, int count, double call_us, double best
     if (*drop || count >= enough) return 0;
     if (count < early) return early - count;
     return (behind ? sure : enough) - count;
+}
+
+bool screen_at_sight(double call_us, double best_us, double limit_s)
+{
+    if (call_us < SCREEN_LONG_US) return false;
+    if (best_us > 0 && call_us > DROP_AT_SIGHT * best_us) return true;
+    const double calls = TRIAL_CALLS_LEAST + CHECK_CALLS_LEAST;
+    const bool fits = limit_s <= 0 || 1e-6 * call_us * calls <= limit_s;
+    return !fits && (best_us <= 0 || call_us > DROP_LATE * best_us);
+}
+
+int screen_check_runs(double call_us, double limit_s)
+{
+    if (limit_s <= 0 || call_us <= 0) return CHECK_RUNS;
+    const double runs = floor(1e6 * limit_s / call_us) - JUDGED_CALLS;
+    return runs < 1 ? 0 : runs > CHECK_RUNS ? CHECK_RUNS : (int)runs;
 }
 
 int screen_calls(double call_us, double block_us)

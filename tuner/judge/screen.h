@@ -17,6 +17,17 @@ int screen_samples(double call_us);
  * continue. */
 int screen_next(const double *samples_us, int count, double call_us, double best_us, bool *drop);
 
+/* From here on a call is long: each counts, and a trial makes as few as it can. */
+#define SCREEN_LONG_US 1e5
+
+/* Whether a trial ends after its first judged call, which took call_us, because a long call is too slow or
+ * leaves no time for the others that judge and time it, and for a check. limit_s: of the trial, 0: none. */
+bool screen_at_sight(double call_us, double best_us, double limit_s);
+
+/* Further calls by which the last check repeats a judged one, so that all take limit_s at most (0: no limit);
+ * 0: there is time for a single judged call. */
+int screen_check_runs(double call_us, double limit_s);
+
 /* Calls in a block: at least 1 ms of them, so that the resolution of events and gaps between launches become
  * negligible. */
 int screen_calls(double call_us, double block_us);

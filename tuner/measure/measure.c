@@ -39,16 +39,15 @@ void stopwatch_close(struct stopwatch *watch)
     *watch = (struct stopwatch){0};
 }
 
-static enum status record(struct timed *t, int event)
+enum status stopwatch_mark(struct stopwatch *watch, int event)
 {
-    return device_check(cuda.EventRecord(t->watch->event[event], t->watch->device->stream),
-                        "recording an event");
+    return device_check(cuda.EventRecord(watch->event[event], watch->device->stream), "recording an event");
 }
 
-static enum status elapsed(struct timed *t, int from, int to, double *us)
+enum status stopwatch_between(struct stopwatch *watch, int from, int to, double *us)
 {
     float ms = 0;
-    enum status st = device_check(cuda.EventElapsedTime(&ms, t->watch->event[from], t->watch->event[to]),
+    enum status st = device_check(cuda.EventElapsedTime(&ms, watch->event[from], watch->event[to]),
                                   "reading the time between two events");
     *us = fmax(1e3 * (double)ms, 1e-3); /* never 0 */
     return st;
@@ -89,26 +88,31 @@ static enum status estimate_from_graph(struct timed *t)
 {
     CUstream stream = t->watch->device->stream;
     enum status st = device_check(cuda.GraphLaunch(t->graph, stream), "launching a graph of calls");
-    if (!st) st = record(t, 0);
+    if (!st) st = stopwatch_mark(t->watch, 0);
     if (!st) st = device_check(cuda.GraphLaunch(t->graph, stream), "launching a graph of calls");
-    if (!st) st = record(t, 1);
+    if (!st) st = stopwatch_mark(t->watch, 1);
     if (!st) st = device_check(cuda.EventSynchronize(t->watch->event[1]), "timing a graph of calls");
-    if (!st) st = elapsed(t, 0, 1, &t->call_us);
+    if (!st) st = stopwatch_between(t->watch, 0, 1, &t->call_us);
     t->call_us /= t->graph_calls;
     return st;
+}
+
+static enum status time_call(struct timed *t)
+{
+    enum status st = stopwatch_mark(t->watch, 0);
+    if (!st) st = call(t);
+    if (!st) st = stopwatch_mark(t->watch, 1);
+    if (!st) st = device_check(cuda.EventSynchronize(t->watch->event[1]), "timing a first call");
+    return st ? st : stopwatch_between(t->watch, 0, 1, &t->call_us);
 }
 
 enum status timed_start(struct stopwatch *watch, const struct workload *work, const struct kernel *kernel,
                         struct timed *timed)
 {
     struct timed t = {.watch = watch, .work = work, .kernel = kernel};
-    /* The first call includes loading the code. */
-    enum status st = call(&t);
-    if (!st) st = record(&t, 0);
-    if (!st) st = call(&t);
-    if (!st) st = record(&t, 1);
-    if (!st) st = device_check(cuda.EventSynchronize(watch->event[1]), "timing a first call");
-    if (!st) st = elapsed(&t, 0, 1, &t.call_us);
+    enum status st = time_call(&t);
+    /* The first call includes loading the code, which takes no part of a long one. */
+    if (!st && t.call_us < SCREEN_LONG_US) st = time_call(&t);
     if (!st && t.call_us < GRAPH_BELOW_US && !watch->one_by_one) {
         st = capture(&t);
         if (!st) st = estimate_from_graph(&t);
@@ -149,16 +153,16 @@ static enum status run_blocks(struct timed *t, int count, double block_us, doubl
     int a_launch = t->graph ? t->graph_calls : 1;
     int launches = screen_calls(t->call_us * a_launch, block_us);
     enum status st = reset_c(t);
-    if (!st) st = record(t, 0);
+    if (!st) st = stopwatch_mark(t->watch, 0);
     for (int block = 0; block < count && !st; block++) {
         st = enqueue(t, launches);
-        if (!st) st = record(t, block + 1);
+        if (!st) st = stopwatch_mark(t->watch, block + 1);
     }
     nvml_read(&t->watch->nvml, state);
     if (!st) st = device_check(cuda.EventSynchronize(t->watch->event[count]), "timing blocks of calls");
     *calls = (int64_t)launches * a_launch;
     for (int block = 0; block < count && !st; block++) {
-        st = elapsed(t, block, block + 1, &samples_us[block]);
+        st = stopwatch_between(t->watch, block, block + 1, &samples_us[block]);
         samples_us[block] /= (double)*calls;
     }
     if (!st) t->call_us = samples_us[count - 1];
@@ -190,16 +194,17 @@ enum status timed_warm_up(struct timed *timed, double limit_s, double *medians, 
     enum { PARTS = 10 };
     const double start = now_s(), block_us = warm_block_us(limit_s);
     double kept[SCREEN_STEADY] = {0};
+    const int parts = timed->call_us < SCREEN_LONG_US ? PARTS : 1; /* a part is a call at least */
     int blocks = 0;
     enum status st = OK;
     *count = 0;
     do {
         double samples[PARTS];
         int64_t calls;
-        st = timed_blocks(timed, PARTS, block_us / PARTS, samples, &calls, NULL);
+        st = timed_blocks(timed, parts, block_us / parts, samples, &calls, NULL);
         if (st) break;
         memmove(kept, kept + 1, (SCREEN_STEADY - 1) * sizeof *kept);
-        kept[SCREEN_STEADY - 1] = stats_median(samples, PARTS);
+        kept[SCREEN_STEADY - 1] = stats_median(samples, (size_t)parts);
         blocks++;
         if (*count == room && room > 0)
             memmove(medians, medians + 1, (size_t)(room - 1) * sizeof *medians), --*count;

@@ -26,6 +26,11 @@ struct stopwatch {
 enum status stopwatch_open(struct device *device, struct stopwatch *watch);
 void stopwatch_close(struct stopwatch *watch); /* takes a zeroed struct too */
 
+/* Marks a moment on the device's stream; and the time between two of them, once they have passed. Marks are
+ * shared with the functions below. */
+enum status stopwatch_mark(struct stopwatch *watch, int event);
+enum status stopwatch_between(struct stopwatch *watch, int from, int to, double *us);
+
 /* One kernel on one workload, ready for timing. */
 struct timed {
     struct stopwatch *watch;
@@ -38,8 +43,8 @@ struct timed {
     int sets_used; /* sets whose C has been written: 0 .. sets_used-1 */
 };
 
-/* Estimates a call's time (two calls) and captures the graph of a short one. Errors: E_ABSENT (launch
- * refused), E_GPU. */
+/* Estimates a call's time (two calls, one if it is long) and captures the graph of a short one. Errors:
+ * E_ABSENT (launch refused), E_GPU. */
 enum status timed_start(struct stopwatch *watch, const struct workload *work, const struct kernel *kernel,
                         struct timed *timed);
 void timed_stop(struct timed *timed); /* takes a zeroed struct too */

@@ -14,9 +14,11 @@ struct candidate {
     struct kernel_facts facts;
 };
 
-/* best_us: the best median so far, 0: none; much slower candidates are dropped early. Errors: E_IO, E_INPUT
- * (the cubin is missing or damaged), E_GPU (not caused by the candidate). */
+/* best_us: the best median so far, 0: none; much slower candidates are dropped early. limit_s: what it should
+ * take, 0: no limit. Where a call is so long that this is not enough, or much slower than the best, it is
+ * slow after one call, of which the judge has seen C. Errors: E_IO, E_INPUT (the cubin is missing or
+ * damaged), E_GPU (not caused by the candidate). */
 enum status trial_run(struct trial_setup *setup, const struct candidate *candidate, double best_us,
-                      struct outcome *outcome);
+                      double limit_s, struct outcome *outcome);
 
 #endif

@@ -26,7 +26,7 @@ void trial_setup_clear(struct trial_setup *setup)
 /* Memory is divided before anything is allocated: at least two sets of operands, then answers, then more
  * sets. Some is left for the workspaces of the candidates and the rival. */
 static enum status share_memory(const struct trial_setup *setup, const struct problem *problem,
-                                int64_t *for_answers, int64_t *for_sets)
+                                struct oracle_limits *limits, int64_t *for_sets)
 {
     size_t free_bytes = 0, total_bytes = 0;
     enum status st = device_check(cuda.MemGetInfo(&free_bytes, &total_bytes), "asking for free memory");
@@ -34,15 +34,9 @@ static enum status share_memory(const struct trial_setup *setup, const struct pr
     int64_t left = (int64_t)free_bytes, reserve = left / 16;
     if (reserve < INT64_C(256) << 20) reserve = INT64_C(256) << 20;
     int64_t room = left - reserve;
-    /* Computed in floating point, because the sum for the largest legal operands overflows 64 bits. */
     const struct problem placed = workload_placed(problem, WORKLOAD_EXACT);
-    const struct gemm_type_row *row = gemm_type_row(problem->type);
-    const int copies_of_c = epilogue_out_of_place(problem->epilogue) ? 2 : 1;
-    double wanted = 2.0 * ((double)problem_span_a(&placed) * element_bytes(row->a) +
-                           (double)problem_span_b(&placed) * element_bytes(row->b) +
-                           (double)problem_span_c(&placed) * element_bytes(row->c) * copies_of_c +
-                           (double)problem_span_bias(problem) * element_bytes(row->c) +
-                           32.0 * WORKLOAD_GUARD + (problem->pointers ? 24.0 * (double)problem->batch : 0));
+    double wanted = 2.0 * (problem_memory_bytes(&placed) + 32.0 * WORKLOAD_GUARD +
+                           (problem->pointers ? 24.0 * (double)problem->batch : 0));
     if (wanted > (double)room) {
         char text[PROBLEM_TEXT_MAX];
         problem_format(problem, text);
@@ -51,10 +45,10 @@ static enum status share_memory(const struct trial_setup *setup, const struct pr
                     (double)total_bytes / (1 << 30));
     }
     int64_t two_sets = 8 * workload_layout(problem, false, 0, room).set_words;
-    struct oracle_limits limits = oracle_limits(&setup->device->gpu, room - two_sets);
+    *limits = oracle_limits(&setup->device->gpu, room - two_sets,
+                            setup->reference_s > 0 ? setup->reference_s : ORACLE_SECONDS);
     struct oracle_plan plan;
-    oracle_plan(problem, &limits, setup->seed, &plan);
-    *for_answers = limits.bytes;
+    oracle_plan(problem, limits, setup->seed, &plan);
     *for_sets = room - oracle_answer_bytes(&plan) - plan.partial_bytes;
     if (*for_sets < two_sets) *for_sets = two_sets;
     return OK;
@@ -80,11 +74,12 @@ enum status trial_setup_prepare(struct trial_setup *setup, const struct problem 
     setup->anchor_errors = accuracy_unknown();
     setup->cold = cold;
     setup->seed = seed;
-    int64_t for_answers = 0, for_sets = 0;
+    struct oracle_limits limits = {0};
+    int64_t for_sets = 0;
     enum status st = load_judge(setup, problem->type);
-    if (!st) st = share_memory(setup, problem, &for_answers, &for_sets);
+    if (!st) st = share_memory(setup, problem, &limits, &for_sets);
     if (!st) st = workload_open(&setup->kernels, problem, cold, seed, for_sets, &setup->work);
-    if (!st) st = oracle_open(&setup->work, seed, for_answers, &setup->oracle);
+    if (!st) st = oracle_open(&setup->work, seed, &limits, &setup->oracle);
     setup->ready = st == OK;
     if (st) trial_setup_clear(setup);
     return st;

@@ -14,7 +14,8 @@ struct trial_setup {
     const char *cache; /* the caller's */
     struct oracle_kernels kernels;
     struct stopwatch watch;
-    bool ready; /* a problem is prepared: the following members are valid */
+    double reference_s; /* what each of a problem's two references may take; 0: ORACLE_SECONDS */
+    bool ready;         /* a problem is prepared: the following members are valid */
     struct problem problem;
     bool cold; /* requested cache policy */
     uint64_t seed;

@@ -1,9 +1,8 @@
 #include "verify.h"
 
+#include "screen.h"
 #include "verify_cases.h"
 #include <stdio.h>
-
-enum { RUNS = 20 };
 
 static void set_wrong(struct verification *v, const struct problem *problem, const char *why)
 {
@@ -13,7 +12,8 @@ static void set_wrong(struct verification *v, const struct problem *problem, con
     snprintf(v->detail, sizeof v->detail, "%.90s: %.100s", text, why);
 }
 
-static enum status repeat_tuned(struct trial_setup *setup, const struct candidate *candidate,
+/* runs: repetitions of what was judged; 0: it is judged by one call. */
+static enum status repeat_tuned(struct trial_setup *setup, const struct candidate *candidate, int runs,
                                 struct verification *v)
 {
     struct kernel kernel = {0};
@@ -21,14 +21,16 @@ static enum status repeat_tuned(struct trial_setup *setup, const struct candidat
     int different = 0;
     enum status st = kernel_load(setup->device, &candidate->config, &setup->problem, candidate->cubin,
                                  candidate->checksum, &kernel);
-    if (!st) st = oracle_judge(&setup->oracle, &kernel, &judgement);
-    if (!st && judgement.right) st = oracle_repeat(&setup->oracle, &kernel, &judgement, RUNS, &different);
+    if (!st)
+        st = runs ? oracle_judge(&setup->oracle, &kernel, &judgement)
+                  : oracle_judge_once(&setup->oracle, &kernel, &judgement);
+    if (!st && judgement.right) st = oracle_repeat(&setup->oracle, &kernel, &judgement, runs, &different);
     kernel_close(&kernel);
     if (st) return st;
     v->shapes++;
     v->errors = judgement.errors;
     char why[80];
-    snprintf(why, sizeof why, "%d of %d runs gave different bits", different, RUNS);
+    snprintf(why, sizeof why, "%d of %d runs gave different bits", different, runs);
     if (!judgement.right || different) {
         set_wrong(v, &setup->problem, judgement.right ? why : judgement.detail);
         return oracle_restore(&setup->oracle);
@@ -74,6 +76,7 @@ static enum status judge_case(struct trial_setup *setup, const struct candidate 
                               const struct verify_case *one, struct judgement *judgement)
 {
     const int64_t room = INT64_C(1) << 30; /* a case needs a few MiB */
+    const struct oracle_limits limits = oracle_limits(&setup->device->gpu, room, ORACLE_SECONDS);
     struct kernel kernel = {0};
     struct workload work = {0};
     struct oracle oracle = {0};
@@ -81,7 +84,7 @@ static enum status judge_case(struct trial_setup *setup, const struct candidate 
                                  candidate->checksum, &kernel);
     if (!st) st = workload_open(&setup->kernels, &one->problem, false, setup->seed, room, &work);
     if (!st) st = plant(&work, one->data);
-    if (!st) st = oracle_open(&work, setup->seed, room, &oracle);
+    if (!st) st = oracle_open(&work, setup->seed, &limits, &oracle);
     if (!st) st = oracle_judge(&oracle, &kernel, judgement);
     oracle_close(&oracle);
     workload_close(&work);
@@ -121,11 +124,11 @@ static enum status run_cases(struct trial_setup *setup, const struct candidate *
     return OK;
 }
 
-enum status verify_run(struct trial_setup *setup, const struct candidate *candidate,
-                       struct verification *verification)
+enum status verify_run(struct trial_setup *setup, const struct candidate *candidate, double call_us,
+                       double limit_s, struct verification *verification)
 {
     struct verification v = {.verdict = VERDICT_MEASURED, .errors = accuracy_unknown()};
-    enum status st = repeat_tuned(setup, candidate, &v);
+    enum status st = repeat_tuned(setup, candidate, screen_check_runs(call_us, limit_s), &v);
     if (!st && v.verdict == VERDICT_MEASURED) st = run_cases(setup, candidate, &v);
     if (st && (device_lost() || st == E_ABSENT)) {
         v.verdict = device_lost() ? VERDICT_CRASHED : VERDICT_REFUSED;

@@ -13,8 +13,9 @@ struct verification {
 };
 
 /* Twenty runs of the setup's problem that must be equal bit for bit, then the cases of verify_cases.h. Stops
- * at the first wrong one. Errors as in trial_run. */
-enum status verify_run(struct trial_setup *setup, const struct candidate *candidate,
-                       struct verification *verification);
+ * at the first wrong one. call_us: time of a call; of so long calls that they would take more than limit_s
+ * (0: no limit) there are fewer, at least one. Errors as in trial_run. */
+enum status verify_run(struct trial_setup *setup, const struct candidate *candidate, double call_us,
+                       double limit_s, struct verification *verification);
 
 #endif

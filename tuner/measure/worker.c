@@ -13,6 +13,7 @@
 #include "lt_kernel.h"
 #include "messages.h"
 #include "roofline.h"
+#include "screen.h"
 #include "verify.h"
 
 #include <argp.h>
@@ -136,15 +137,36 @@ static json_t *answer_hello(struct worker *w)
                      "power_limit_w", power_limit_w);
 }
 
-/* The anchor is judged like any candidate. It also brings the GPU to its steady state. */
-static enum status measure_anchor(struct worker *w, double warm_s, double *samples, int *count,
-                                  double *spent_s, struct judgement *judgement)
+/* Of the time that a preparation should take. */
+#define REFERENCE_SHARE   0.1 /* for each of the two references, */
+#define REFERENCE_LEAST_S 2.0 /* at least; the rows of C that are judged follow from it */
+#define ANCHOR_SHARE      0.2 /* for judging the anchor, if its calls are long */
+
+/* Whether there is time for three calls of the anchor that need not be made: only an accuracy class compares
+ * errors with its. */
+static bool judges_anchor(const struct worker *w, double limit_s)
+{
+    const double call_us = w->contenders.anchor.call_us;
+    return limit_s <= 0 || call_us < SCREEN_LONG_US || gemm_type_has_limits(w->setup.problem.type) ||
+           3e-6 * call_us <= ANCHOR_SHARE * limit_s;
+}
+
+/* The anchor is judged like any candidate. It also brings the GPU to its steady state. Where one sample is
+ * enough, the call that estimated it is that sample. */
+static enum status measure_anchor(struct worker *w, double warm_s, double limit_s, double *samples,
+                                  int *count, double *spent_s, struct judgement *judgement)
 {
     *count = 0;
     *spent_s = 0;
     if (!w->contenders.has_anchor) return OK;
-    enum status st = oracle_judge(&w->setup.oracle, &w->contenders.anchor_kernel, judgement);
+    enum status st = judges_anchor(w, limit_s)
+                         ? oracle_judge(&w->setup.oracle, &w->contenders.anchor_kernel, judgement)
+                         : OK;
     if (!st && judgement->right) w->setup.anchor_errors = judgement->errors;
+    if (!st && screen_samples(w->contenders.anchor.call_us) == 1) {
+        samples[(*count)++] = w->contenders.anchor.call_us;
+        return OK;
+    }
     if (!st && warm_s > 0)
         return timed_warm_up(&w->contenders.anchor, warm_s, samples, ANCHOR_SAMPLES, count, spent_s);
     int64_t calls;
@@ -172,23 +194,27 @@ static json_t *answer_prepare(struct worker *w, const json_t *request)
     const char *text;
     int cold, one_by_one = 0;
     json_int_t seed;
-    double warm_s, spent_s, samples[ANCHOR_SAMPLES];
+    double warm_s, limit_s = 0, spent_s, samples[ANCHOR_SAMPLES];
     json_error_t error;
     struct problem problem;
     struct judgement judgement = {.right = true, .errors = accuracy_unknown()};
     int count;
-    if (json_unpack_ex(writable(request), &error, 0, "{s:s, s:b, s:I, s:F, s?b}", "problem", &text, "cold",
-                       &cold, "seed", &seed, "warm_s", &warm_s, "one_by_one", &one_by_one))
+    if (json_unpack_ex(writable(request), &error, 0, "{s:s, s:b, s:I, s:F, s?F, s?b}", "problem", &text,
+                       "cold", &cold, "seed", &seed, "warm_s", &warm_s, "limit_s", &limit_s, "one_by_one",
+                       &one_by_one))
         return message_failure(unpack_failed("prepare", &error));
-    if (seed < 0 || !(warm_s >= 0))
-        return message_failure(fail(E_INPUT, "prepare: seed or warm_s is negative"));
+    if (seed < 0 || !(warm_s >= 0) || !(limit_s >= 0))
+        return message_failure(fail(E_INPUT, "prepare: seed, warm_s or limit_s is negative"));
     enum status st = problem_parse(text, &problem);
     if (st) return message_failure(st);
     contenders_close(&w->contenders);
     w->setup.watch.one_by_one = one_by_one;
+    w->setup.reference_s =
+        limit_s > 0 ? fmin(ORACLE_SECONDS, fmax(REFERENCE_LEAST_S, REFERENCE_SHARE * limit_s)) : 0;
     st = trial_setup_prepare(&w->setup, &problem, cold, (uint64_t)seed);
     if (!st) st = contenders_open(&w->setup, &w->contenders);
-    if (!st) st = measure_anchor(w, fmin(warm_s, WARM_LIMIT_S), samples, &count, &spent_s, &judgement);
+    if (!st)
+        st = measure_anchor(w, fmin(warm_s, WARM_LIMIT_S), limit_s, samples, &count, &spent_s, &judgement);
     json_t *library = NULL;
     if (!st) st = propose_library(w, &library);
     if (st) {
@@ -211,14 +237,15 @@ static json_t *answer_trial(struct worker *w, const json_t *request)
 {
     struct candidate candidate = {0};
     struct outcome outcome;
-    double best_us;
+    double best_us, limit_s = 0;
     json_error_t error;
     enum status st = take_candidate(w, "trial", request, &candidate);
     if (st) return message_failure(st);
-    if (json_unpack_ex(writable(request), &error, 0, "{s:F}", "best_us", &best_us))
+    if (json_unpack_ex(writable(request), &error, 0, "{s:F, s?F}", "best_us", &best_us, "limit_s", &limit_s))
         return message_failure(unpack_failed("trial", &error));
-    if (!(best_us >= 0)) return message_failure(fail(E_INPUT, "trial: best_us is not a time"));
-    st = trial_run(&w->setup, &candidate, best_us, &outcome);
+    if (!(best_us >= 0) || !(limit_s >= 0))
+        return message_failure(fail(E_INPUT, "trial: best_us or limit_s is not a time"));
+    st = trial_run(&w->setup, &candidate, best_us, limit_s, &outcome);
     if (st) return message_failure(st);
     return json_pack("{s:b, s:o}", "ok", 1, "outcome", outcome_to_json(&outcome));
 }
@@ -265,8 +292,15 @@ static json_t *answer_verify(struct worker *w, const json_t *request)
 {
     struct candidate candidate = {0};
     struct verification v;
+    double call_us = 0, limit_s = 0;
+    json_error_t error;
     enum status st = take_candidate(w, "verify", request, &candidate);
-    if (!st) st = verify_run(&w->setup, &candidate, &v);
+    if (!st &&
+        json_unpack_ex(writable(request), &error, 0, "{s?F, s?F}", "call_us", &call_us, "limit_s", &limit_s))
+        st = unpack_failed("verify", &error);
+    if (!st && (!(call_us >= 0) || !(limit_s >= 0)))
+        st = fail(E_INPUT, "verify: call_us or limit_s is not a time");
+    if (!st) st = verify_run(&w->setup, &candidate, call_us, limit_s, &v);
     if (st) return message_failure(st);
     return json_pack("{s:b, s:s, s:s, s:i, s:i, s:o*}", "ok", 1, "verdict", verdict_name(v.verdict), "detail",
                      v.detail, "shapes", v.shapes, "skipped", v.skipped, "errors",

@@ -124,11 +124,13 @@ enum status children_build_all(struct children *children, const struct kernel_ke
                                struct build *builds);
 
 /* Requests to a worker (messages.h lists the answers). New references; NULL only if out of memory. */
-json_t *request_prepare(const struct problem *problem, bool cold, uint64_t seed, double warm_s);
-json_t *request_trial(const struct config *config, const struct build *build, double best_us);
+json_t *request_prepare(const struct problem *problem, bool cold, uint64_t seed, double warm_s,
+                        double limit_s);
+json_t *request_trial(const struct config *config, const struct build *build, double best_us, double limit_s);
 json_t *request_block(const struct config *config, const struct build *build, double block_ms);
 json_t *request_anchor_block(double block_ms);
 json_t *request_rival_block(const char *who, double block_ms); /* "anchor", or a role of rivals.h */
-json_t *request_verify(const struct config *config, const struct build *build);
+json_t *request_verify(const struct config *config, const struct build *build, double call_us,
+                       double limit_s);
 
 #endif

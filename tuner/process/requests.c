@@ -1,13 +1,14 @@
 #include "children.h"
 #include "messages.h"
 
-json_t *request_prepare(const struct problem *problem, bool cold, uint64_t seed, double warm_s)
+json_t *request_prepare(const struct problem *problem, bool cold, uint64_t seed, double warm_s,
+                        double limit_s)
 {
     char text[PROBLEM_TEXT_MAX];
     problem_format(problem, text);
     /* JSON integers are signed: of the seed the low 63 bits are used, the same in every run. */
-    return json_pack("{s:s, s:s, s:b, s:I, s:f}", "do", "prepare", "problem", text, "cold", cold, "seed",
-                     (json_int_t)(seed & INT64_MAX), "warm_s", warm_s);
+    return json_pack("{s:s, s:s, s:b, s:I, s:f, s:f}", "do", "prepare", "problem", text, "cold", cold, "seed",
+                     (json_int_t)(seed & INT64_MAX), "warm_s", warm_s, "limit_s", limit_s);
 }
 
 /* A request about a configuration and its cubin. */
@@ -19,10 +20,12 @@ static json_t *about(const char *verb, const struct config *config, const struct
                      "checksum", build->checksum, "facts", facts_to_json(&build->facts));
 }
 
-json_t *request_trial(const struct config *config, const struct build *build, double best_us)
+json_t *request_trial(const struct config *config, const struct build *build, double best_us, double limit_s)
 {
     json_t *request = about("trial", config, build);
-    if (request) json_object_set_new(request, "best_us", json_real(best_us));
+    if (!request) return NULL;
+    json_object_set_new(request, "best_us", json_real(best_us));
+    json_object_set_new(request, "limit_s", json_real(limit_s));
     return request;
 }
 
@@ -45,7 +48,11 @@ json_t *request_rival_block(const char *who, double block_ms)
     return json_pack("{s:s, s:s, s:f}", "do", "block", "who", who, "block_ms", block_ms);
 }
 
-json_t *request_verify(const struct config *config, const struct build *build)
+json_t *request_verify(const struct config *config, const struct build *build, double call_us, double limit_s)
 {
-    return about("verify", config, build);
+    json_t *request = about("verify", config, build);
+    if (!request) return NULL;
+    json_object_set_new(request, "call_us", json_real(call_us));
+    json_object_set_new(request, "limit_s", json_real(limit_s));
+    return request;
 }

@@ -26,6 +26,92 @@ TEST(the_budget_is_kept_with_search_race_and_check_in_it)
     assert_true(winner_of(SHAPE).rounds >= 3);
 }
 
+#define OVERRUN_S 2 /* as docs/measuring.md promises */
+
+static void keep_budget(const char *words, double budget_s, int code)
+{
+    const double from = now_s();
+    const int ended = tune(words);
+    const double took = now_s() - from;
+    print_message("%s: %.1f s\n", words, took);
+    if (ended != code) fail_msg("%d: %s", ended, text_of("err"));
+    assert_true(took < budget_s + OVERRUN_S + START_END_S);
+    assert_clean_db();
+}
+
+/* A trial takes four of them, a full check 23. */
+TEST(calls_of_seconds_keep_the_budget_and_leave_a_winner)
+{
+    setenv("FAKE_LAUNCH_MS", "2500", 1);
+    keep_budget("--budget 14s --shape " SHAPE, 14, 0);
+    const struct db_winner w = winner_of(SHAPE);
+    assert_true(w.base.time_us > 2.4e6 && w.base.anchor_us > 2.4e6 && w.base.ratio > 0.5);
+    assert_in_range(census(SHAPE, NULL)->total, 1, 2);
+}
+
+TEST(calls_of_seconds_keep_the_budget_of_several_problems_and_of_a_further_search)
+{
+    setenv("FAKE_LAUNCH_MS", "1200", 1);
+    keep_budget("--budget 6s " SUITE, 6, 1);
+    assert_true(winner_of(SHAPE).base.time_us > 1.1e6);
+    assert_said("not begun: the budget was over");
+    keep_budget("--again --budget 6s --shape " SHAPE, 6, 0);
+    assert_true(winner_of(SHAPE).base.time_us > 1.1e6);
+}
+
+TEST(slices_of_calls_of_seconds_keep_the_budget)
+{
+    setenv("FAKE_LAUNCH_MS", "1200", 1);
+    keep_budget("--budget 18s --shape " SHAPE " --shape " SHAPE2, 18, 0);
+    assert_true(winner_of(SHAPE).base.time_us > 1.1e6 && winner_of(SHAPE2).base.time_us > 1.1e6);
+}
+
+/* References, say, that take longer than all there is. */
+TEST(a_preparation_that_outlasts_the_budget_is_ended_with_a_sentence)
+{
+    setenv("FAKE_PREPARE_MS", "60000", 1);
+    keep_budget("--budget 1s --shape " SHAPE, 1, 1);
+    assert_said("the budget was over before its operands");
+}
+
+/* One block multiplies all of k. */
+TEST(a_call_that_is_expected_to_outlast_the_budget_is_not_begun)
+{
+    setenv("FAKE_TRIAL_MS", "60000", 1);
+    keep_budget("--budget 1s --shape 64x64x70000000", 1, 1);
+    assert_said("a call is expected to take");
+    assert_int_equal(count_log("trial"), 0);
+}
+
+/* No GPU is here. In time for a few kernels, and then for the rest. */
+TEST(a_prediction_goes_on_where_the_time_was_over)
+{
+    setenv("FAKE_DEVICES", "0", 1);
+    setenv("FAKE_COMPILE_MS", "400", 1);
+    assert_int_equal(tune("--gpu t4 --budget 2s --shape " SHAPE), 0);
+    const int before = winner_of(SHAPE).trials;
+    assert_in_range(before, 1, 20);
+    unsetenv("FAKE_COMPILE_MS");
+    assert_int_equal(tune("--gpu t4 --budget 60s --shape " SHAPE), 0);
+    assert_null(strstr(text_of("err"), "skipped"));
+    assert_said("were predicted in earlier runs");
+    assert_int_equal(winner_of(SHAPE).trials, 60); /* all that are legal */
+    assert_int_equal(census(SHAPE, NULL)->total, 60);
+    assert_int_equal(census(SHAPE, NULL)->twice, 0);
+    assert_int_equal(tune("--gpu t4 --budget 60s --shape " SHAPE), 0);
+    assert_said("skipped, it was predicted");
+    assert_clean_db();
+}
+
+TEST(what_the_named_gpu_cannot_hold_is_said_and_not_predicted)
+{
+    setenv("FAKE_DEVICES", "0", 1);
+    assert_int_equal(tune("--gpu t4 --shape 65536x65536x65536 --shape " SHAPE), 1);
+    assert_said("its operands need 48.0 GiB, and the Tesla T4 has 14.9 GiB");
+    assert_true(winner_of("65536x65536x65536").base.time_us == 0 && winner_of(SHAPE).base.time_us > 0);
+    assert_int_equal(tune("--gpu h200 --shape 65536x65536x65536"), 0);
+}
+
 TEST(a_budget_is_shared_by_the_problems_of_a_suite)
 {
     setenv("FAKE_TRIAL_MS", "30", 1);
@@ -298,6 +384,13 @@ TEST(no_more_compilers_are_started_than_the_cores_can_use)
 
 const struct CMUnitTest job_tests[] = {
     JOB_TEST(the_budget_is_kept_with_search_race_and_check_in_it),
+    JOB_TEST(calls_of_seconds_keep_the_budget_and_leave_a_winner),
+    JOB_TEST(calls_of_seconds_keep_the_budget_of_several_problems_and_of_a_further_search),
+    JOB_TEST(slices_of_calls_of_seconds_keep_the_budget),
+    JOB_TEST(a_preparation_that_outlasts_the_budget_is_ended_with_a_sentence),
+    JOB_TEST(a_call_that_is_expected_to_outlast_the_budget_is_not_begun),
+    JOB_TEST(a_prediction_goes_on_where_the_time_was_over),
+    JOB_TEST(what_the_named_gpu_cannot_hold_is_said_and_not_predicted),
     JOB_TEST(a_budget_is_shared_by_the_problems_of_a_suite),
     JOB_TEST(with_time_for_it_each_problem_gets_a_first_winner_and_then_the_searches_go_on),
     JOB_TEST(slices_that_find_nothing_faster_keep_the_winner_and_the_hasty_race_is_made_good_in_the_end),

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const struct oracle_limits ample = {.products = 1e15, .bytes = (int64_t)1 << 40, .blocks = 528};
+static const struct oracle_limits ample = {
+    .products = 1e15, .bytes = (int64_t)1 << 40, .blocks = 528, .piece = 1 << 26};
 
 /* ---- bounds ---- */
 
@@ -283,25 +284,29 @@ TEST(operands_and_seeds_differ)
 
 static void assert_covers(const struct problem *p, const struct oracle_plan *plan)
 {
-    int64_t elements = 0, next_item = 0, next_row = 0;
+    int64_t elements = 0, next_item = 0, next_row = 0, next_col = 0;
     for (int i = 0; i < plan->count; i++) {
         const struct piece *x = &plan->pieces[i];
         assert_true(x->offset == elements);
-        assert_true(x->item == next_item && x->row == next_row);
-        elements += x->items * x->rows * p->n;
+        assert_true(x->item == next_item && x->row == next_row && x->col == next_col);
+        elements += x->items * x->rows * x->cols;
+        assert_true(x->rows == 1 || x->cols == p->n);
+        next_col = x->col + x->cols;
+        if (next_col < p->n) continue;
+        next_col = 0;
         assert_true(x->items == 1 || x->rows == p->m);
         next_row = x->row + x->rows;
         if (next_row == p->m) next_row = 0, next_item = x->item + x->items;
     }
     assert_true(next_item == p->batch && next_row == 0);
     assert_true(plan->elements == elements && elements == p->m * p->n * p->batch);
-    assert_true(plan->rows == plan->rows_all);
 }
 
 TEST(a_plan_without_need_to_sample_covers_every_element_once)
 {
     static const char *const texts[] = {"4096x4096x4096", "64x1605632x147",      "1x1x1",
-                                        "20000x20000x10", "3x5x7:batch=1000000", "10000x9000x64:batch=3"};
+                                        "20000x20000x10", "3x5x7:batch=1000000", "10000x9000x64:batch=3",
+                                        "1x2147418112x1", "3x100000000x2"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct problem p = problem_of(texts[i]);
         struct oracle_plan plan;
@@ -309,6 +314,23 @@ TEST(a_plan_without_need_to_sample_covers_every_element_once)
         assert_false(plan.sampled);
         assert_covers(&p, &plan);
         assert_true(plan.partial_bytes <= (int64_t)1 << 30 || plan.pieces[0].rows == 64);
+    }
+}
+
+/* Beside two sets of operands of 17 GB each, and with some GB left for others. */
+TEST(a_row_of_two_thousand_million_is_judged_on_a_gpu_of_80_gb)
+{
+    const struct problem p = problem_of("nt:1x2147418112x1");
+    const int64_t gb = 1000000000;
+    for (int64_t room = 20 * gb; room <= 45 * gb; room += 5 * gb) {
+        struct oracle_limits limits = ample;
+        struct oracle_plan plan;
+        limits.bytes = room;
+        oracle_plan(&p, &limits, 1, &plan);
+        const int64_t bytes = oracle_answer_bytes(&plan) + plan.partial_bytes;
+        if (bytes > room)
+            fail_msg("%g GB are planned, and there are %g", (double)bytes / 1e9, (double)room / 1e9);
+        assert_true(plan.elements > gb / 2 && plan.sampled == (room < 45 * gb));
     }
 }
 
@@ -325,7 +347,8 @@ TEST(an_empty_c_has_no_pieces)
 TEST(a_sample_has_first_and_last_rows_and_keeps_its_limits)
 {
     struct problem p = problem_of("30000x30000x30000:batch=2");
-    struct oracle_limits limits = {.products = 1e12, .bytes = (int64_t)8 << 30, .blocks = 528};
+    struct oracle_limits limits = {
+        .products = 1e12, .bytes = (int64_t)8 << 30, .blocks = 528, .piece = 1 << 26};
     struct oracle_plan plan;
     oracle_plan(&p, &limits, 1, &plan);
     assert_true(plan.sampled && plan.count >= 2);
@@ -356,15 +379,16 @@ TEST(a_small_c_with_a_long_k_is_split_and_no_element_of_k_is_lost)
 
 TEST(an_answer_is_found_where_it_lies)
 {
-    struct problem p = problem_of("10x7x3:batch=4");
-    struct oracle_plan plan = {
-        .count = 2, .pieces = {{0, 1, 0, 3, 0}, {2, 2, 5, 5, 21}}, .elements = 21 + 70};
+    struct oracle_plan plan = {/* of 10x7x3, four items */
+                               .count = 2,
+                               .pieces = {{0, 1, 0, 3, 0, 7, 0}, {2, 2, 5, 5, 2, 4, 21}},
+                               .elements = 21 + 40};
     int64_t item, row, col;
-    assert_true(oracle_place(&plan, p.n, 20, &item, &row, &col));
+    assert_true(oracle_place(&plan, 20, &item, &row, &col));
     assert_true(item == 0 && row == 2 && col == 6);
-    assert_true(oracle_place(&plan, p.n, 21 + 35 + 8, &item, &row, &col));
-    assert_true(item == 3 && row == 6 && col == 1);
-    assert_false(oracle_place(&plan, p.n, 91, &item, &row, &col));
+    assert_true(oracle_place(&plan, 21 + 20 + 5, &item, &row, &col));
+    assert_true(item == 3 && row == 6 && col == 3);
+    assert_false(oracle_place(&plan, 61, &item, &row, &col));
 }
 
 TEST(an_activation_that_is_not_exact_takes_room_for_more_answers)
@@ -397,6 +421,7 @@ int main(void)
         cmocka_unit_test(whole_values_fill_their_range),
         cmocka_unit_test(operands_and_seeds_differ),
         cmocka_unit_test(a_plan_without_need_to_sample_covers_every_element_once),
+        cmocka_unit_test(a_row_of_two_thousand_million_is_judged_on_a_gpu_of_80_gb),
         cmocka_unit_test(an_empty_c_has_no_pieces),
         cmocka_unit_test(a_sample_has_first_and_last_rows_and_keeps_its_limits),
         cmocka_unit_test(a_small_c_with_a_long_k_is_split_and_no_element_of_k_is_lost),

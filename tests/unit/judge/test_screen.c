@@ -59,7 +59,7 @@ TEST(long_calls_get_fewer_samples)
     assert_int_equal(screen_samples(1900), 10);
     assert_int_equal(screen_samples(2700), 5);
     assert_int_equal(screen_samples(2e5), 3);
-    assert_int_equal(screen_samples(3e6), 2);
+    assert_int_equal(screen_samples(3e6), 1);
     assert_next(long_ones, 3, 2e5, 2e5, 0, false);
     /* the late threshold holds where the last sample is an early one */
     assert_next(long_ones, 3, 2e5, 1.7e5, 0, true);
@@ -81,6 +81,29 @@ TEST(a_long_call_that_one_block_puts_behind_gets_a_second_one)
     const double disturbed[2] = {23900, 22900};
     assert_next(disturbed, 1, 23900, 22800, 1, false);
     assert_next(disturbed, 2, 22900, 22800, 3, false);
+}
+
+/* Three calls are judged, one is timed, one is for the check. */
+TEST(a_trial_ends_after_a_long_call_that_leaves_no_time_or_is_hopeless)
+{
+    assert_false(screen_at_sight(2.5e6, 0, 0));
+    assert_false(screen_at_sight(2.5e6, 0, 12.5));
+    assert_true(screen_at_sight(2.5e6, 0, 12.4));
+    assert_false(screen_at_sight(2.5e6, 2.4e6, 1)); /* it may be among the fastest */
+    assert_true(screen_at_sight(2.5e6, 2.1e6, 1));
+    assert_false(screen_at_sight(2.5e6, 2.1e6, 60));
+    assert_true(screen_at_sight(2.5e6, 2e4, 60));
+    assert_false(screen_at_sight(9e4, 100, 0.01)); /* short */
+}
+
+TEST(a_check_repeats_a_long_call_as_often_as_there_is_time)
+{
+    assert_int_equal(screen_check_runs(50, 1), 20);
+    assert_int_equal(screen_check_runs(2.5e6, 0), 20);
+    assert_int_equal(screen_check_runs(2.5e6, 60), 20);
+    assert_int_equal(screen_check_runs(2.5e6, 25), 7);
+    assert_int_equal(screen_check_runs(2.5e6, 10), 1);
+    assert_int_equal(screen_check_runs(2.5e6, 9), 0);
 }
 
 TEST(a_block_lasts_at_least_as_long_as_asked)
@@ -114,6 +137,8 @@ int main(void)
         cmocka_unit_test(long_calls_get_fewer_samples),
         cmocka_unit_test(a_long_call_that_is_hopeless_costs_one_block),
         cmocka_unit_test(a_long_call_that_one_block_puts_behind_gets_a_second_one),
+        cmocka_unit_test(a_trial_ends_after_a_long_call_that_leaves_no_time_or_is_hopeless),
+        cmocka_unit_test(a_check_repeats_a_long_call_as_often_as_there_is_time),
         cmocka_unit_test(a_block_lasts_at_least_as_long_as_asked),
         cmocka_unit_test(a_clock_is_steady_when_the_last_four_lie_within_3_permille),
     };

@@ -188,6 +188,33 @@ TEST(a_long_k_with_few_tiles_wants_splits_and_many_tiles_do_not)
     assert_true(changed("SPLIT_K", 8, "8192x8192x1024") > changed("SPLIT_K", 1, "8192x8192x1024"));
 }
 
+/* Of the largest of its launches. */
+static double blocks_of(const struct config *c, const struct problem *p)
+{
+    struct launch_plan plan;
+    double most = 0;
+    c->template->plan(c, p, &plan);
+    for (int i = 0; i < plan.kernels; i++)
+        most = fmax(most, (double)plan.kernel[i].grid[0] * plan.kernel[i].grid[1] * plan.kernel[i].grid[2]);
+    return most;
+}
+
+/* C is a tile or two: without parts of k one SM works, or two. */
+TEST(the_first_for_a_tiny_c_and_a_k_of_millions_fill_the_gpu)
+{
+    static const char *const shapes[] = {"64x64x70000000", "16x16x1000000", "128x64x20000000"};
+    const struct gpu gpu = gpu_of("h100_sxm");
+    for (size_t s = 0; s < (SANITIZED ? 1 : sizeof shapes / sizeof *shapes); s++) {
+        const struct problem p = problem_of(shapes[s]);
+        struct candidates all = sorted(shapes[s], &gpu);
+        assert_true(all.count > 1000);
+        for (size_t i = 0; i < 1000; i++)
+            if (blocks_of(&all.config[i], &p) < 0.5 * gpu.sm_count)
+                fail_msg("%s: candidate %zu has %g blocks", shapes[s], i, blocks_of(&all.config[i], &p));
+        candidates_free(&all);
+    }
+}
+
 TEST(kernels_that_must_spill_rank_behind)
 {
     assert_true(changed("MIN_BLOCKS", 4, "4096x4096x4096") >
@@ -309,6 +336,7 @@ int main(void)
         cmocka_unit_test(ragged_edges_cost_as_much_as_whole_tiles),
         cmocka_unit_test(scalar_loads_cost_more_than_vectors),
         cmocka_unit_test(a_long_k_with_few_tiles_wants_splits_and_many_tiles_do_not),
+        cmocka_unit_test(the_first_for_a_tiny_c_and_a_k_of_millions_fill_the_gpu),
         cmocka_unit_test(kernels_that_must_spill_rank_behind),
         cmocka_unit_test(a_deep_tile_spills_where_two_blocks_share_an_sm_and_not_where_one_has_it),
         cmocka_unit_test(registers_go_to_whole_warps_of_a_scheduler),
