@@ -183,6 +183,7 @@ enum status db_count_later(struct db *db, struct db_later *later);
 struct db_filter {
     const char *gpu; /* id, name or architecture ("sm_90"), case and "NVIDIA" ignored */
     const struct problem *problem;
+    bool alike; /* for a problem without a measured winner, also those that are as good (problem_alike) */
 };
 /* visit returns false to stop; it must not call db_winners. now may be NULL (then nothing is marked stale);
  * it applies only to winners of the GPU that it names. Order: by GPU, then by problem as stored, then by
@@ -218,6 +219,12 @@ enum status db_brief_find(struct db *db, const struct gpu *gpu, const struct pro
  * changed, is a failure; it counts if it is later than `since` (as struct winner has it; "": always). */
 enum status db_has_failed(struct db *db, const struct gpu *gpu, const struct problem *problem,
                           const struct config *config, const char *since, bool *failed);
+
+/* The stored problems that are as good (problem_alike), without this one: that whose winner was decided last
+ * comes first, those without a winner come last. Costs the same however many problems are stored. */
+#define DB_ALIKE_MAX 16
+enum status db_problems_alike(struct db *db, const struct problem *problem,
+                              struct problem alike[DB_ALIKE_MAX], int *count);
 
 /* The winners of GPUs of this architecture for the problems with these ids, in that order. Rows with
  * impossible values are skipped and counted. visit returns false to stop; it must not use db. */

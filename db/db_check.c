@@ -133,7 +133,7 @@ static enum status check_problems(struct checking *c)
         int64_t id = read_long(&r, "id", 1, INT64_MAX);
         read_text(&r, "text", text, sizeof text);
         if (!r.bad && is_of_later_version(stmt, text)) continue;
-        if (!r.bad && problem_parse(text, &p) == OK) problem_format(&p, canonical);
+        if (!r.bad && problem_parse(text, &p) == OK) problem_key(&p, canonical);
         if (!is_kind(&r, canonical, &p) && !r.bad) r.bad = "type";
         read_long(&r, "m", p.m, p.m);
         read_long(&r, "n", p.n, p.n);

@@ -335,7 +335,7 @@ enum status db_gpus(struct db *db, bool (*visit)(void *self, const struct db_gpu
 enum status db_find_problem(struct db *db, const struct problem *problem, int64_t *id)
 {
     char text[PROBLEM_TEXT_MAX];
-    problem_format(problem, text);
+    problem_key(problem, text);
     struct binder b = db_bind(db, "SELECT id FROM problems WHERE text = ?1");
     bind_text(&b, text);
     return db_integer(db, &b, id, "look for a problem");
@@ -346,7 +346,7 @@ enum status db_add_problem(struct db *db, const struct problem *problem, int64_t
     enum status st = db_find_problem(db, problem, id);
     if (st || *id) return st;
     char text[PROBLEM_TEXT_MAX], epilogue[EPILOGUE_TEXT_MAX];
-    problem_format(problem, text);
+    problem_key(problem, text);
     epilogue_format(problem->epilogue, epilogue);
     struct binder b = db_bind(
         db, "INSERT INTO problems (hash, text, type, op, epilogue, m, n, k, batch) "

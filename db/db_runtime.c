@@ -83,7 +83,7 @@ enum status db_brief_find(struct db *db, const struct gpu *gpu, const struct pro
                           struct db_brief *brief)
 {
     char text[PROBLEM_TEXT_MAX];
-    problem_format(problem, text);
+    problem_key(problem, text);
     struct binder b = db_bind(db, "SELECT " BRIEF_COLUMNS " "
                                   "FROM problems p "
                                   "CROSS JOIN gpus g "
@@ -130,6 +130,43 @@ enum status db_has_failed(struct db *db, const struct gpu *gpu, const struct pro
     if (r.bad) return db_broken(db, r.bad, key[2]);
     *failed = is_failure && strcmp(when, since) > 0;
     return OK;
+}
+
+/* Keys differ only in what follows the part before alpha, so that they lie together in the index. */
+enum status db_problems_alike(struct db *db, const struct problem *problem,
+                              struct problem alike[DB_ALIKE_MAX], int *count)
+{
+    const struct problem of_class = problem_class(problem);
+    struct problem first = of_class;
+    char key[PROBLEM_TEXT_MAX], class_key[PROBLEM_TEXT_MAX], begin[PROBLEM_TEXT_MAX];
+    first.alpha = 1, first.beta = 0, first.epilogue = 0, first.stride_bias = 0;
+    problem_key(problem, key);
+    problem_key(&of_class, class_key);
+    problem_key(&first, begin);
+    struct binder b =
+        db_bind(db, "SELECT p.text "
+                    "FROM problems p "
+                    "WHERE (p.text = ?2 OR (p.text > ?3 || ':alpha=' AND p.text < ?3 || ':alpha>') "
+                    "OR (p.text > ?3 || ':beta=' AND p.text < ?3 || ':beta>')) AND p.text <> ?1 "
+                    "ORDER BY (SELECT max(d.decided_us) "
+                    "FROM gpus g "
+                    "CROSS JOIN winners w ON w.gpu_id = g.id AND w.problem_id = p.id "
+                    "CROSS JOIN decisions d ON d.id = w.decision_id) DESC");
+    bind_text(&b, key);
+    bind_text(&b, class_key);
+    bind_text(&b, begin);
+    enum status st = OK;
+    bool row;
+    *count = 0;
+    while (*count < DB_ALIKE_MAX && !(st = db_next(db, &b, &row, "look for like problems")) && row) {
+        char text[PROBLEM_TEXT_MAX];
+        struct reader r = read_start(b.stmt);
+        read_text(&r, "problem", text, sizeof text);
+        if (!r.bad && !problem_parse(text, &alike[*count]) && problem_alike(&alike[*count], problem))
+            ++*count;
+    }
+    db_done(&b);
+    return st;
 }
 
 enum status db_problems_each(struct db *db,

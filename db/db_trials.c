@@ -149,7 +149,7 @@ void db_read_outcome(struct reader *r, struct outcome *o)
 static void bind_key(struct binder *b, const struct db_context *context, const struct problem *problem)
 {
     char text[PROBLEM_TEXT_MAX];
-    problem_format(problem, text);
+    problem_key(problem, text);
     bind_gpu(b, &context->gpu);
     bind_text(b, text);
     bind_int(b, context->cold);

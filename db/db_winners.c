@@ -383,15 +383,19 @@ struct winner_list {
     const struct db_context *now;
     bool (*visit)(void *self, const struct db_winner *winner);
     void *self;
+    bool measured, stopped; /* one was measured; visit has returned false */
 };
 
 static enum status list_row(struct db *db, sqlite3_stmt *stmt, void *self, bool *more)
 {
-    const struct winner_list *list = self;
+    struct winner_list *list = self;
     struct db_winner winner;
     enum status st = read_winner(db, stmt, list->now, &winner);
-    if (!st) *more = list->visit(list->self, &winner);
-    return st;
+    if (st) return st;
+    list->measured |= !winner.base.predicted;
+    *more = list->visit(list->self, &winner);
+    list->stopped = !*more;
+    return OK;
 }
 
 #define WINNER_LIST(winners)                                                                                 \
@@ -406,13 +410,11 @@ static enum status list_row(struct db *db, sqlite3_stmt *stmt, void *self, bool 
     "WHERE w.gpu_id = ?1 AND w.problem_id BETWEEN ?2 AND iif(?2 = 0, 9223372036854775807, ?2) "              \
     "ORDER BY w.problem_id, w.cold"
 
-static enum status list_winners(struct db *db, const struct db_filter *filter, const struct db_context *now,
-                                const char *sql, bool (*visit)(void *self, const struct db_winner *winner),
-                                void *self)
+static enum status list_winners(struct db *db, const struct db_filter *filter, const char *sql,
+                                struct winner_list *list)
 {
-    struct winner_list list = {now, visit, self};
     const struct db_list winners = {
-        .sql = sql, .what = "list winners", .row = list_row, .self = &list, .problem = 1};
+        .sql = sql, .what = "list winners", .row = list_row, .self = list, .problem = 1};
     return db_list(db, filter, &winners);
 }
 
@@ -421,7 +423,18 @@ enum status db_winners(struct db *db, const struct db_filter *filter, const stru
 {
     static const char hot_first[] = WINNER_LIST(DB_STANDING);
     static const char cold_first[] = WINNER_LIST(DB_STANDING) " DESC";
-    return list_winners(db, filter, now, now && !now->cold ? hot_first : cold_first, visit, self);
+    const char *const sql = now && !now->cold ? hot_first : cold_first;
+    struct winner_list list = {.now = now, .visit = visit, .self = self};
+    enum status st = list_winners(db, filter, sql, &list);
+    if (st || !filter->problem || !filter->alike || list.measured) return st;
+    struct problem alike[DB_ALIKE_MAX];
+    int count;
+    st = db_problems_alike(db, filter->problem, alike, &count);
+    for (int i = 0; !st && !list.stopped && i < count; i++) {
+        const struct db_filter its = {.gpu = filter->gpu, .problem = &alike[i]};
+        st = list_winners(db, &its, sql, &list);
+    }
+    return st;
 }
 
 enum status db_failed_winners(struct db *db, const struct db_filter *filter,
@@ -430,7 +443,8 @@ enum status db_failed_winners(struct db *db, const struct db_filter *filter,
     static const char failed[] =
         WINNER_LIST("(SELECT s.gpu_id, s.problem_id, s.cold, s.chosen_id AS decision_id, s.chosen_id "
                     "FROM " DB_STANDING " s WHERE s.decision_id IS NULL)");
-    return list_winners(db, filter, NULL, failed, visit, self);
+    struct winner_list list = {.visit = visit, .self = self};
+    return list_winners(db, filter, failed, &list);
 }
 
 /* --- evidence --- */

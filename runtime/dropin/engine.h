@@ -53,7 +53,7 @@ struct engine {
     bool (*take)(const struct asked *asked, struct turn *turn, int *result);
     bool (*take_matmul)(const struct matmul *matmul, struct turn *turn, int *result);
     void (*end)(struct turn *turn);
-    /* Logs it once, if logging is on. */
+    /* Counts it in the capture, and logs it once, if these are on. */
     void (*refuse)(struct refusal *refusal);
     /* Called once, before the others. */
     void (*use)(const struct loading *loading);

@@ -202,13 +202,55 @@ TEST(batches_are_answered_where_they_have_strides)
         operands_free(&o);
     }
     struct operand_set o = operands_make("sgemm:nt:16x24x32:batch=3", 0);
-    o.problem.stride_b = 0; /* one B for all: no winner can be known for that */
+    o.problem.stride_b = 0; /* one B for all: another problem */
     assert_went(sgemm_strided(&o), 0, 1);
     const float *a[] = {o.a}, *b[] = {o.b};
     float *c[] = {o.c};
     assert_went(cublasSgemmBatched(blas_context, 1, 0, 24, 16, 32, &one, b, 32, a, 32, &zero, c, 24, 1), 0,
                 1);
     operands_free(&o);
+}
+
+TEST(a_winner_answers_every_alpha_and_every_beta_but_0)
+{
+    static const float eighth = 0.125f, half = 0.5f;
+    put_winner("sgemm:nn:16x24x48:alpha=0.125", SIMT, 5, false);
+    put_winner("sgemm:nn:16x24x32:beta=0.5", SIMT, 5, false);
+    arrive();
+    struct operand_set o = operands_make("sgemm:nn:16x24x48", 0), p = operands_make("sgemm:nn:16x24x32", 0);
+    assert_went(sgemm(&o, &eighth, &zero), 1, 0);
+    assert_went(sgemm(&o, &one, &zero), 1, 0);
+    assert_went(sgemm(&o, &one, &half), 0, 1);
+    assert_went(sgemm(&p, &one, &half), 1, 0);
+    assert_went(sgemm(&p, &half, &one), 1, 0);
+    assert_went(sgemm(&p, &one, &zero), 0, 1);
+    operands_free(&o);
+    operands_free(&p);
+}
+
+TEST(a_matrix_that_a_batch_shares_is_a_problem)
+{
+    static const struct {
+        const char *text;
+        int kernels;
+    } calls[] = {{"sgemm:nt:16x24x32:batch=3:stride_b=0", 1},
+                 {"sgemm:nn:16x24x32:batch=3:stride_a=0:beta=1", 1},
+                 {"sgemm:nt:16x24x32:batch=3", 0},
+                 {"sgemm:nt:16x24x32:batch=3:stride_a=0", 0}};
+    put_winner(calls[0].text, SIMT, 5, false);
+    put_winner(calls[1].text, SIMT, 5, false);
+    arrive();
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct operand_set o = operands_make(calls[i].text, 0);
+        const struct problem *p = &o.problem;
+        const float beta = (float)p->beta;
+        assert_went(cublasSgemmStridedBatched(blas_context, p->trans_b, p->trans_a, 24, 16, 32, &one, o.b,
+                                              (int)p->ldb, p->stride_b, o.a, (int)p->lda, p->stride_a, &beta,
+                                              o.c, (int)p->ldc, p->stride_c, 3),
+                    calls[i].kernels, !calls[i].kernels);
+        operands_check(&o, 1, calls[i].text);
+        operands_free(&o);
+    }
 }
 
 /* Every function with strides or 64-bit sizes: answered where there is a winner, passed on as it is where
@@ -321,6 +363,8 @@ static const struct scenario scenarios[] = {
     SCENARIO(gemm_ex_is_answered_in_strict_fp32_only),
     SCENARIO(what_cublas_calls_itself_is_left_alone),
     SCENARIO(batches_are_answered_where_they_have_strides),
+    SCENARIO(a_matrix_that_a_batch_shares_is_a_problem),
+    SCENARIO(a_winner_answers_every_alpha_and_every_beta_but_0),
     SCENARIO(every_form_is_answered_or_passed_on_as_it_is),
 };
 

@@ -71,7 +71,26 @@ static void a_program_ends_while_its_capture_is_locked(void **state)
     two_problems_are_computed(state);
 }
 
+/* A shared matrix is a problem; overlapping results and other types are not. */
+static void calls_that_no_winner_can_answer_are_computed(void **state)
+{
+    (void)state;
+    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
+    arrive();
+    struct operand_set o = operands_make("sgemm:nt:16x24x32:batch=3:stride_b=0", 0);
+    const struct problem *p = &o.problem;
+    for (int i = 0; i < 6; i++)
+        cublasSgemmStridedBatched(blas_context, p->trans_b, p->trans_a, 24, 16, 32, &one, o.b, (int)p->ldb, 0,
+                                  o.a, (int)p->lda, p->stride_a, &zero, o.c, (int)p->ldc,
+                                  i < 4 ? p->stride_c : 1, 3);
+    for (int i = 0; i < 5; i++)
+        cublasGemmEx(blas_context, 0, 0, 24, 16, 32, &one, o.b, BLAS_R_32F, 24, o.a, BLAS_R_32F, 32, &zero,
+                     o.c, BLAS_R_32F, 24, BLAS_COMPUTE_32F_FAST_TF32, 0);
+    operands_free(&o);
+}
+
 static const struct scenario scenarios[] = {
+    SCENARIO(calls_that_no_winner_can_answer_are_computed),
     SCENARIO(two_problems_are_computed),
     SCENARIO(both_kinds_of_beta_are_computed),
     SCENARIO(calls_go_on_while_a_file_cannot_be_written),
@@ -89,10 +108,12 @@ static void what_is_computed_is_captured_and_adds_up_over_programs(void **state)
     const char *text = file_text(path);
     assert_non_null(strstr(
         text, "\nsgemm:nn:16x24x32  # count=20 time_us=10\nsgemm:nt:8x8x8:lda=12  # count=10 time_us=10\n"));
-    assert_int_equal(lines_in(text), 3);
+    assert_non_null(strstr(text, "\n# left out: count=1 its math mode allows less than strict FP32\n"));
+    assert_int_equal(lines_in(text), 4);
     unsetenv("FAKE_GPU_EVENTS");
     assert_int_equal(scenario_start("two_problems_are_computed", NULL), 0);
     assert_non_null(strstr(file_text(path), "\nsgemm:nn:16x24x32  # count=40 time_us=10\n"));
+    assert_non_null(strstr(file_text(path), "\n# left out: count=2 its math mode"));
     unsetenv("GEMMTUNE_CAPTURE");
     unlink(path);
 }
@@ -103,7 +124,18 @@ static void a_call_that_adds_to_c_is_a_problem_of_its_own(void **state)
     const char *text = scenario_capture("both_kinds_of_beta_are_computed");
     assert_non_null(strstr(text, "\nsgemm:nn:16x24x32  # count=5\n"));
     assert_non_null(strstr(text, "\nsgemm:nn:16x24x32:beta=1  # count=3\n"));
-    assert_int_equal(lines_in(text), 3);
+    assert_non_null(strstr(text, "\n# left out: count=1 it has no product to compute"));
+    assert_int_equal(lines_in(text), 4);
+}
+
+static void a_capture_counts_what_it_leaves_out(void **state)
+{
+    (void)state;
+    const char *text = scenario_capture("calls_that_no_winner_can_answer_are_computed");
+    assert_non_null(strstr(text, "\nsgemm:nt:16x24x32:batch=3:stride_b=0  # count=4\n"));
+    assert_non_null(strstr(text, "\n# left out: count=2 no winner can exist for it: "));
+    assert_non_null(strstr(text, "\n# left out: count=5 "));
+    assert_int_equal(lines_in(text), 4);
 }
 
 static void a_save_that_waits_holds_up_no_call(void **state)
@@ -165,6 +197,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest left[] = {
         cmocka_unit_test(what_is_computed_is_captured_and_adds_up_over_programs),
         cmocka_unit_test(a_call_that_adds_to_c_is_a_problem_of_its_own),
+        cmocka_unit_test(a_capture_counts_what_it_leaves_out),
         cmocka_unit_test(a_save_that_waits_holds_up_no_call),
         cmocka_unit_test(a_capture_that_is_locked_delays_no_end_and_is_saved_beside),
         cmocka_unit_test(the_log_says_once_which_call_went_where_and_why),

@@ -66,7 +66,9 @@ static double distance(const struct gt_winner *w, const struct gt_winner_shape *
     double squares = 0, rest = 0;
     for (int i = 0; i < 4; i++) squares += pow(log2((1 + pairs[i][0]) / (1 + pairs[i][1])), 2);
     for (int i = 0; i < 3; i++) rest += ((w->align ^ align) >> 4 * i & 15) ? 0.25 : 0;
-    rest += 0.02 * ((w->type != s->type) + (w->tight != tight) + (w->scalars != s->adds_to_c));
+    const int shared = s->batch > 1 ? (s->stride_a == 0) + 2 * (s->stride_b == 0) : 0;
+    rest += 0.02 * ((w->type != s->type) + (w->tight != tight) + (w->adds_to_c != s->adds_to_c) +
+                    (w->shared != shared));
     return sqrt(squares) + rest;
 }
 
@@ -106,8 +108,8 @@ static struct gt_winner_shape shape_of(const struct gt_winner *w)
     s.lda = (s.lda + 3) / 4 * 4;
     s.ldb = (s.ldb + 3) / 4 * 4;
     s.ldc = (s.ldc + 3) / 4 * 4;
-    s.stride_a = 4 * s.m * s.lda + 4 * s.k * s.lda;
-    s.stride_b = 4 * s.n * s.ldb + 4 * s.k * s.ldb;
+    s.stride_a = w->shared & 1 ? 0 : 4 * s.m * s.lda + 4 * s.k * s.lda;
+    s.stride_b = w->shared & 2 ? 0 : 4 * s.n * s.ldb + 4 * s.k * s.ldb;
     s.stride_c = s.m * s.ldc;
     if ((w->align & 15) < (gt_winner_align(&s) & 15)) s.lda += w->align & 15;
     return s;

@@ -40,6 +40,9 @@ const char *const fuzz_words[] = {"sgemm:",
                                   ":lda=2147483648",
                                   ":stride_a=576460752303423488",
                                   ":stride_a=1",
+                                  ":stride_a=0",
+                                  ":stride_b=0",
+                                  "1e-46",
                                   "1e-40",
                                   "-0.0",
                                   NULL};
@@ -64,6 +67,10 @@ static void check_problem(const char *text, const struct problem *p)
     problem_format(&q, again);
     PROMISE(strcmp(canonical, again) == 0, "'%s' becomes '%s'", canonical, again);
     PROMISE(problem_equal(p, &q), "'%s'", canonical);
+    problem_key(p, again);
+    PROMISE(problem_parse(again, &q) == OK && problem_equal(p, &q), "'%s' has the key '%s'", canonical,
+            again);
+    if (p->batch > 1) PROMISE(p->stride_a == q.stride_a && p->stride_b == q.stride_b, "'%s'", canonical);
     PROMISE(p->lda == q.lda && p->ldb == q.ldb && p->ldc == q.ldc && p->batch == q.batch, "'%s'", canonical);
     PROMISE(p->pointers == q.pointers, "'%s'", canonical);
     PROMISE(p->epilogue == q.epilogue && problem_span_bias(p) == problem_span_bias(&q), "'%s'", canonical);
@@ -78,7 +85,7 @@ static void check_problem(const char *text, const struct problem *p)
 }
 
 /* Numbers as a program passes them, "raw M N K LDA LDB LDC BATCH STRIDE_A STRIDE_B STRIDE_C": what is checked
- * has a text, unless a stride is 0, which the text form takes for left out. */
+ * has a text. */
 static void check_numbers(const char *text)
 {
     struct problem p = {.alpha = 1, .batch = 1};
@@ -90,7 +97,7 @@ static void check_numbers(const char *text)
         text = end;
     }
     p.trans_a = p.m % 2, p.trans_b = p.n % 2;
-    if (problem_check(&p) || (p.batch > 1 && (p.stride_a == 0 || p.stride_b == 0))) return;
+    if (problem_check(&p)) return;
     check_problem("numbers", &p);
 }
 

@@ -52,6 +52,7 @@ enum status db_view_open(struct db_view *r)
     int count;
     this_gpus(gpus, &count);
     r->filter.gpu = r->gpu;
+    r->filter.alike = true;
     if (r->gpu && strcmp(r->gpu, "this") == 0 && (st = choose_this(r, gpus, count))) return st;
     if (count == 0) return OK;
     const char *here = r->gpu_name[0] ? r->gpu_name : gpus[0].name;

@@ -47,7 +47,7 @@ enum status fastest_find(struct db *db, struct winner_store *pretuned, const str
                          bool cold, const struct problem *problem, struct fastest *fastest)
 {
     struct db_context context;
-    struct db_filter filter = {.gpu = worker->gpu.name, .problem = problem};
+    struct db_filter filter = {.gpu = worker->gpu.name, .problem = problem, .alike = true};
     *fastest = (struct fastest){.how = NULL};
     describe(worker, cold, &context);
     enum status st = db ? db_winners(db, &filter, &context, keep, fastest) : OK;

@@ -147,9 +147,9 @@ static enum status collect_remarks(struct explain *x, const struct db_filter *fi
 
 static enum status explain_winner(struct explain *x, const struct db_winner *winner)
 {
-    struct explanation e = {.problem = x->problem, .decided = true, .winner = *winner};
+    struct explanation e = {.problem = winner->base.problem, .decided = true, .winner = *winner};
     memcpy(e.gpu, winner->gpu.name, sizeof e.gpu);
-    struct db_filter filter = {.gpu = winner->gpu.name, .problem = &x->problem};
+    struct db_filter filter = {.gpu = winner->gpu.name, .problem = &winner->base.problem};
     const struct template *t =
         winner->config.template; /* NULL: cuBLAS, or unusable: that of the fastest tried */
     enum status st = db_evidence(x->view.db, winner->decision_id, &e.evidence);

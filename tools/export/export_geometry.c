@@ -34,8 +34,7 @@ struct gt_winner geometry_winner(const struct problem *p)
                               .op = 2 * p->trans_a + p->trans_b,
                               .adds_to_c = shape.adds_to_c,
                               .tight = gt_winner_tight(&shape),
-                              .scalars =
-                                  p->alpha == 1 && (p->beta == 0 || p->beta == 1) ? (int32_t)p->beta : 2,
+                              .shared = gt_winner_shared(&shape),
                               .align = gt_winner_align(&shape),
                               .needs = 0x111,
                               .log_m = gt_winner_log(p->m),

@@ -120,6 +120,7 @@ static bool take(void *self, const struct db_winner *w)
     memcpy(pick->base.when, w->base.when, sizeof pick->base.when);
     const struct gt_winner_shape shape = geometry_shape(&w->base.problem);
     pick->align = gt_winner_align(&shape);
+    pick->shared = gt_winner_shared(&shape);
     if (pick->gpu < 0 || pick->source < 0) goto out_of_memory;
     picks->count++;
     return true;
@@ -148,7 +149,8 @@ static int compare_key(const struct pick *x, const struct pick *y)
                                 {x->base.problem.k, y->base.problem.k},
                                 {x->base.problem.batch, y->base.problem.batch},
                                 {x->align, y->align},
-                                {x->base.problem.beta != 0, y->base.problem.beta != 0}};
+                                {x->base.problem.beta != 0, y->base.problem.beta != 0},
+                                {x->shared, y->shared}};
     int order = 0;
     for (size_t i = 0; !order && i < sizeof pairs / sizeof *pairs; i++)
         order = compare(pairs[i][0], pairs[i][1]);

@@ -11,7 +11,7 @@ struct pick {
     struct winner base;
     struct config config; /* template NULL: cuBLAS won */
     int gpu, source;      /* numbers */
-    int32_t align;
+    int32_t align, shared;
 };
 
 struct pick_source {

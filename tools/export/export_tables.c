@@ -202,8 +202,8 @@ static void write_winner(const struct pick *pick, const struct gt_winner *w, FIL
     fprintf(f,
             "    {%" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32
             ", %" PRId32 ", %" PRId32 ", 0x%" PRIx32 ", 0x%" PRIx32 ", ",
-            w->m, w->n, w->k, w->batch, w->type, w->op, w->adds_to_c, w->tight, w->scalars,
-            (uint32_t)w->align, (uint32_t)w->needs);
+            w->m, w->n, w->k, w->batch, w->type, w->op, w->adds_to_c, w->tight, w->shared, (uint32_t)w->align,
+            (uint32_t)w->needs);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         text_c_float(numbers[i], f);
         fprintf(f, ", ");
@@ -234,7 +234,8 @@ static enum status write_slots(const struct header *h, const struct part *part, 
     for (size_t i = 0; i < count; i++) {
         const struct gt_winner *w = &h->winners[begin + i];
         uint32_t at =
-            gt_winner_hash(w->m, w->n, w->k, w->batch, w->type, w->op, w->align, w->adds_to_c) & (slots - 1);
+            gt_winner_hash(w->m, w->n, w->k, w->batch, w->type, w->op, w->align, w->adds_to_c, w->shared) &
+            (slots - 1);
         while (slot[at]) at = (at + 1) & (slots - 1);
         slot[at] = (uint32_t)i + 1;
     }

@@ -13,7 +13,7 @@
  * m for n, B as A and A as B, with their ops and leading dimensions.
  */
 #ifndef GT_WINNER_LOOKUP
-#define GT_WINNER_LOOKUP 4 /* of what follows: headers with another one do not go together */
+#define GT_WINNER_LOOKUP 5 /* of what follows: headers with another one do not go together */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,7 +39,8 @@ enum gt_winner_type {
 };
 
 /* A: m x k with lda >= k, or if trans_a: k x m with lda >= m. B: k x n, or if trans_b: n x k. C: m x n.
- * Elements, not bytes. Item i of the batch starts i * stride_x elements after the first. */
+ * Elements, not bytes. Item i of the batch starts i * stride_x elements after the first: with a stride_a or
+ * stride_b of 0 all items share the matrix. */
 struct gt_winner_shape {
     int trans_a, trans_b;
     int64_t m, n, k;
@@ -102,7 +103,7 @@ struct gt_winner {
     int32_t op;                           /* 2 * trans_a + trans_b */
     int32_t adds_to_c;                    /* as in struct gt_winner_shape */
     int32_t tight;                        /* 1: with rows without padding */
-    int32_t scalars;                      /* with alpha = 1, and beta of this 0 or 1; 2: with others */
+    int32_t shared;                       /* matrices that the items of a batch share: 1 A, 2 B */
     int32_t align;                        /* of the operands it was measured with: gt_winner_align */
     int32_t needs;                        /* the least alignment that it takes, in the same form */
     float log_m, log_n, log_k, log_batch; /* gt_winner_log */
@@ -168,7 +169,7 @@ struct gt_winner_kernel {
     const struct gt_winner_block *block; /* what its functions take */
 };
 
-/* The winners of one GPU, by type, op, m, n, k, batch, alignment and adds_to_c. */
+/* The winners of one GPU, by type, op, m, n, k, batch, alignment, adds_to_c and what items share. */
 struct gt_winner_gpu {
     const char *name; /* as the driver gives it */
     int32_t arch;     /* compute capability, 10 * major + minor */
@@ -197,8 +198,8 @@ struct gt_winner_set {
 
 struct gt_winner_match {
     const struct gt_winner *winner;
-    int exact;      /* 1: found for this shape, alignment and adds_to_c on this GPU (its source says how);
-                       0: for the nearest that may run it, or on another GPU */
+    int exact;      /* 1: found for this shape, alignment, adds_to_c and what items share on this GPU (its
+                       source says how); 0: for the nearest that may run it, or on another GPU */
     float distance; /* to that shape: gt_winner_distance */
 };
 
@@ -234,8 +235,8 @@ GT_WINNERS_API const struct gt_winner *gt_winner_exact(const struct gt_winner_gp
 
 /* How far the shape is from what a winner was measured for: the root of the summed squares of log2 of the
  * ratio of m, n, k and batch, 1 where one size has doubled; to that 0.25 for each operand that is aligned in
- * another way, 0.02 each for another type, for padding that only one of them has, and for another alpha or
- * beta. */
+ * another way, 0.02 each for another type, for padding that only one of them has, for a beta that is 0 in
+ * only one of them, and for a matrix that items share in only one of them. */
 GT_WINNERS_API float gt_winner_distance(const struct gt_winner *winner, const struct gt_winner_shape *shape);
 
 /* The winner of the same op that may run the shape and is nearest to it. NULL if there is none. */
@@ -255,6 +256,6 @@ GT_WINNERS_API int gt_winner_plan_make(const struct gt_winner_gpu *gpu, const st
 }
 #endif
 
-#elif GT_WINNER_LOOKUP != 4
+#elif GT_WINNER_LOOKUP != 5
 #error "headers exported by different versions of gemmtune do not go together: export them again"
 #endif

@@ -12,26 +12,33 @@ extern "C" {
 #endif
 
 static inline uint32_t gt_winner_hash(int32_t m, int32_t n, int32_t k, int32_t batch, int32_t type,
-                                      int32_t op, int32_t align, int32_t adds_to_c)
+                                      int32_t op, int32_t align, int32_t adds_to_c, int32_t shared)
 {
     const uint64_t factor = 0x9e3779b97f4a7c15u;
     uint64_t h = (((uint64_t)(uint32_t)m << 32) | (uint32_t)n) * factor;
     h = ((h ^ h >> 32) + (((uint64_t)(uint32_t)k << 32) | (uint32_t)batch)) * factor;
-    h = ((h ^ h >> 32) + (uint64_t)(uint32_t)(type << 16 | align << 3 | adds_to_c << 2 | op)) * factor;
+    h = ((h ^ h >> 32) + (uint64_t)(uint32_t)(type << 16 | align << 3 | adds_to_c << 2 | op) +
+         ((uint64_t)(uint32_t)shared << 32)) *
+        factor;
     return (uint32_t)(h >> 32);
+}
+
+static inline int32_t gt_winner_shared(const struct gt_winner_shape *s)
+{
+    return s->batch > 1 ? (s->stride_a == 0) + 2 * (s->stride_b == 0) : 0;
 }
 
 static inline const struct gt_winner *gt_winner_same_of(const struct gt_winner_gpu *gpu,
                                                         const struct gt_winner_shape *s, int32_t type)
 {
     const int32_t op = 2 * (s->trans_a != 0) + (s->trans_b != 0), align = gt_winner_align(s);
-    const int32_t adds_to_c = s->adds_to_c != 0;
+    const int32_t adds_to_c = s->adds_to_c != 0, shared = gt_winner_shared(s);
     uint32_t slot = gt_winner_hash((int32_t)s->m, (int32_t)s->n, (int32_t)s->k, (int32_t)s->batch, type, op,
-                                   align, adds_to_c);
+                                   align, adds_to_c, shared);
     for (slot &= gpu->slot_mask; gpu->slots[slot]; slot = (slot + 1) & gpu->slot_mask) {
         const struct gt_winner *w = &gpu->winners[gpu->slots[slot] - 1];
         if (w->m == s->m && w->n == s->n && w->k == s->k && w->batch == s->batch && w->type == type &&
-            w->op == op && w->align == align && w->adds_to_c == adds_to_c)
+            w->op == op && w->align == align && w->adds_to_c == adds_to_c && w->shared == shared)
             return w;
     }
     return NULL;
@@ -77,7 +84,7 @@ static inline float gt_winner_root(float square)
 struct gt_winner_search {
     const struct gt_winner_gpu *gpu;
     const struct gt_winner_shape *shape;
-    int32_t align, tight, scalars;
+    int32_t align, tight, adds_to_c, shared;
     float m, n, k, batch;
     const struct gt_winner *best;
     float best_distance, reach; /* reach: farther ones are farther by their sizes alone; squared */
@@ -96,7 +103,8 @@ static inline struct gt_winner_search gt_winner_search_for(const struct gt_winne
     s.shape = shape;
     s.align = gt_winner_align(shape);
     s.tight = gt_winner_tight(shape);
-    s.scalars = shape->adds_to_c != 0;
+    s.adds_to_c = shape->adds_to_c != 0;
+    s.shared = gt_winner_shared(shape);
     s.m = gt_winner_log(shape->m);
     s.n = gt_winner_log(shape->n);
     s.k = gt_winner_log(shape->k);
@@ -117,7 +125,8 @@ static inline float gt_winner_rest(const struct gt_winner *w, const struct gt_wi
 {
     const int32_t other = w->align ^ s->align;
     const int aligned = (other & 15) != 0, and_b = (other & 240) != 0, and_c = other >> 8 != 0;
-    const int details = (w->type != s->shape->type) + (w->tight != s->tight) + (w->scalars != s->scalars);
+    const int details = (w->type != s->shape->type) + (w->tight != s->tight) +
+                        (w->adds_to_c != s->adds_to_c) + (w->shared != s->shared);
     return (float)GT_SHAPE_ALIGNMENT * (float)(aligned + and_b + and_c) +
            (float)GT_SHAPE_DETAIL * (float)details;
 }

@@ -63,3 +63,19 @@ bool number_size(const char *text, int64_t *bytes)
     *bytes = (int64_t)number << shift;
     return true;
 }
+
+/* Fewer digits as "%.*g" writes them may change the notation (1e+05), so their value is written in turn. */
+int number_format_float(char *text, size_t room, float value)
+{
+    enum { DIGITS = 9, ROOM = 32 }; /* DIGITS tell every float from all others */
+    char best[ROOM], fewer[ROOM];
+    const locale_t before = enter();
+    snprintf(best, sizeof best, "%.*g", DIGITS, (double)value);
+    for (int digits = 1; digits < DIGITS; digits++) {
+        snprintf(fewer, sizeof fewer, "%.*g", digits, (double)value);
+        snprintf(fewer, sizeof fewer, "%.*g", DIGITS, strtod(fewer, NULL));
+        if (strtof(fewer, NULL) == value && strlen(fewer) < strlen(best)) memcpy(best, fewer, sizeof best);
+    }
+    leave(before);
+    return snprintf(text, room, "%s", best);
+}

@@ -52,11 +52,31 @@ enum status capture_add(struct capture *capture, const struct problem *problem, 
     return OK;
 }
 
+static uint64_t sum(uint64_t x, uint64_t y)
+{
+    return y > UINT64_MAX - x ? UINT64_MAX : x + y;
+}
+
+void capture_leave_out(struct capture *capture, const char *why, uint64_t count)
+{
+    int i = 0;
+    if (capture->reasons == CAPTURE_REASONS_MAX - 1) why = "other reasons";
+    while (i < capture->reasons &&
+           strncmp(capture->left_out[i].why, why, sizeof capture->left_out[i].why - 1) != 0)
+        i++;
+    if (i == CAPTURE_REASONS_MAX) i--;
+    if (i == capture->reasons)
+        snprintf(capture->left_out[capture->reasons++].why, sizeof capture->left_out->why, "%s", why);
+    capture->left_out[i].count = sum(capture->left_out[i].count, count);
+}
+
 static enum status add_all(struct capture *capture, const struct capture *from)
 {
     enum status st = OK;
     for (size_t i = 0; i < from->count && !st; i++)
         st = capture_add(capture, &from->at[i].problem, from->at[i].count, from->at[i].time_us);
+    for (int i = 0; i < from->reasons; i++)
+        capture_leave_out(capture, from->left_out[i].why, from->left_out[i].count);
     return st;
 }
 
@@ -77,7 +97,7 @@ static void join(struct captured *into, const struct captured *from)
     bool known = into->time_us > 0;
     double a = known ? (double)into->count : 0, b = from->time_us > 0 ? (double)from->count : 0;
     if (a + b > 0) into->time_us = (a * into->time_us + b * from->time_us) / (a + b);
-    into->count = from->count > UINT64_MAX - into->count ? UINT64_MAX : into->count + from->count;
+    into->count = sum(into->count, from->count);
 }
 
 void capture_settle(struct capture *capture)
@@ -123,6 +143,19 @@ static enum status parse_fields(char *text, uint64_t *count, double *time_us)
     return OK;
 }
 
+#define LEFT_OUT " left out: count="
+
+/* Of a comment. One that only looks like it is a comment of somebody's. */
+static void read_left_out(char *text, struct capture *capture)
+{
+    char *end;
+    const char *number = text + strlen(LEFT_OUT);
+    if (strncmp(text, LEFT_OUT, strlen(LEFT_OUT)) != 0 || *number < '0' || *number > '9') return;
+    const uint64_t count = strtoull(number, &end, 10);
+    end[strcspn(end, "\r\n")] = '\0';
+    if (end[0] == ' ' && end[1]) capture_leave_out(capture, end + 1, count);
+}
+
 static enum status read_line(char *line, struct capture *capture)
 {
     struct problem problem;
@@ -133,6 +166,7 @@ static enum status read_line(char *line, struct capture *capture)
     char *text = line + strspn(line, " \t\r\n");
     size_t length = strlen(text);
     while (length && strchr(" \t\r\n", text[length - 1])) text[--length] = '\0';
+    if (length == 0 && fields) read_left_out(fields, capture);
     if (length == 0) return OK;
     enum status st = problem_parse(text, &problem);
     if (!st) st = parse_fields(fields ? fields : text + length, &count, &time_us);
@@ -163,6 +197,8 @@ static bool write_all(FILE *file, const struct capture *capture)
     fputs(
         "# problems of a program: how often, and the GPU's time of one call. tune --from-capture reads it\n",
         file);
+    for (int i = 0; i < capture->reasons; i++)
+        fprintf(file, "#" LEFT_OUT "%" PRIu64 " %s\n", capture->left_out[i].count, capture->left_out[i].why);
     for (size_t i = 0; i < capture->count; i++) {
         const struct captured *c = &capture->at[i];
         fprintf(file, "%s  # count=%" PRIu64, c->text, c->count);

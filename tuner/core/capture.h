@@ -5,8 +5,13 @@
  *
  *     sgemm:nn:8x6144x4096  # count=120 time_us=31.4
  *
- * time_us is the GPU's time of one call, left out where it is not known. Up to '#' it is a suite (problem.h),
- * so that tune --suite and tune bench read it, too; a line without a count counts once. Knows no GPU.
+ * time_us is the GPU's time of one call, left out where it is not known. Calls that are no problem of it are
+ * counted by the reason:
+ *
+ *     # left out: count=12 its math mode allows less than strict FP32
+ *
+ * Up to '#' it is a suite (problem.h), so that tune --suite and tune bench read it, too; a line without a
+ * count counts once. Knows no GPU.
  */
 #ifndef GT_CAPTURE_H
 #define GT_CAPTURE_H
@@ -21,14 +26,25 @@ struct captured {
     double time_us; /* 0: unknown */
 };
 
+#define CAPTURE_REASONS_MAX 32
+
 struct capture {
     struct captured *at;
     size_t count, room;
+    struct {
+        char why[120];
+        uint64_t count;
+    } left_out[CAPTURE_REASONS_MAX];
+    int reasons;
 };
 
 /* Adds calls of a problem. Errors: E_MEMORY. */
 enum status capture_add(struct capture *capture, const struct problem *problem, uint64_t count,
                         double time_us);
+
+/* Adds calls that are no problem of the capture. A reason is cut to its room; those after
+ * CAPTURE_REASONS_MAX - 1 others are counted as one. */
+void capture_leave_out(struct capture *capture, const char *why, uint64_t count);
 
 /* Merges entries to one per problem, and sorts them by falling weight. Called by the functions below. */
 void capture_settle(struct capture *capture);

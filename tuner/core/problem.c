@@ -26,6 +26,16 @@ static int64_t row_length(int64_t cols)
     return cols > 0 ? cols : 1;
 }
 
+int64_t problem_count_a(const struct problem *p)
+{
+    return p->stride_a ? p->batch : 1;
+}
+
+int64_t problem_count_b(const struct problem *p)
+{
+    return p->stride_b ? p->batch : 1;
+}
+
 static int64_t span(int64_t rows, int64_t cols, int64_t ld, int64_t batch, int64_t stride)
 {
     if (rows == 0 || cols == 0) return 0;
@@ -94,7 +104,8 @@ double problem_bytes(const struct problem *p)
                  c = m * n * element_bytes(row->c),
                  bias = (double)problem_bias_length(p) * element_bytes(row->c),
                  biases = p->stride_bias ? (double)p->batch : 1;
-    return (double)p->batch * (a + b + (p->beta != 0.0 ? 2.0 * c : c)) + biases * bias;
+    return (double)problem_count_a(p) * a + (double)problem_count_b(p) * b +
+           (double)p->batch * (p->beta != 0.0 ? 2.0 * c : c) + biases * bias;
 }
 
 /* In floating point, because the sum for the largest legal operands overflows 64 bits. */
@@ -133,14 +144,15 @@ void problem_set_defaults(struct problem *p)
     if (p->lda == 0) p->lda = row_length(problem_cols_a(p));
     if (p->ldb == 0) p->ldb = row_length(problem_cols_b(p));
     if (p->ldc == 0) p->ldc = row_length(p->n);
-    if (p->stride_a == 0) p->stride_a = usual_stride_a(p);
-    if (p->stride_b == 0) p->stride_b = usual_stride_b(p);
-    if (p->stride_c == 0) p->stride_c = usual_stride_c(p);
+    if (p->stride_a == STRIDE_ABSENT) p->stride_a = usual_stride_a(p);
+    if (p->stride_b == STRIDE_ABSENT) p->stride_b = usual_stride_b(p);
+    if (p->stride_c == STRIDE_ABSENT) p->stride_c = usual_stride_c(p);
 }
 
 struct problem problem_make(int64_t m, int64_t n, int64_t k)
 {
-    struct problem p = {.type = GEMM_SGEMM, .m = m, .n = n, .k = k, .batch = 1, .alpha = 1.0, .beta = 0.0};
+    struct problem p = {
+        .type = GEMM_SGEMM, .m = m, .n = n, .k = k, .batch = 1, .alpha = 1.0, .beta = 0.0, STRIDES_ABSENT};
     problem_set_defaults(&p);
     return p;
 }
@@ -208,7 +220,7 @@ static enum status check_pointers(const struct problem *p)
 enum status problem_use_pointers(struct problem *p)
 {
     p->pointers = true;
-    p->stride_a = p->stride_b = p->stride_c = 0;
+    p->stride_a = p->stride_b = p->stride_c = STRIDE_ABSENT;
     enum status st = check_sizes(p);
     if (!st) st = problem_check_ld(p);
     /* A negative one is left to problem_check. */

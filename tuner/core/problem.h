@@ -11,7 +11,8 @@
  * [:stride_c=..][:alpha=..][:beta=..][:epilogue=..][:stride_bias=..], TYPE of gemm_type.h, OP in nn nt tn tt,
  * epilogue as in epilogue.h, for example sgemm:nn:4096x4096x4096. Defaults: sgemm, nn, batch 1, leading
  * dimensions equal to the row, strides equal to the matrix, alpha 1, beta 0, no epilogue, one bias for all
- * items of the batch. With pointers there are no strides and no epilogue.
+ * items of the batch. With stride_a=0 or stride_b=0 all items share one matrix. With pointers there are no
+ * strides and no epilogue.
  */
 #ifndef GT_PROBLEM_H
 #define GT_PROBLEM_H
@@ -32,7 +33,8 @@ struct problem {
     int64_t m, n, k;                      /* 0 .. PROBLEM_DIM_MAX */
     int64_t lda, ldb, ldc;                /* elements */
     int64_t batch;                        /* >= 1 */
-    int64_t stride_a, stride_b, stride_c; /* elements; with pointers the defaults, which mean nothing */
+    int64_t stride_a, stride_b, stride_c; /* elements; 0 (not of C): all items share the matrix. With pointers
+                                             the defaults, which mean nothing */
     double alpha, beta;                   /* values during tuning; both exactly representable as float */
     int epilogue;                         /* a code of epilogue.h; 0: none */
     int64_t stride_bias;                  /* elements; 0: one bias for the whole batch */
@@ -57,21 +59,31 @@ enum status problem_check(const struct problem *problem);
  * E_INPUT, for sizes that their products could overflow. */
 enum status problem_use_pointers(struct problem *problem);
 
-/* For a problem that passes: false if the text form would mean another one. This is so for a batch with a
- * stride of 0, because 0 stands for the default. */
-bool problem_has_text(const struct problem *problem);
-
-/* Write the canonical text form (every default left out except type and op); buffer of PROBLEM_TEXT_MAX
- * bytes. problem_parse(problem_format(p)) == p; the text is the key of a problem in the database. */
+/* Writes the canonical text form (every default left out except type and op; alpha and beta in the shortest
+ * form that reads back); buffer of PROBLEM_TEXT_MAX bytes. problem_parse(problem_format(p)) == p. */
 void problem_format(const struct problem *problem, char *text);
 
+/* The key of a problem in the database: the text form, but alpha and beta with nine digits, so that the keys
+ * of all versions are the same. Buffer of PROBLEM_TEXT_MAX bytes. */
+void problem_key(const struct problem *problem, char *text);
+
 bool problem_equal(const struct problem *x, const struct problem *y);
+
+/* Winners of the one are winners of the other: they are equal but for the values of alpha and beta, which
+ * cost no time. Only where alpha or beta is 0 less is computed, or read. problem_class is the one of them
+ * with alpha and beta of 0 or 1. */
+struct problem problem_class(const struct problem *problem);
+bool problem_alike(const struct problem *x, const struct problem *y);
 
 /* Stored shape of an operand: rows x cols of row-major storage. */
 int64_t problem_rows_a(const struct problem *p);
 int64_t problem_cols_a(const struct problem *p);
 int64_t problem_rows_b(const struct problem *p);
 int64_t problem_cols_b(const struct problem *p);
+
+/* How many matrices A and B are in memory: one if the items of the batch share it. */
+int64_t problem_count_a(const struct problem *p);
+int64_t problem_count_b(const struct problem *p);
 
 /* Elements that an operand spans in memory, padding and batch included (0 for an empty operand). With
  * pointers: if the items lay one after the other. */
@@ -90,7 +102,8 @@ int problem_align_a(const struct problem *p);
 int problem_align_b(const struct problem *p);
 int problem_align_c(const struct problem *p);
 
-/* Floating-point operations (2 M N K batch), and the fewest bytes moved through device memory. */
+/* Floating-point operations (2 M N K batch), and the fewest bytes moved through device memory: a matrix that
+ * items share once. */
 double problem_flop(const struct problem *p);
 double problem_bytes(const struct problem *p);
 /* Bytes that the operands occupy, paddings and a C that is only read among them. */

@@ -6,8 +6,11 @@
 
 #define PROBLEM_NO_STRIDES "with pointers each item of the batch has its own address: there are no strides"
 
-/* Sets every leading dimension and stride that is still 0 to its default. The sizes must be in range, because
- * the defaults are products of them. */
+#define STRIDE_ABSENT  (-1) /* not given: 0 is a stride */
+#define STRIDES_ABSENT .stride_a = STRIDE_ABSENT, .stride_b = STRIDE_ABSENT, .stride_c = STRIDE_ABSENT
+
+/* Sets every leading dimension of 0, and every absent stride, to its default. The sizes must be in range,
+ * because the defaults are products of them. */
 void problem_set_defaults(struct problem *p);
 
 /* Leading dimensions are at most 2^31. Errors: E_INPUT. */

@@ -32,9 +32,13 @@ static enum status parse_integer(const char *whole, const char **text, const cha
 static enum status parse_scalar(const char *whole, const char **text, const char *name, double *value)
 {
     char *end;
+    errno = 0;
     float parsed = number_float(*text, &end);
     if (end == *text || !isfinite(parsed))
         return fail(E_INPUT, "'%s': %s must be a finite number, found '%.16s'", whole, name, *text);
+    if (parsed == 0 && errno == ERANGE)
+        return fail(E_INPUT, "'%s': %s = %.16s is 0 in FP32, whose smallest number is 1.4e-45", whole, name,
+                    *text);
     *value = (double)parsed;
     *text = end;
     return OK;
@@ -115,7 +119,8 @@ static enum status parse_option(const char *whole, const char **text, unsigned *
         if (options[i].scalar) return parse_scalar(whole, text, options[i].name, options[i].scalar);
         if (!options[i].integer) return parse_epilogue(whole, text, &p->epilogue);
         enum status st = parse_integer(whole, text, options[i].name, options[i].integer);
-        if (!st && *options[i].integer == 0 && options[i].integer != &p->stride_bias)
+        const bool stride = strncmp(options[i].name, "stride", 6) == 0;
+        if (!st && *options[i].integer == 0 && !stride)
             st = fail(E_INPUT, "'%s': %s must be at least 1", whole, options[i].name);
         return st;
     }
@@ -134,7 +139,7 @@ enum status problem_parse(const char *text, struct problem *problem)
 enum status problem_parse_as(const char *text, enum gemm_type type, struct problem *problem)
 {
     const char *at = text;
-    struct problem p = {.type = type, .batch = 1, .alpha = 1.0};
+    struct problem p = {.type = type, .batch = 1, .alpha = 1.0, STRIDES_ABSENT};
     if (strlen(text) >= PROBLEM_TEXT_MAX)
         return fail(E_INPUT, "a problem is at most %d characters", PROBLEM_TEXT_MAX - 1);
 
@@ -169,7 +174,8 @@ enum status problem_parse_as(const char *text, enum gemm_type type, struct probl
         if (dims[i] > PROBLEM_DIM_MAX)
             return fail(E_INPUT, "'%s': %c = %" PRId64 " is above the limit of %d", text, "MNK"[i], dims[i],
                         PROBLEM_DIM_MAX);
-    if (p.pointers && (p.stride_a || p.stride_b || p.stride_c))
+    if (p.pointers &&
+        (p.stride_a != STRIDE_ABSENT || p.stride_b != STRIDE_ABSENT || p.stride_c != STRIDE_ABSENT))
         return fail(E_INPUT, "'%s': " PROBLEM_NO_STRIDES, text);
     if ((st = problem_check_ld(&p))) return refuse(text, st);
     problem_set_defaults(&p);
@@ -180,7 +186,7 @@ enum status problem_parse_as(const char *text, enum gemm_type type, struct probl
 
 /* ---- writing ---- */
 
-void problem_format(const struct problem *problem, char *text)
+static void format(const struct problem *problem, char *text, int number(char *, size_t, float))
 {
     struct problem plain = {.type = problem->type,
                             .trans_a = problem->trans_a,
@@ -188,12 +194,12 @@ void problem_format(const struct problem *problem, char *text)
                             .m = problem->m,
                             .n = problem->n,
                             .k = problem->k,
-                            .lda = 0,
-                            .batch = problem->batch};
+                            .batch = problem->batch,
+                            STRIDES_ABSENT};
     problem_set_defaults(&plain);
     struct problem strided = plain; /* a stride's default follows the leading dimension */
     strided.lda = problem->lda, strided.ldb = problem->ldb, strided.ldc = problem->ldc;
-    strided.stride_a = strided.stride_b = strided.stride_c = 0;
+    strided.stride_a = strided.stride_b = strided.stride_c = STRIDE_ABSENT;
     problem_set_defaults(&strided);
 
     int used = snprintf(text, PROBLEM_TEXT_MAX, "%s:%s:%" PRId64 "x%" PRId64 "x%" PRId64,
@@ -223,7 +229,7 @@ void problem_format(const struct problem *problem, char *text)
     for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
         if (scalars[i].value == scalars[i].usual) continue;
         used += snprintf(text + used, (size_t)(PROBLEM_TEXT_MAX - used), "%s", scalars[i].name);
-        used += number_format(text + used, (size_t)(PROBLEM_TEXT_MAX - used), 9, scalars[i].value);
+        used += number(text + used, (size_t)(PROBLEM_TEXT_MAX - used), (float)scalars[i].value);
     }
     if (problem->epilogue == 0) return;
     char epilogue[EPILOGUE_TEXT_MAX];
@@ -234,9 +240,19 @@ void problem_format(const struct problem *problem, char *text)
                  problem->stride_bias);
 }
 
-bool problem_has_text(const struct problem *p)
+void problem_format(const struct problem *problem, char *text)
 {
-    return p->batch == 1 || p->pointers || (p->stride_a > 0 && p->stride_b > 0);
+    format(problem, text, number_format_float);
+}
+
+static int nine_digits(char *text, size_t room, float value)
+{
+    return number_format(text, room, 9, (double)value);
+}
+
+void problem_key(const struct problem *problem, char *text)
+{
+    format(problem, text, nine_digits);
 }
 
 bool problem_equal(const struct problem *x, const struct problem *y)
@@ -245,6 +261,20 @@ bool problem_equal(const struct problem *x, const struct problem *y)
     problem_format(x, xt);
     problem_format(y, yt);
     return strcmp(xt, yt) == 0;
+}
+
+struct problem problem_class(const struct problem *problem)
+{
+    struct problem p = *problem;
+    p.alpha = p.alpha != 0;
+    p.beta = p.beta != 0;
+    return p;
+}
+
+bool problem_alike(const struct problem *x, const struct problem *y)
+{
+    const struct problem of_x = problem_class(x), of_y = problem_class(y);
+    return problem_equal(&of_x, &of_y);
 }
 
 /* ---- suites ---- */

@@ -12,6 +12,7 @@
 #include "search.h"
 #include "workspace.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -326,6 +327,10 @@ static enum status add_capture(const struct option_parser *r)
                     "--from-capture brings its own problems; --shape, --suite, --op and --type have no "
                     "place beside it");
     enum status st = capture_read(r->capture, &capture);
+    for (int i = 0; i < capture.reasons && !st; i++)
+        print_line(stderr, "tune: %s leaves out %" PRIu64 " call%s: %s", r->capture,
+                   capture.left_out[i].count, capture.left_out[i].count == 1 ? "" : "s",
+                   capture.left_out[i].why);
     if (st == E_ABSENT) st = fail(E_IO, "%s", status_text());
     if (!st) {
         o->weights = calloc(capture.count + 1, sizeof *o->weights);

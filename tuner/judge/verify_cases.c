@@ -36,6 +36,8 @@ static struct problem make(const struct problem *tuned, int64_t m, int64_t n, in
     p.stride_a = padded(problem_rows_a(&p) * p.lda, padding);
     p.stride_b = padded(problem_rows_b(&p) * p.ldb, padding);
     p.stride_c = padded(m * p.ldc, padding);
+    if (tuned->batch > 1 && tuned->stride_a == 0) p.stride_a = 0;
+    if (tuned->batch > 1 && tuned->stride_b == 0) p.stride_b = 0;
     if (tuned->pointers) problem_use_pointers(&p);
     p.epilogue = tuned->epilogue;
     /* Without padding the items share a bias. */

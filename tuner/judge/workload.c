@@ -178,6 +178,13 @@ void workload_scalars(const struct workload *work, int set, double *alpha, doubl
     *beta = exact ? work->exact.beta : work->problem.beta;
 }
 
+/* What is to be filled: a matrix that items share once. */
+static struct matrices distinct(struct matrices x)
+{
+    if (x.stride == 0) x.batch = 1;
+    return x;
+}
+
 /* An activation tells nothing from another where its argument is large, as it is after a sum over a long K.
  * So in the exact set every ninth row or column of C, whichever it has more of, is of one product, beta C and
  * the bias. */
@@ -188,16 +195,16 @@ static enum status fill_exact_operands(const struct workload *work)
     enum oracle_thinning of_a = ORACLE_KEEP_ALL, of_b = ORACLE_KEEP_ALL;
     if (thin && by_rows) of_a = p->trans_a ? ORACLE_THIN_COLUMNS : ORACLE_THIN_ROWS;
     if (thin && !by_rows) of_b = p->trans_b ? ORACLE_THIN_ROWS : ORACLE_THIN_COLUMNS;
-    enum status st =
-        oracle_fill_thinned(work->kernels, workload_a(work, WORKLOAD_EXACT), work->exact.a, of_a);
-    return st ? st
-              : oracle_fill_thinned(work->kernels, workload_b(work, WORKLOAD_EXACT), work->exact.b, of_b);
+    const struct matrices a = distinct(workload_a(work, WORKLOAD_EXACT)),
+                          b = distinct(workload_b(work, WORKLOAD_EXACT));
+    enum status st = oracle_fill_thinned(work->kernels, a, work->exact.a, of_a);
+    return st ? st : oracle_fill_thinned(work->kernels, b, work->exact.b, of_b);
 }
 
 static enum status fill_random_operands(const struct workload *work, int set)
 {
-    enum status st = oracle_fill(work->kernels, workload_a(work, set), work->random.a);
-    return st ? st : oracle_fill(work->kernels, workload_b(work, set), work->random.b);
+    enum status st = oracle_fill(work->kernels, distinct(workload_a(work, set)), work->random.a);
+    return st ? st : oracle_fill(work->kernels, distinct(workload_b(work, set)), work->random.b);
 }
 
 /* C starts as poison with the values written over it, so that every set is a copy of the first. Out of place

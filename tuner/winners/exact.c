@@ -2,24 +2,27 @@
 
 #include "answer.h"
 
-/* For the problem's own type: the user's measured winner, else the pretuned one, cold ones before hot ones,
- * unless both are predictions. False: there is neither. */
+/* For the problem's own type: the user's measured winner, else the pretuned one, those of the problem before
+ * those of others that are as good, cold ones before hot ones, unless both are predictions. False: there is
+ * neither. */
 static bool find_of_type(struct winner_store *store, const struct problem *problem,
                          struct stored_winner *winner, struct config *config)
 {
     const struct winner_set *set = &store->set;
     const struct stored_winner *best = NULL;
+    int best_rank = 0;
     const bool own = winner_store_recorded(store, problem, winner, config);
     if (own && !winner->base.predicted) return true;
     for (size_t i = 0; i < set->count; i++) {
         const struct stored_winner *w = &set->winners[i];
         if (!w->pretuned || w->changed || w->other_gpu) continue;
         if (w->base.problem.m != problem->m || w->base.problem.n != problem->n) continue;
-        if (best && (best->base.cold || !w->base.cold)) continue;
-        if (!problem_equal(&w->base.problem, problem)) continue;
+        if (!problem_alike(&w->base.problem, problem)) continue;
+        const int rank = 1 + 2 * problem_equal(&w->base.problem, problem) + w->base.cold;
+        if (rank <= best_rank) continue;
         if (w->config == CUBLAS_WON ||
             !winner_store_failed(store, problem, &set->configs[w->config], w->base.when))
-            best = w;
+            best = w, best_rank = rank;
     }
     if (!best || (own && best->base.predicted)) return own;
     *winner = *best;
@@ -31,8 +34,7 @@ enum status exact_find(struct winner_store *store, const struct problem *problem
                        struct stored_winner *winner, struct config *config)
 {
     bool found = false;
-    /* Winners are stored by the text form. */
-    const enum status st = problem_has_text(problem) ? winner_store_ask(store) : E_ABSENT;
+    const enum status st = winner_store_ask(store);
     if (st) return st;
     for (int i = 0; i < GEMM_TYPE_COUNT; i++) {
         struct problem p = *problem;

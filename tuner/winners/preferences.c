@@ -39,12 +39,14 @@ enum status preferences_read(struct preferences *preferences, struct db *db, con
 
 const struct config *preferences_pin(const struct preferences *preferences, const struct problem *problem)
 {
-    const struct config *pin = NULL;
-    for (size_t i = 0; !pin && i < preferences->count; i++) {
+    const struct config *alike = NULL;
+    for (size_t i = 0; i < preferences->count; i++) {
         const struct preference *p = &preferences->list[i];
-        if (p->pin && p->problem.m == problem->m && problem_equal(&p->problem, problem)) pin = &p->config;
+        if (!p->pin || p->problem.m != problem->m || !problem_alike(&p->problem, problem)) continue;
+        if (problem_equal(&p->problem, problem)) return &p->config;
+        if (!alike) alike = &p->config;
     }
-    return pin;
+    return alike;
 }
 
 bool preferences_exclude(const struct preferences *preferences, const struct problem *problem,
@@ -53,7 +55,7 @@ bool preferences_exclude(const struct preferences *preferences, const struct pro
     bool excluded = false;
     for (size_t i = 0; !excluded && i < preferences->count; i++) {
         const struct preference *p = &preferences->list[i];
-        excluded = !p->pin && config_equal(&p->config, config) && problem_equal(&p->problem, problem);
+        excluded = !p->pin && config_equal(&p->config, config) && problem_alike(&p->problem, problem);
     }
     return excluded;
 }

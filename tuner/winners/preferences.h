@@ -23,10 +23,11 @@ struct preferences {
  */
 enum status preferences_read(struct preferences *preferences, struct db *db, const struct gpu *gpu);
 
-/* The configuration that is pinned for the problem; NULL: none. Valid until the next preferences_read. */
+/* The configuration that is pinned for the problem, or else for one that is as good (problem_alike); NULL:
+ * none. Valid until the next preferences_read. */
 const struct config *preferences_pin(const struct preferences *preferences, const struct problem *problem);
 
-/* True if the configuration may not be used for the problem. */
+/* True if the configuration may not be used for the problem, or for one that is as good. */
 bool preferences_exclude(const struct preferences *preferences, const struct problem *problem,
                          const struct config *config);
 

@@ -21,14 +21,16 @@ struct shape shape_of(const struct problem *p)
         .log_n = log_size(p->n),
         .log_k = log_size(p->k),
         .log_batch = log_size(p->batch),
-        .alpha = (float)p->alpha,
-        .beta = (float)p->beta,
         .type = (uint8_t)p->type,
         .op = (uint8_t)(2 * p->trans_a + p->trans_b),
         .epilogue = (uint8_t)p->epilogue,
         .align = {(uint8_t)problem_align_a(p), (uint8_t)problem_align_b(p), (uint8_t)problem_align_c(p)},
         .tight = is_tight(p),
-        .pointers = p->pointers};
+        .pointers = p->pointers,
+        .adds = p->beta != 0,
+        .nulls = p->alpha == 0,
+        .one_a = p->batch > 1 && problem_count_a(p) == 1,
+        .one_b = p->batch > 1 && problem_count_b(p) == 1};
 }
 
 static float square(float x)
@@ -49,8 +51,9 @@ double shape_distance(const struct shape *x, const struct shape *y)
                         square(x->log_k - y->log_k) + square(x->log_batch - y->log_batch);
     const int aligned =
         (x->align[0] != y->align[0]) + (x->align[1] != y->align[1]) + (x->align[2] != y->align[2]);
-    const bool other_scalars = x->alpha != y->alpha || x->beta != y->beta;
+    const bool other_scalars = x->nulls != y->nulls || x->adds != y->adds,
+               other_shared = x->one_a != y->one_a || x->one_b != y->one_b;
     const int small = (x->type != y->type) + (x->epilogue != y->epilogue) + (x->tight != y->tight) +
-                      (x->pointers != y->pointers) + other_scalars;
+                      (x->pointers != y->pointers) + other_scalars + other_shared;
     return sqrt((double)sizes) + GT_SHAPE_ALIGNMENT * aligned + GT_SHAPE_DETAIL * small;
 }

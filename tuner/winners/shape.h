@@ -6,12 +6,13 @@
 
 struct shape {
     float log_m, log_n, log_k, log_batch; /* base 2 of 1 + size */
-    float alpha, beta;
-    uint8_t type, op; /* an enum gemm_type; 2 * trans_a + trans_b */
-    uint8_t epilogue; /* a code of epilogue.h */
-    uint8_t align[3]; /* of A, B and C: in elements */
-    bool tight;       /* rows without padding */
-    bool pointers;    /* arrays of the addresses of batch items */
+    uint8_t type, op;                     /* an enum gemm_type; 2 * trans_a + trans_b */
+    uint8_t epilogue;                     /* a code of epilogue.h */
+    uint8_t align[3];                     /* of A, B and C: in elements */
+    bool tight;                           /* rows without padding */
+    bool pointers;                        /* arrays of the addresses of batch items */
+    bool adds, nulls;                     /* beta is not 0; alpha is 0 */
+    bool one_a, one_b;                    /* the items of a batch share A, or B */
 };
 
 struct shape shape_of(const struct problem *problem);
@@ -19,8 +20,8 @@ struct shape shape_of(const struct problem *problem);
 /* The distance between two problems: the root of the summed squares of log2 of the ratio of each size, so 1
  * if one size has doubled. Added to it are GT_SHAPE_ALIGNMENT for each operand whose alignment differs, and
  * GT_SHAPE_DETAIL each for another type, for another epilogue, for padding or pointers that only one of them
- * has, and for another alpha or beta. The op does not count. An exported header has the same formula
- * (gt_winner_distance).
+ * has, for an alpha or beta that is 0 in only one of them, and for a matrix that items share in only one of
+ * them. The op does not count. An exported header has the same formula (gt_winner_distance).
  */
 double shape_distance(const struct shape *x, const struct shape *y);
 

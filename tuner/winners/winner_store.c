@@ -170,8 +170,8 @@ void winner_store_close(struct winner_store *store)
     *store = (struct winner_store){.db = NULL};
 }
 
-bool winner_store_recorded(struct winner_store *store, const struct problem *problem,
-                           struct stored_winner *winner, struct config *config)
+static bool read_recorded(struct winner_store *store, const struct problem *problem,
+                          struct stored_winner *winner, struct config *config)
 {
     struct db_brief brief;
     const enum status st = store->db ? db_brief_find(store->db, &store->gpu, problem, &brief) : E_ABSENT;
@@ -185,11 +185,31 @@ bool winner_store_recorded(struct winner_store *store, const struct problem *pro
     return usable;
 }
 
+bool winner_store_recorded(struct winner_store *store, const struct problem *problem,
+                           struct stored_winner *winner, struct config *config)
+{
+    bool found = read_recorded(store, problem, winner, config);
+    struct problem alike[DB_ALIKE_MAX];
+    int count = 0;
+    if (found && !winner->base.predicted) return true;
+    if (store->db && db_problems_alike(store->db, problem, alike, &count) == E_BUSY) store->held = true;
+    for (int i = 0; i < count; i++) {
+        struct stored_winner w;
+        struct config its;
+        if (!read_recorded(store, &alike[i], &w, &its) || (found && w.base.predicted)) continue;
+        found = true;
+        *winner = w;
+        *config = its;
+        if (!w.base.predicted) break;
+    }
+    return found;
+}
+
 bool winner_store_failed(struct winner_store *store, const struct problem *problem,
                          const struct config *config, const char *since)
 {
     bool failed = false;
-    if (!store->db || !problem_has_text(problem)) return false;
+    if (!store->db) return false;
     const enum status st = db_has_failed(store->db, &store->gpu, problem, config, since, &failed);
     store->held |= st == E_BUSY;
     if (st && st != E_BUSY) lose_database(store);

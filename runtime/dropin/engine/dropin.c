@@ -126,7 +126,9 @@ void dropin_end(struct turn *turn)
 
 void dropin_refuse(struct refusal *refusal)
 {
-    if (dropin_on() && settings.log && !atomic_flag_test_and_set(&refusal->said))
+    if (!dropin_on()) return;
+    recorder_leave_out(refusal->why);
+    if (settings.log && !atomic_flag_test_and_set(&refusal->said))
         say("%s -> cuBLAS: %s", refusal->function, refusal->why);
 }
 
@@ -138,7 +140,7 @@ static void tell(const struct asked *asked, struct route *route, unsigned reason
         (atomic_fetch_or(&route->said, reason) & reason))
         return;
     if (!why) route_why(route, own);
-    say("%s %s -> %s: %s", asked->function, route->text[0] ? route->text : "(nothing to compute)",
+    say("%s %s -> %s: %s", asked->function, route->unnamed ? "(no problem)" : route->text,
         reason == SAID_TUNED ? "tuned kernel" : "cuBLAS", why ? why : own);
 }
 
@@ -226,7 +228,7 @@ static bool run_tuned(const struct asked *asked, struct route *route, const stru
  * route.c. */
 static bool is_shared(const struct asked *asked, struct route *route)
 {
-    if (!asked->epilogue || !route->nameable) return false;
+    if (!asked->epilogue || route->unnamed) return false;
     const struct places at = {(uintptr_t)asked->b, (uintptr_t)asked->a, (uintptr_t)asked->c,
                               (uintptr_t)(asked->source ? asked->source : asked->c), (uintptr_t)asked->bias};
     if (!overlap_find(&route->problem, &route->extents, &at)) return false;
@@ -243,7 +245,11 @@ static bool attend(const struct asked *asked, struct route *route, const struct 
     /* This check is slow: it is not made only to count calls for the log. */
     const bool matters = route_is_tuned(route) || recorder_on() ||
                          !(atomic_load_explicit(&route->said, memory_order_relaxed) & SAID_PASS);
-    if (matters && asked->is_plain && !asked->is_plain(asked->is_plain_of)) return false;
+    if (matters && asked->is_plain && !asked->is_plain(asked->is_plain_of)) {
+        recorder_leave_out("it asks cublasLt for more than a product and its epilogue");
+        return false;
+    }
+    if (modes.loose || route->unnamed) recorder_leave_out(modes.loose ? modes.loose : route->unnamed);
     if (modes.loose) {
         tell(asked, route, SAID_MODE, modes.loose);
         return false;
@@ -260,8 +266,13 @@ static bool attend(const struct asked *asked, struct route *route, const struct 
 bool dropin_take(const struct asked *asked, struct turn *turn, int *result)
 {
     struct scalars scalars;
-    if (!dropin_on() || !read_scalars(asked, &scalars)) return false;
+    if (!dropin_on()) return false;
+    if (!read_scalars(asked, &scalars)) {
+        recorder_leave_out("it has no product to compute (alpha or a size is 0), or cuBLAS refuses it");
+        return false;
+    }
     struct route *route = route_of(asked, scalars.adds);
+    if (!route) recorder_leave_out("there is no room for its problem, or no GPU or operands for a kernel");
     return route && (route_is_tuned(route) || dropin_is_watched()) &&
            attend(asked, route, &scalars, turn, result);
 }
@@ -286,4 +297,5 @@ __attribute__((destructor)) static void finish(void)
     if (atomic_load(&state) == FORKED) return;
     recorder_save(true);
     if (settings.log) summarize();
+    if (settings.log) recorder_tell(say);
 }

@@ -10,6 +10,7 @@ uint64_t problem_set_hash(const struct problem *p)
 {
     const bool many = p->batch > 1;
     const int64_t words[] = {(int64_t)p->type * 8 + p->pointers * 4 + p->trans_a * 2 + p->trans_b,
+                             (p->alpha != 0) * 2 + (p->beta != 0),
                              p->m,
                              p->n,
                              p->k,
@@ -22,8 +23,7 @@ uint64_t problem_set_hash(const struct problem *p)
                              many ? p->stride_c : 0,
                              p->epilogue,
                              many ? p->stride_bias : 0};
-    const float scalars[] = {(float)p->alpha, (float)p->beta};
-    const uint64_t hash = memo_hash(words, sizeof words) ^ 3 * memo_hash(scalars, sizeof scalars);
+    const uint64_t hash = memo_hash(words, sizeof words);
     return hash ? hash : 1;
 }
 

@@ -11,7 +11,7 @@ struct problem_set {
     uint64_t *slots; /* 0: empty; NULL: no problems yet */
 };
 
-/* Equal for problems with the same text form; never 0. */
+/* Equal for problems that are as good (problem_alike); never 0. */
 uint64_t problem_set_hash(const struct problem *problem);
 
 /* False if out of memory. */

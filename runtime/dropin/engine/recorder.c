@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,6 +35,34 @@ static struct sample samples[SAMPLES_AT_ONCE];
 bool recorder_on(void)
 {
     return atomic_load_explicit(&on, memory_order_relaxed);
+}
+
+/* ---- calls that are no problem ---- */
+
+static struct {
+    _Atomic(const char *) why; /* NULL: no more reasons */
+    _Atomic uint64_t calls;
+    uint64_t saved, seen; /* as in struct route */
+} left_out[CAPTURE_REASONS_MAX];
+
+void recorder_leave_out(const char *why)
+{
+    if (!recorder_on()) return;
+    for (int i = 0; i < CAPTURE_REASONS_MAX; i++) {
+        const char *known = NULL;
+        if (atomic_compare_exchange_strong(&left_out[i].why, &known, why)) known = why;
+        if (strcmp(known, why) != 0) continue;
+        atomic_fetch_add_explicit(&left_out[i].calls, 1, memory_order_relaxed);
+        return;
+    }
+}
+
+void recorder_tell(void (*say)(const char *format, ...))
+{
+    const char *why;
+    for (int i = 0; i < CAPTURE_REASONS_MAX && (why = atomic_load(&left_out[i].why)); i++)
+        say("the capture leaves out %llu calls: %s", (unsigned long long)atomic_load(&left_out[i].calls),
+            why);
 }
 
 /* ---- timing ---- */
@@ -127,8 +156,14 @@ static enum status collect(struct route *newest, struct capture *capture)
     enum status st = OK;
     for (struct route *r = newest; r && !st; r = older(r)) {
         r->seen = atomic_load(&r->calls);
-        if (r->nameable && r->seen != r->saved)
+        if (!r->unnamed && r->seen != r->saved)
             st = capture_add(capture, &r->problem, r->seen - r->saved, time_us(r));
+    }
+    for (int i = 0; i < CAPTURE_REASONS_MAX; i++) {
+        const char *why = atomic_load(&left_out[i].why);
+        left_out[i].seen = atomic_load(&left_out[i].calls);
+        if (why && left_out[i].seen != left_out[i].saved)
+            capture_leave_out(capture, why, left_out[i].seen - left_out[i].saved);
     }
     return st;
 }
@@ -155,8 +190,9 @@ void recorder_save(bool ends)
     pthread_mutex_lock(&saving);
     struct route *newest = route_newest();
     enum status st = collect(newest, &capture);
-    if (!st && capture.count > 0) st = save(&capture, ends);
+    if (!st && (capture.count > 0 || capture.reasons > 0)) st = save(&capture, ends);
     for (struct route *r = newest; r && !st; r = older(r)) r->saved = r->seen;
+    for (int i = 0; i < CAPTURE_REASONS_MAX && !st; i++) left_out[i].saved = left_out[i].seen;
     /* On failure everything is saved again next time. */
     if (st && st != E_BUSY && !told) print_line(stderr, "gemmtune: %s", status_text());
     told = st != OK;

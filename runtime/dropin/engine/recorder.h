@@ -17,6 +17,12 @@ struct sample;
 struct sample *recorder_begin(struct route *route, CUstream stream);
 void recorder_end(struct sample *sample, CUstream stream); /* call it after enqueueing; takes NULL */
 
+/* Counts a call that is no problem of the capture. why: a text that stays. */
+void recorder_leave_out(const char *why);
+
+/* Logs what the capture leaves out. */
+void recorder_tell(void (*say)(const char *format, ...));
+
 /* Saves now, without blocking calls. ends: it is the last time. */
 void recorder_save(bool ends);
 

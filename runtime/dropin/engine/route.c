@@ -64,10 +64,13 @@ static struct route_key make_key(const struct asked *x, bool adds, uint64_t cont
 
 /* Column-major C[m,n] = op(A) op(B) is row-major C^T[n,m] = op(B)^T op(A)^T, and a column-major matrix is
  * stored as its transpose in row-major order: operands and sizes are exchanged, ops stay with their operand.
- * False: the problem has no text form, or there is nothing to compute. */
-static bool describe(const struct route_key *k, struct problem *p)
+ * Returns why it is no problem of ours; NULL: it is one. */
+static const char *describe(const struct route_key *k, struct problem *p)
 {
-    if (k->m < 1 || k->n < 1 || k->k < 1 || k->batch < 1) return false;
+    static const char invalid[] =
+        "no winner can exist for it: a size or stride is beyond the limits, or matrices "
+        "of C overlap";
+    if (k->m < 1 || k->n < 1 || k->k < 1 || k->batch < 1) return invalid;
     const bool many = k->batch > 1;
     *p = (struct problem){.type = GEMM_SGEMM,
                           .trans_a = k->flags & FLAG_OP_B,
@@ -85,15 +88,15 @@ static bool describe(const struct route_key *k, struct problem *p)
                           .stride_bias = k->stride_bias};
     if (k->flags & FLAG_POINTERS) {
         const bool all = p->lda > 0 && p->ldb > 0 && p->ldc > 0; /* 0 is cuBLAS's to refuse */
-        return all && problem_use_pointers(p) == OK && problem_check(p) == OK;
+        return all && problem_use_pointers(p) == OK && problem_check(p) == OK ? NULL : invalid;
     }
     if (many) p->stride_a = k->stride_b, p->stride_b = k->stride_a, p->stride_c = k->stride_c;
-    if (problem_check(p) || !problem_has_text(p)) return false;
-    if (many) return true;
+    if (problem_check(p)) return invalid;
+    if (many) return NULL;
     p->stride_a = problem_rows_a(p) * p->lda;
     p->stride_b = problem_rows_b(p) * p->ldb;
     p->stride_c = p->m * p->ldc;
-    return true;
+    return NULL;
 }
 
 /* ---- decision ---- */
@@ -118,7 +121,7 @@ static const char *why_not(const struct route *r, struct context *context, struc
 {
     bool held;
     *later = false;
-    if (!r->nameable) return "no winner can exist for such a call";
+    if (r->unnamed) return r->unnamed;
     if (!contexts_choose(context, &r->problem, r->key.alignment, route_rules.nearest, choice, &held)) {
         *later = held;
         return held ? "another program holds the database of winners" : "no winner is known for this problem";
@@ -148,8 +151,8 @@ static struct route *make(const struct route_key *key, uint64_t hash, struct con
     struct route *r = calloc(1, sizeof *r);
     if (!r) return NULL;
     r->key = *key;
-    r->nameable = describe(key, &r->problem);
-    if (r->nameable) {
+    r->unnamed = describe(key, &r->problem);
+    if (!r->unnamed) {
         r->extents = extents_of(&r->problem);
         problem_format(&r->problem, r->text);
     }
@@ -167,7 +170,7 @@ static struct route *make(const struct route_key *key, uint64_t hash, struct con
 static bool is_hopeless(const struct route_key *key, uint64_t hash, const struct context *context)
 {
     struct problem problem;
-    return verdicts_hold(&untuned, hash) || !describe(key, &problem) || !contexts_may_know(context, &problem);
+    return verdicts_hold(&untuned, hash) || describe(key, &problem) || !contexts_may_know(context, &problem);
 }
 
 static struct route *decided(const struct route_key *key, uint64_t hash)

@@ -33,10 +33,10 @@ struct route {
     struct memo_entry entry;
     struct route_key key;
     struct problem
-        problem; /* row-major; valid if nameable. beta 1 stands for any value but 0, alpha for any value */
+        problem; /* row-major; valid unless unnamed. beta 1 stands for any value but 0, alpha for any value */
     struct extents extents; /* the same */
     char text[PROBLEM_TEXT_MAX];
-    bool nameable;                     /* it has a text form, and there is something to compute */
+    const char *unnamed;               /* why it is no problem of ours; NULL: it is one */
     char why[ROUTE_WHY_MAX];           /* of its present state; changes under a lock: route_why */
     atomic_int state;                  /* enum route_state */
     atomic_int calls_to_pass;          /* ROUTE_LATER: calls until the next attempt */

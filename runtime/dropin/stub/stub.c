@@ -124,19 +124,20 @@ const struct engine *stub_engine_find(void)
     return engine;
 }
 
-static bool is_logging(void)
+/* Calls are logged, or captured. */
+static bool is_watched(void)
 {
     enum { UNKNOWN, NO, YES };
     static atomic_int known; /* searching the environment is slow */
-    int logging = atomic_load_explicit(&known, memory_order_relaxed);
-    if (logging == UNKNOWN) {
-        logging = env_is_on("GEMMTUNE_LOG") ? YES : NO;
-        atomic_store_explicit(&known, logging, memory_order_relaxed);
+    int watched = atomic_load_explicit(&known, memory_order_relaxed);
+    if (watched == UNKNOWN) {
+        watched = env_is_on("GEMMTUNE_LOG") || env_text("GEMMTUNE_CAPTURE") ? YES : NO;
+        atomic_store_explicit(&known, watched, memory_order_relaxed);
     }
-    return logging == YES;
+    return watched == YES;
 }
 
 void stub_refuse(struct refusal *refusal)
 {
-    if (is_logging()) stub_engine()->refuse(refusal);
+    if (is_watched()) stub_engine()->refuse(refusal);
 }

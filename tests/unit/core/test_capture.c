@@ -404,6 +404,34 @@ TEST(the_budget_follows_the_weight_and_leaves_nobody_out)
     assert_true(fabs(spent - left) < 1e-6);
 }
 
+TEST(what_is_left_out_is_counted_by_its_reason)
+{
+    struct capture c = {0};
+    char why[16];
+    file_write(path, "# left out: count=5 it rains\n#left out: count=7 no\n# left out: count=x no\n8x8x8\n");
+    add(&c, "8x8x8", 3, 0);
+    capture_leave_out(&c, "it rains", 2);
+    capture_leave_out(&c, "it snows", UINT64_MAX);
+    capture_leave_out(&c, "it snows", 9);
+    assert_ok(capture_save(path, &c));
+    assert_non_null(strstr(file_text(path), "\n# left out: count=7 it rains\n"
+                                            "# left out: count=18446744073709551615 it snows\n"
+                                            "sgemm:nn:8x8x8  # count=4\n"));
+    capture_free(&c);
+    assert_ok(capture_read(path, &c));
+    assert_int_equal(c.count, 1);
+    assert_int_equal(c.reasons, 2);
+    assert_string_equal(c.left_out[1].why, "it snows");
+    for (int i = 0; i < 2 * CAPTURE_REASONS_MAX; i++) {
+        snprintf(why, sizeof why, "reason %d", i);
+        capture_leave_out(&c, why, 1);
+    }
+    assert_int_equal(c.reasons, CAPTURE_REASONS_MAX);
+    assert_string_equal(c.left_out[CAPTURE_REASONS_MAX - 1].why, "other reasons");
+    assert_int_equal(c.left_out[CAPTURE_REASONS_MAX - 1].count, CAPTURE_REASONS_MAX + 3);
+    capture_free(&c);
+}
+
 #define SAVED(name) cmocka_unit_test_setup_teardown(name, setup, remove_folder)
 
 int main(void)
@@ -425,6 +453,7 @@ int main(void)
         SAVED(a_part_without_its_capture_is_read_and_one_that_is_none_is_left),
         SAVED(what_a_killed_writer_has_left_is_removed_after_an_hour),
         SAVED(a_line_without_an_end_takes_no_memory_and_is_not_the_end_of_the_file),
+        SAVED(what_is_left_out_is_counted_by_its_reason),
         cmocka_unit_test(the_budget_follows_the_weight_and_leaves_nobody_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

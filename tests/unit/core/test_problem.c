@@ -2,6 +2,7 @@
 #include "problem_texts.h"
 
 #include <locale.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,8 @@ TEST(every_text_survives_a_round_trip)
         "sgemm:nn:10x20x30:batch=2:ldc=32:stride_a=400:stride_c=999:alpha=0.5:beta=-2",
         "sgemm:nn:0x5x5",
         "sgemm:nn:2147418112x1x1",
-        "sgemm:nn:8x8x8:alpha=0.100000001",
+        "sgemm:nn:8x8x8:alpha=0.1",
+        "sgemm:nn:10x20x30:batch=2:stride_a=0:stride_b=0",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char text[PROBLEM_TEXT_MAX];
@@ -90,16 +92,104 @@ TEST(bytes_and_vectors_are_those_of_the_elements)
     }
 }
 
-/* In a text 0 stands for the default. */
-TEST(a_batch_that_shares_an_operand_has_no_text)
+/* No stride is the default, and a stride of 0 is one matrix for all items. */
+TEST(a_batch_that_shares_a_matrix_has_a_text_of_its_own)
 {
-    struct problem p = problem_of("8x8x8:batch=2");
-    assert_true(problem_has_text(&p));
-    p.stride_b = 0;
-    assert_ok(problem_check(&p));
-    assert_false(problem_has_text(&p));
-    p.batch = 1; /* then strides mean nothing */
-    assert_true(problem_has_text(&p));
+    static const struct {
+        const char *text, *canonical;
+        int64_t a, b, bytes;
+    } cases[] = {
+        {"16x16x8:batch=4", "sgemm:nn:16x16x8:batch=4", 128, 128, 4 * 4 * (128 + 128 + 256)},
+        {"16x16x8:batch=4:stride_a=0", "sgemm:nn:16x16x8:batch=4:stride_a=0", 0, 128,
+         4 * (128 + 4 * (128 + 256))},
+        {"nt:16x16x8:stride_b=0:batch=4", "sgemm:nt:16x16x8:batch=4:stride_b=0", 128, 0,
+         4 * (128 + 4 * (128 + 256))},
+        {"16x16x8:batch=4:stride_a=0:stride_b=0:beta=1",
+         "sgemm:nn:16x16x8:batch=4:stride_a=0:stride_b=0:beta=1", 0, 0, 4 * (128 + 128 + 4 * 512)},
+        {"16x16x8:stride_a=0", "sgemm:nn:16x16x8", 0, 128, 4 * (128 + 128 + 256)}, /* strides mean nothing */
+        {"16x16x0:batch=4", "sgemm:nn:16x16x0:batch=4", 16, 0, 4 * 4 * 256},       /* 0 is the default */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[PROBLEM_TEXT_MAX];
+        struct problem p = problem_of(cases[i].text), again;
+        assert_int_equal(p.stride_a, cases[i].a);
+        assert_int_equal(p.stride_b, cases[i].b);
+        assert_true(problem_bytes(&p) == (double)cases[i].bytes);
+        problem_format(&p, text);
+        assert_string_equal(text, cases[i].canonical);
+        again = problem_of(text);
+        assert_true(problem_equal(&p, &again));
+    }
+    const struct problem shared = problem_of("16x16x8:batch=4:stride_a=0"),
+                         own = problem_of("16x16x8:batch=4");
+    assert_false(problem_equal(&shared, &own));
+    assert_false(problem_alike(&shared, &own));
+    assert_int_equal(problem_span_a(&shared), 128);
+    assert_int_equal(problem_align_a(&shared), 4);
+}
+
+/* The text is short, the key in the database that of all versions. */
+TEST(fractions_are_as_short_as_they_read_back)
+{
+    static const char *const texts[][2] = {{"0.1", "0.100000001"},
+                                           {"-0.3", "-0.300000012"},
+                                           {"0.5", "0.5"},
+                                           {"100000", "100000"},
+                                           {"123456792", "123456792"},
+                                           {"1e+10", "1e+10"},
+                                           {"1e-45", "1.40129846e-45"},
+                                           {"3.4028235e+38", "3.40282347e+38"},
+                                           {"0.33333334", "0.333333343"},
+                                           {"0.125", "0.125"},
+                                           {"1.1754944e-38", "1.17549435e-38"}};
+    char text[PROBLEM_TEXT_MAX], wanted[PROBLEM_TEXT_MAX];
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (int old = 0; old < 2; old++) {
+            snprintf(wanted, sizeof wanted, "8x8x8:alpha=%s", texts[i][old]);
+            const struct problem p = problem_of(wanted);
+            problem_format(&p, text);
+            snprintf(wanted, sizeof wanted, "sgemm:nn:8x8x8:alpha=%s", texts[i][0]);
+            assert_string_equal(text, wanted);
+            problem_key(&p, text);
+            snprintf(wanted, sizeof wanted, "sgemm:nn:8x8x8:alpha=%s", texts[i][1]);
+            assert_string_equal(text, wanted);
+        }
+    srand(3);
+    for (int i = 0; i < 20000; i++) {
+        struct problem p = problem_make(8, 8, 8), again;
+        const uint32_t bits = (uint32_t)rand() ^ (uint32_t)rand() << 16;
+        float beta;
+        memcpy(&beta, &bits, sizeof beta);
+        if (!isfinite(beta)) continue;
+        p.beta = (double)beta;
+        problem_format(&p, text);
+        again = problem_of(text);
+        assert_true(again.beta == p.beta);
+        problem_key(&p, wanted);
+        assert_true(strlen(text) <= strlen(wanted));
+    }
+}
+
+TEST(of_alpha_and_beta_it_matters_only_whether_they_are_0)
+{
+    static const struct {
+        const char *x, *y;
+        bool alike;
+    } pairs[] = {
+        {"16x24x48", "16x24x48:alpha=0.125", true},
+        {"16x24x48:beta=1", "16x24x48:alpha=-3:beta=0.5", true},
+        {"16x24x48", "16x24x48:beta=1", false},
+        {"16x24x48", "16x24x48:alpha=0", false},
+        {"16x24x48:beta=1", "16x24x48:alpha=0:beta=1", false},
+        {"16x24x48:beta=1", "16x24x47:beta=1", false},
+        {"16x24x48:beta=2:epilogue=bias", "16x24x48:alpha=2:beta=1:epilogue=bias", true},
+        {"16x24x48:beta=2:epilogue=bias", "16x24x48:beta=2", false},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        const struct problem x = problem_of(pairs[i].x), y = problem_of(pairs[i].y);
+        assert_int_equal(problem_alike(&x, &y), pairs[i].alike);
+        assert_int_equal(problem_alike(&y, &x), pairs[i].alike);
+    }
 }
 
 /* All codes: those that are known have a text of their own, which reads back. */
@@ -147,9 +237,8 @@ TEST(a_bias_is_as_long_as_its_side_of_c)
     struct problem p = problem_of("4x8x16:batch=3:epilogue=bias:stride_bias=10");
     assert_int_equal(problem_bias_length(&p), 8);
     assert_int_equal(problem_span_bias(&p), 28);
-    assert_true(problem_bytes(&p) -
-                    problem_bytes(&(struct problem){.type = p.type, .m = 4, .n = 8, .k = 16, .batch = 3}) ==
-                3 * 8 * 4);
+    const struct problem without = problem_of("4x8x16:batch=3");
+    assert_true(problem_bytes(&p) - problem_bytes(&without) == 3 * 8 * 4);
     p = problem_of("4x8x16:batch=3:epilogue=rowbias");
     assert_int_equal(problem_bias_length(&p), 4);
     assert_int_equal(problem_span_bias(&p), 4); /* one for all items */
@@ -158,7 +247,6 @@ TEST(a_bias_is_as_long_as_its_side_of_c)
     p = problem_of("4x8x16:epilogue=relu+out");
     assert_int_equal(problem_bias_length(&p), 0);
     assert_int_equal(problem_span_bias(&p), 0);
-    assert_true(problem_has_text(&p));
 }
 
 /* As the other strides: of one item it means nothing. */
@@ -182,6 +270,8 @@ TEST(the_longest_text_fits)
     struct problem again = problem_of(text);
     assert_true(problem_equal(&p, &again));
     assert_int_equal(again.stride_bias, 576460752303423485);
+    problem_key(&p, text);
+    assert_true(strstr(text, ":stride_bias=576460752303423485") != NULL);
 }
 
 TEST(bad_text_gives_a_sentence_that_names_it)
@@ -210,6 +300,11 @@ TEST(bad_text_gives_a_sentence_that_names_it)
         {"4x4x4:batch=0", "at least 1"},
         {"4x4x4:alpha=nan", "finite"},
         {"4x4x4:beta=1e99", "finite"},
+        {"4x4x4:beta=-inf", "finite"},
+        {"4x4x4:alpha=1e-46", "is 0 in FP32"},
+        {"4x4x4:beta=-1e-400", "is 0 in FP32"},
+        {"4x4x4:batch=2:stride_c=0", "overlap"},
+        {"4x4x4:lda=0", "must be at least 1"},
         {"4x4x4:batch=2:stride_c=3", "overlap"},
         {"4x4x4 ", "unexpected"},
         {"4x4x4:epilogue=", "unknown part ''"},
@@ -383,7 +478,6 @@ TEST(pointers_read_back_as_what_was_written)
         assert_string_equal(text, texts[i][1]);
         assert_true(p.pointers && again.pointers);
         assert_true(problem_equal(&p, &again));
-        assert_true(problem_has_text(&p));
         struct problem strided = p;
         strided.pointers = false;
         assert_false(problem_equal(&p, &strided));
@@ -429,7 +523,9 @@ int main(void)
         cmocka_unit_test(zero_sizes_are_problems),
         cmocka_unit_test(each_type_reads_back_as_what_was_written),
         cmocka_unit_test(bytes_and_vectors_are_those_of_the_elements),
-        cmocka_unit_test(a_batch_that_shares_an_operand_has_no_text),
+        cmocka_unit_test(a_batch_that_shares_a_matrix_has_a_text_of_its_own),
+        cmocka_unit_test(fractions_are_as_short_as_they_read_back),
+        cmocka_unit_test(of_alpha_and_beta_it_matters_only_whether_they_are_0),
         cmocka_unit_test(each_epilogue_reads_back_as_what_was_written),
         cmocka_unit_test(parts_of_an_epilogue_come_in_any_order),
         cmocka_unit_test(a_bias_is_as_long_as_its_side_of_c),

@@ -127,6 +127,27 @@ TEST(cases_take_pointers_like_the_tuned_problem)
     assert_true(batches > 5);
 }
 
+TEST(items_of_cases_share_what_those_of_the_tuned_problem_share)
+{
+    static const struct {
+        const char *text;
+        bool a, b;
+    } tuned[] = {{"8x8x8:batch=2:stride_a=0", true, false}, {"nt:8x8x8:batch=2:stride_b=0", false, true}};
+    for (int t = 0; t < 2; t++) {
+        const int count = make(tuned[t].text, 32, 32, 8);
+        int batches = 0;
+        for (int i = 0; i < count; i++) {
+            const struct problem *p = &cases[i].problem;
+            assert_ok(problem_check(p));
+            if (p->batch == 1) continue;
+            assert_int_equal(p->stride_a == 0, tuned[t].a);
+            assert_int_equal(p->stride_b == 0, tuned[t].b);
+            batches++;
+        }
+        assert_true(batches > 5);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +157,7 @@ int main(void)
         cmocka_unit_test(the_corners_of_alpha_beta_and_k_are_there),
         cmocka_unit_test(cases_have_the_epilogue_of_the_tuned_problem_and_biases_near_and_far),
         cmocka_unit_test(cases_take_pointers_like_the_tuned_problem),
+        cmocka_unit_test(items_of_cases_share_what_those_of_the_tuned_problem_share),
         cmocka_unit_test(a_tile_of_one_gives_no_size_below_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

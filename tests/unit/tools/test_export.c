@@ -64,6 +64,40 @@ TEST(each_shape_is_picked_once_measured_before_predicted_and_cold_before_hot)
     db_close(db);
 }
 
+/* A header is not asked for alpha, nor for the value of beta, but for what the items of a batch share. */
+TEST(shared_matrices_are_another_entry_and_other_scalars_are_not)
+{
+    struct db *db = store_open(DB_WRITE);
+    const struct stored_run run = run_on(db, "NVIDIA H200", 132, true, "580.1");
+    static const struct stored stored[] = {{0, "sgemm:nn:64x64x48:alpha=0.125", 1, MEASURED},
+                                           {0, "sgemm:nn:64x64x64:beta=0.5", 2, MEASURED},
+                                           {0, "sgemm:nn:64x64x64:beta=1", 3, MEASURED},
+                                           {0, "sgemm:nn:64x64x64:batch=4", 4, MEASURED},
+                                           {0, "sgemm:nn:64x64x64:batch=4:stride_a=0", 5, MEASURED},
+                                           {0, "sgemm:nn:64x64x64:batch=4:stride_b=0", 6, MEASURED}};
+    add_winners(db, &run, stored, sizeof stored / sizeof *stored);
+    struct picks picks;
+    struct header header = {.picks = &picks};
+    const struct pick_rules rules = {false, false};
+    const struct db_filter filter = {.gpu = NULL};
+    static const struct {
+        double time_us;
+        int adds, shared;
+    } wanted[] = {{1, 0, 0}, {3, 1, 0}, {4, 0, 0}, {5, 0, 1}, {6, 0, 2}};
+    assert_ok(picks_read(db, &filter, &rules, &picks));
+    assert_int_equal(picks.count, 5);
+    assert_int_equal(picks.left_out_count, 1);
+    assert_ok(header_prepare(&header));
+    for (int i = 0; i < 5; i++) {
+        assert_true(picks.list[i].base.time_us == wanted[i].time_us);
+        assert_int_equal(header.winners[i].adds_to_c, wanted[i].adds);
+        assert_int_equal(header.winners[i].shared, wanted[i].shared);
+    }
+    header_free(&header);
+    picks_free(&picks);
+    db_close(db);
+}
+
 TEST(a_winner_that_goes_through_k_in_slabs_is_exported_like_any_other)
 {
     struct db *db = store_open(DB_WRITE);
@@ -416,6 +450,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORE_TEST(two_types_of_one_shape_are_both_picked),
         STORE_TEST(each_shape_is_picked_once_measured_before_predicted_and_cold_before_hot),
+        STORE_TEST(shared_matrices_are_another_entry_and_other_scalars_are_not),
         STORE_TEST(a_winner_that_goes_through_k_in_slabs_is_exported_like_any_other),
         STORE_TEST(each_winner_is_in_the_header_or_named_with_the_reason),
         STORE_TEST(names_from_a_hostile_database_stay_strings),

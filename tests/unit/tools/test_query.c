@@ -71,6 +71,40 @@ TEST(query_shows_what_is_stored)
     json_decref(rows);
 }
 
+/* As the library answers. */
+TEST(a_shape_is_answered_by_the_winner_for_another_alpha_or_beta)
+{
+    struct db *db = store_open(DB_WRITE);
+    const struct db_context context = store_context();
+    const int64_t run = store_run(db, &context);
+    static const char *const stored[] = {"64x64x48:alpha=0.125", "64x64x64:beta=0.1",
+                                         "64x64x64:batch=2:stride_a=0"};
+    static const char *const asked[][2] = {
+        {"64x64x48", "sgemm:nn:64x64x48:alpha=0.125"},
+        {"64x64x48:alpha=3", "sgemm:nn:64x64x48:alpha=0.125"},
+        {"64x64x64:beta=1", "sgemm:nn:64x64x64:beta=0.1"},
+        {"64x64x64:beta=0.100000001", "sgemm:nn:64x64x64:beta=0.1"},
+        {"64x64x64:batch=2:stride_a=0", "sgemm:nn:64x64x64:batch=2:stride_a=0"}};
+    for (size_t i = 0; i < sizeof stored / sizeof *stored; i++) {
+        struct problem problem;
+        assert_ok(problem_parse(stored[i], &problem));
+        const struct db_winner w = store_winner(&problem, NULL);
+        assert_ok(db_set_winner(db, run, &w, NULL, 0, NULL, 0));
+    }
+    store_close_clean(db);
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        json_t *rows = RUN_JSON(cmd_query, OK, "--shape", asked[i][0]);
+        assert_int_equal(json_array_size(rows), 1);
+        assert_string_equal(text_of(json_array_get(rows, 0), "problem"), asked[i][1]);
+        json_decref(rows);
+        rows = RUN_JSON(cmd_explain, OK, "--shape", asked[i][0]);
+        assert_string_equal(text_of(json_array_get(rows, 0), "problem"), asked[i][1]);
+        json_decref(rows);
+    }
+    json_decref(RUN_JSON(cmd_query, E_ABSENT, "--shape", "64x64x64"));
+    json_decref(RUN_JSON(cmd_query, E_ABSENT, "--shape", "64x64x64:batch=2"));
+}
+
 TEST(a_winner_with_an_epilogue_is_shown_under_its_own_problem)
 {
     static const char *const text = "sgemm:nn:4096x4096x4096:epilogue=bias+gelu";
@@ -285,6 +319,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         READER_TEST(query_shows_what_is_stored),
         READER_TEST(query_says_whether_cublas_is_used),
+        READER_TEST(a_shape_is_answered_by_the_winner_for_another_alpha_or_beta),
         READER_TEST(a_winner_with_an_epilogue_is_shown_under_its_own_problem),
         READER_TEST(what_is_left_out_is_counted_once_and_what_a_command_says_stays),
         READER_TEST(query_filters_by_gpu_shape_and_provenance),

@@ -37,7 +37,6 @@ static void add_typed(int32_t type, int32_t m, int32_t n, int32_t k, int32_t add
                             .time_us = time_us,
                             .adds_to_c = adds_to_c,
                             .tight = 1,
-                            .scalars = adds_to_c,
                             .align = gt_winner_align(&s),
                             .needs = 0x111,
                             .log_m = gt_winner_log(m),
@@ -49,7 +48,7 @@ static void add_typed(int32_t type, int32_t m, int32_t n, int32_t k, int32_t add
                             .kernel = -1,
                             .config = "cublas"};
     for (int range = 4 * type + 1; range <= 4 * GT_WINNER_TYPES; range++) gpu->first[range] = gpu->count;
-    uint32_t slot = gt_winner_hash(m, n, k, 1, type, 0, w->align, adds_to_c) & (SLOTS - 1);
+    uint32_t slot = gt_winner_hash(m, n, k, 1, type, 0, w->align, adds_to_c, 0) & (SLOTS - 1);
     while (slots[slot]) slot = (slot + 1) & (SLOTS - 1);
     slots[slot] = (uint32_t)number + 1;
 }

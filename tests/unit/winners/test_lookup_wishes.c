@@ -172,22 +172,99 @@ TEST(a_pin_that_operands_do_not_allow_gives_way)
     winner_store_close(&store);
 }
 
-/* Its pin is stored by a text, in which a stride of 0 stands for the default. */
-TEST(a_pin_is_not_for_a_batch_that_shares_an_operand)
+static struct problem problem_at(const char *text)
 {
-    struct problem problem = problem_make(1024, 1024, 1024);
-    struct choice choices[CHOICES_MAX];
+    struct problem p;
+    assert_ok(problem_parse(text, &p));
+    return p;
+}
+
+/* The configuration that a look-up gives as measured for exactly this; 0: none. */
+static int exact_for(const char *text)
+{
+    const struct problem problem = problem_at(text);
     struct winner_store store;
-    int count;
-    problem.batch = 2;
-    decide(&problem, 2, true, false);
+    struct choice choices[CHOICES_MAX];
+    int count, number = 1;
     open_store(&store);
     assert_ok(lookup_exact(&store, &problem, 16, choices, &count));
-    assert_int_equal(count, 1);
-    problem.stride_b = 0;
-    assert_ok(lookup_exact(&store, &problem, 16, choices, &count));
-    assert_int_equal(count, 0);
     winner_store_close(&store);
+    if (count == 0) return 0;
+    assert_int_equal(choices[0].source, CHOICE_EXACT);
+    while (!is(&choices[0], number)) number++;
+    return number;
+}
+
+static void decide_at(const char *text, int number)
+{
+    const struct problem problem = problem_at(text);
+    decide(&problem, number, false, false);
+}
+
+TEST(a_winner_is_exact_for_every_alpha_and_every_beta_but_0)
+{
+    decide_at("64x64x48:alpha=0.125", 1);
+    decide_at("64x64x32:beta=0.5", 2);
+    decide_at("64x64x16", 3);
+    decide_at("64x64x80:beta=1:epilogue=bias", 4);
+    decide_at("64x64x96:alpha=0", 5);
+    assert_int_equal(exact_for("64x64x48"), 1);
+    assert_int_equal(exact_for("64x64x48:alpha=-3"), 1);
+    assert_int_equal(exact_for("64x64x48:beta=1"), 0);
+    assert_int_equal(exact_for("64x64x32:beta=1"), 2);
+    assert_int_equal(exact_for("64x64x32:alpha=2:beta=-7"), 2);
+    assert_int_equal(exact_for("64x64x32"), 0);
+    assert_int_equal(exact_for("64x64x16:alpha=0.125"), 3);
+    assert_int_equal(exact_for("64x64x16:beta=0.5"), 0);
+    assert_int_equal(exact_for("64x64x80:alpha=2:beta=3:epilogue=bias"), 4);
+    assert_int_equal(exact_for("64x64x80:beta=1"), 0);
+    assert_int_equal(exact_for("64x64x96"), 0); /* where alpha is 0 there was no product */
+    /* Its own before others, of which the one that was decided last. */
+    decide_at("64x64x48", 6);
+    assert_int_equal(exact_for("64x64x48"), 6);
+    assert_int_equal(exact_for("64x64x48:alpha=0.125"), 1);
+    decide_at("64x64x32:alpha=0.5:beta=0.25", 7);
+    assert_int_equal(exact_for("64x64x32:beta=1"), 7);
+    decide_at("64x64x32:beta=0.5", 2);
+    assert_int_equal(exact_for("64x64x32:beta=1"), 2);
+}
+
+/* One that was only predicted gives way to one that was measured with another alpha. */
+TEST(a_prediction_gives_way_to_a_winner_with_another_alpha)
+{
+    const struct problem problem = problem_at("64x64x48");
+    decide(&problem, 1, false, true);
+    assert_int_equal(exact_for("64x64x48"), 0);
+    decide_at("64x64x48:alpha=2", 2);
+    assert_int_equal(exact_for("64x64x48"), 2);
+}
+
+TEST(pins_and_exclusions_hold_for_every_alpha_and_every_beta_but_0)
+{
+    const struct problem pinned = problem_at("64x64x48:beta=0.5"), excluded = problem_at("64x64x32:alpha=2");
+    struct choice all[2 * CHOICES_MAX];
+    decide_at("64x64x48:beta=1", 1);
+    prefer(&pinned, true, 2, true);
+    const struct problem asked = problem_at("64x64x48:beta=1"), other = problem_at("64x64x48");
+    assert_true(choices_for(&asked, all) > 0 && is(&all[0], 2));
+    assert_true(choices_for(&other, all) > 0 && !is(&all[0], 2));
+    decide_at("64x64x32", 3);
+    assert_int_equal(exact_for("64x64x32"), 3);
+    prefer(&excluded, false, 3, true);
+    assert_int_equal(exact_for("64x64x32"), 0);
+}
+
+TEST(a_batch_that_shares_a_matrix_has_winners_of_its_own)
+{
+    decide_at("64x64x64:batch=4", 1);
+    assert_int_equal(exact_for("64x64x64:batch=4"), 1);
+    assert_int_equal(exact_for("64x64x64:batch=4:stride_a=0"), 0);
+    decide_at("64x64x64:batch=4:stride_a=0", 2);
+    decide_at("64x64x64:batch=4:stride_b=0", 3);
+    assert_int_equal(exact_for("64x64x64:batch=4"), 1);
+    assert_int_equal(exact_for("64x64x64:batch=4:stride_a=0"), 2);
+    assert_int_equal(exact_for("64x64x64:batch=4:stride_b=0"), 3);
+    assert_int_equal(exact_for("64x64x64:batch=4:stride_a=0:stride_b=0"), 0);
 }
 
 /* The first, second and fourth question open it if it is free. */
@@ -356,7 +433,10 @@ int main(void)
         STORE_TEST(a_pin_is_taken_whatever_its_ratio_and_only_while_it_holds),
         STORE_TEST(a_pin_that_was_only_predicted_goes_before_what_was_measured_nearby),
         STORE_TEST(what_is_excluded_is_not_taken_wherever_it_comes_from),
-        STORE_TEST(a_pin_is_not_for_a_batch_that_shares_an_operand),
+        STORE_TEST(a_winner_is_exact_for_every_alpha_and_every_beta_but_0),
+        STORE_TEST(a_prediction_gives_way_to_a_winner_with_another_alpha),
+        STORE_TEST(pins_and_exclusions_hold_for_every_alpha_and_every_beta_but_0),
+        STORE_TEST(a_batch_that_shares_a_matrix_has_winners_of_its_own),
         STORE_TEST(a_pin_in_a_database_that_was_held_is_taken_later),
         STORE_TEST(preferences_that_cannot_be_read_leave_the_winners_in_use),
         STORE_TEST(a_pin_that_operands_do_not_allow_gives_way),
