@@ -193,9 +193,9 @@ void gpu::end()
 }
 
 bool gpu::launch_kernel(CUfunction f, unsigned blocks, unsigned threads, unsigned shared, unsigned cluster,
-                        bool dependent, void **arguments)
+                        bool dependent, void **arguments, bool cooperative)
 {
-    CUlaunchAttribute attributes[2] = {};
+    CUlaunchAttribute attributes[3] = {};
     CUlaunchConfig how = {};
     how.gridDimX = blocks;
     how.gridDimY = how.gridDimZ = 1;
@@ -213,6 +213,11 @@ bool gpu::launch_kernel(CUfunction f, unsigned blocks, unsigned threads, unsigne
     if (dependent) {
         attributes[how.numAttrs].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
         attributes[how.numAttrs].value.programmaticStreamSerializationAllowed = 1;
+        how.numAttrs++;
+    }
+    if (cooperative) {
+        attributes[how.numAttrs].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+        attributes[how.numAttrs].value.cooperative = 1;
         how.numAttrs++;
     }
     return cuLaunchKernelEx(&how, f, arguments, nullptr) == CUDA_SUCCESS;
@@ -260,14 +265,15 @@ bool gpu::prepare(const config &what, runner *r)
         MUST(cuModuleLoadData(&module, code[key].data()));
         MUST(cuModuleGetFunction(&r->function, module, "gemm"));
         MUST(cuFuncSetAttribute(r->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, what.shared_bytes()));
-        if (what.split > 8 && what.reduce == 0)
+        if (what.split > 8 && what.in_cluster())
             MUST(cuFuncSetAttribute(r->function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
         loaded[key] = r->function;
     }
     r->blocks = static_cast<unsigned>(what.blocks(now));
     r->threads = static_cast<unsigned>(what.threads());
     r->shared = static_cast<unsigned>(what.shared_bytes());
-    r->cluster = what.split > 1 && what.reduce == 0 ? static_cast<unsigned>(what.split) : 1;
+    r->cluster = what.in_cluster() ? static_cast<unsigned>(what.split) : 1;
+    r->cooperative = what.split > 1 && what.reduce == 2;
     if (what.pack && static_cast<size_t>(std::max(now.lines_a() * padded(now.width_a()),
                                                   now.lines_b() * padded(now.width_b()))) *
                              2 >
@@ -300,8 +306,9 @@ void gpu::repack(int set)
     };
     repack_args first = of(operand(a, bytes_a, set), packed_a, now.lines_a(), now.width_a(), now.lda);
     repack_args second = of(operand(b, bytes_b, set), packed_b, now.lines_b(), now.width_b(), now.ldb);
-    const long chunks = std::max(now.lines_a() * padded(now.width_a()), now.lines_b() * padded(now.width_b())) / 8;
-    const unsigned blocks = static_cast<unsigned>(std::min((chunks + 255) / 256, 132L * 8)) * 2;
+    const long pieces = std::max(now.lines_a() * ((padded(now.width_a()) + 255) / 256),
+                                 now.lines_b() * ((padded(now.width_b()) + 255) / 256));
+    const unsigned blocks = static_cast<unsigned>(std::min((pieces + 7) / 8, 132L * 8)) * 2; /* 8 warps each */
     void *arguments[] = {&first, &second};
     if (!launch_kernel(f, blocks, 256, 0, 1, false, arguments)) MUST(1);
 }
@@ -328,15 +335,17 @@ bool gpu::run(const runner &r, int set, bool dependent)
         args.b = packed_b;
         args.lda = padded(now.width_a());
         args.ldb = padded(now.width_b());
+        dependent = true; /* on the kernel that repacks */
     }
     if (!what.wgmma) {
         void *arguments[] = {&args};
-        return launch_kernel(r.function, r.blocks, r.threads, r.shared, r.cluster, dependent, arguments);
+        return launch_kernel(r.function, r.blocks, r.threads, r.shared, r.cluster, dependent, arguments,
+                             r.cooperative);
     }
     CUtensorMap map_a = map_of(args.a, now.lines_a(), now.width_a(), args.lda, now.trans_a ? 64 : what.bm);
     CUtensorMap map_b = map_of(args.b, now.lines_b(), now.width_b(), args.ldb, now.trans_b ? what.bn : 64);
     void *arguments[] = {what.swap ? &map_b : &map_a, what.swap ? &map_a : &map_b, &args};
-    return launch_kernel(r.function, r.blocks, r.threads, r.shared, r.cluster, dependent, arguments);
+    return launch_kernel(r.function, r.blocks, r.threads, r.shared, r.cluster, dependent, arguments, r.cooperative);
 }
 
 bool gpu::run_default(int set)
@@ -361,6 +370,20 @@ bool gpu::run_lt(int algorithm, int set)
                           reinterpret_cast<void *>(operand(a, bytes_a, set)), layout_a, &now.beta, to, layout_c, to,
                           layout_c, &heuristics[static_cast<size_t>(algorithm)].algo, reinterpret_cast<void *>(work),
                           WORKSPACE, stream) == CUBLAS_STATUS_SUCCESS;
+}
+
+std::string gpu::algorithm_text(int algorithm) const
+{
+    if (algorithm < 0) return "none";
+    const auto of = [&](cublasLtMatmulAlgoConfigAttributes_t which) {
+        int value = -1;
+        size_t written;
+        cublasLtMatmulAlgoConfigGetAttribute(&heuristics[static_cast<size_t>(algorithm)].algo, which, &value, sizeof value,
+                                             &written);
+        return std::to_string(value);
+    };
+    return "algorithm " + of(CUBLASLT_ALGO_CONFIG_ID) + " tile " + of(CUBLASLT_ALGO_CONFIG_TILE_ID) + " split-K " +
+           of(CUBLASLT_ALGO_CONFIG_SPLITK_NUM) + " reduction scheme " + of(CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME);
 }
 
 /* Two runs over C that is poisoned (NaN), or 1.5 if it is read; the padding between its lines must stay. */
@@ -441,6 +464,33 @@ double gpu::quick_us(const launch &go, double guess_us, double milliseconds, int
     MUST(cuGraphExecDestroy(graph));
     std::sort(times.begin(), times.end());
     return times[times.size() / 2];
+}
+
+/* How many clusters of a size fit on the GPU at once, with one block a SM. */
+void gpu::print_clusters()
+{
+    CUfunction f;
+    MUST(cuModuleGetFunction(&f, support[0], "nothing"));
+    MUST(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 200 << 10));
+    MUST(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
+    printf("clusters at once, one block a SM:");
+    for (unsigned size = 1; size <= 16; size++) {
+        CUlaunchAttribute attribute = {};
+        CUlaunchConfig how = {};
+        how.gridDimX = size * 132;
+        how.gridDimY = how.gridDimZ = how.blockDimY = how.blockDimZ = 1;
+        how.blockDimX = 128;
+        how.sharedMemBytes = 200 << 10;
+        how.attrs = &attribute;
+        how.numAttrs = 1;
+        attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+        attribute.value.clusterDim.x = size;
+        attribute.value.clusterDim.y = attribute.value.clusterDim.z = 1;
+        int count = 0;
+        if (cuOccupancyMaxActiveClusters(&count, f, &how)) count = -1;
+        printf(" %u: %d", size, count);
+    }
+    printf("\n");
 }
 
 double gpu::empty_us(unsigned blocks, unsigned threads, unsigned cluster, unsigned shared, bool dependent)

@@ -28,6 +28,7 @@ struct runner {
     CUfunction function = nullptr;
     config what;
     unsigned blocks = 0, threads = 0, shared = 0, cluster = 1;
+    bool cooperative = false;
 };
 
 using launch = std::function<bool(int set)>; /* false: refused */
@@ -47,6 +48,8 @@ class gpu
     bool run_lt(int algorithm, int set);
     int algorithms() const { return static_cast<int>(heuristics.size()); }
 
+    std::string algorithm_text(int algorithm) const;
+
     verdict judge(const launch &go);
 
     /* Graphs of `count` launches over the rotation. */
@@ -54,13 +57,14 @@ class gpu
     int count_for(double us, double milliseconds) const;
     double replay_us(CUgraphExec graph, int count);
     double quick_us(const launch &go, double guess_us, double milliseconds, int repeats);
+    void print_clusters();
     double empty_us(unsigned blocks, unsigned threads, unsigned cluster, unsigned shared, bool dependent);
 
   private:
     CUdeviceptr operand(CUdeviceptr base, size_t bytes, int set) const;
     CUtensorMap map_of(CUdeviceptr base, long lines, long width, long pitch, int box_lines) const;
     bool launch_kernel(CUfunction f, unsigned blocks, unsigned threads, unsigned shared, unsigned cluster,
-                       bool dependent, void **arguments);
+                       bool dependent, void **arguments, bool cooperative = false);
     void repack(int set);
     void make_reference();
 

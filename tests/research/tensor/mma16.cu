@@ -9,17 +9,17 @@
  * ldmatrix reads eight lines from different banks. Chunks past an edge are filled with zeros.
  *
  * Parameters: BM, BN, BK the block's tile; WM, WN a warp's; STAGES; SPLIT_K blocks that divide k; REDUCE how their
- * sums meet; GROUP rows of tiles that blocks go down together; SWAP 1: B's columns are the rows of the instruction
+ * sums meet (tensor16.cuh); WARPS_K groups of warps that divide each BK; GROUP rows of tiles that blocks go down together; SWAP 1: B's columns are the rows of the instruction
  * (few rows of C: WM may be 8); EPILOGUE 1: C goes through shared memory; ALIGN_A, ALIGN_B: bytes to which the
  * operand's address and leading dimension are aligned. Extents may be anything.
  */
-#define THREADS     (32 * (BM / WM) * (BN / WN))
+#define THREADS     (32 * (BM / WM) * (BN / WN) * WARPS_K)
 #define SYNC_SUMS() __syncthreads()
 #include "tensor16.cuh"
 
-static_assert(BK % 16 == 0, "BK must be a multiple of 16");
+static_assert(BK % (16 * WARPS_K) == 0, "BK must be a multiple of 16 for each of WARPS_K");
 static_assert(STAGES >= 2, "STAGES must be at least 2");
-static_assert(EPILOGUE == 0 || (SPLIT_K == 1 && SWAP == 0 && C_F32 == 0), "EPILOGUE 1 is for whole sums of 16 bits");
+static_assert(EPILOGUE == 0 || (SPLIT_K * WARPS_K == 1 && SWAP == 0 && C_F32 == 0), "EPILOGUE 1 is for whole sums of 16 bits");
 
 template <int BYTES> DEVICE void copy_async(unsigned to, const void *from, int valid)
 {
@@ -191,6 +191,8 @@ constexpr int W_LEFT = SWAP ? WN : WM, W_RIGHT = SWAP ? WM : WN;
 constexpr int ROWS = W_LEFT / 16, COLUMNS = W_RIGHT / 8, QUADS = ROWS * COLUMNS;
 static_assert(W_LEFT % 16 == 0 && W_RIGHT % 8 == 0, "a warp's tile must be of instructions of 16 x 8");
 
+#define RING_BYTES max_of(STAGES * STAGE_BYTES, SUMS_BYTES)
+
 using sums = reduction<QUADS, THREADS>;
 
 extern "C" __global__ void __launch_bounds__(THREADS) gemm(const tensor_args args)
@@ -198,9 +200,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(const tensor_args arg
     const unsigned stages = shared_address(shared_memory);
     const work w = work_of_block(args.m, args.n);
     sums reduce;
-#if SPLIT_K > 1 && REDUCE == 0
-    reduce.start(stages + STAGES * STAGE_BYTES + 16, stages + STAGES * STAGE_BYTES);
-#endif
+    reduce.start(stages + RING_BYTES + 16, stages + RING_BYTES);
     const int all = (args.k + BK - 1) / BK, begin = (int)((long long)all * w.split / SPLIT_K);
     const int tiles = (int)((long long)all * (w.split + 1) / SPLIT_K) - begin;
     operand_a a;
@@ -222,7 +222,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(const tensor_args arg
         k_left -= BK;
         copies_commit();
     }
-    const int warp = threadIdx.x / 32, row = warp / (BN / WN) * WM, column = warp % (BN / WN) * WN;
+    constexpr int WARPS = BM / WM * (BN / WN); /* that divide the tile; WARPS_K such groups divide each BK */
+    const int warp = threadIdx.x / 32 % WARPS, row = warp / (BN / WN) * WM, column = warp % (BN / WN) * WN;
+    const int k_of_warp = threadIdx.x / 32 / WARPS * (BK / WARPS_K);
     unsigned now = stages, free = stages + (STAGES - 1) * STAGE_BYTES;
 #pragma unroll 1
     for (int tile = 0; tile < tiles; tile++) {
@@ -238,18 +240,18 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(const tensor_args arg
         unsigned x[2][ROWS][4], y[2][COLUMNS][2];
         auto load = [&](int set, int k) {
 #if SWAP
-            operand_b::left_fragments(x[set], now + operand_a::BYTES, column, k);
-            operand_a::right_fragments(y[set], now, row, k);
+            operand_b::left_fragments(x[set], now + operand_a::BYTES, column, k_of_warp + k);
+            operand_a::right_fragments(y[set], now, row, k_of_warp + k);
 #else
-            operand_a::left_fragments(x[set], now, row, k);
-            operand_b::right_fragments(y[set], now + operand_a::BYTES, column, k);
+            operand_a::left_fragments(x[set], now, row, k_of_warp + k);
+            operand_b::right_fragments(y[set], now + operand_a::BYTES, column, k_of_warp + k);
 #endif
         };
         load(0, 0);
 #pragma unroll
-        for (int k = 0; k < BK; k += 16) {
+        for (int k = 0; k < BK / WARPS_K; k += 16) {
             const int set = k / 16 % 2;
-            if (k + 16 < BK) load(1 - set, k + 16);
+            if (k + 16 < BK / WARPS_K) load(1 - set, k + 16);
 #pragma unroll
             for (int i = 0; i < ROWS; i++)
 #pragma unroll
@@ -285,8 +287,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(const tensor_args arg
         return;
     }
 #endif
-    const int first = (SWAP ? w.n : w.m) + left, second = (SWAP ? w.m : w.n) + right;
-    reduce.store(args, w, sum, threadIdx.x, [&](int q, const float(&v)[4]) {
-        store_quad(args, first + q / COLUMNS * 16, second + q % COLUMNS * 8, v);
+    reduce.store(args, w, sum, threadIdx.x, (float *)shared_memory, [&](int q) {
+        return make_int2(left + q / COLUMNS * 16, right + q % COLUMNS * 8);
     });
 }

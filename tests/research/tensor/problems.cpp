@@ -91,22 +91,22 @@ std::vector<problem> read_problems(const std::string &path)
 std::string config::text() const
 {
     char s[200];
-    snprintf(s, sizeof s, "%s%s BM=%d BN=%d BK=%d %s STAGES=%d SPLIT_K=%d REDUCE=%d GROUP=%d SWAP=%d EPILOGUE=%d",
+    snprintf(s, sizeof s, "%s%s BM=%d BN=%d BK=%d %s%s STAGES=%d SPLIT_K=%d REDUCE=%d GROUP=%d SWAP=%d EPILOGUE=%d",
              pack ? "pack+" : "", wgmma ? "wgmma" : "mma", bm, bn, bk,
              (wgmma ? "CONSUMERS=" + std::to_string(consumers)
                     : "WM=" + std::to_string(wm) + " WN=" + std::to_string(wn))
                  .c_str(),
-             stages, split, reduce, group, swap, epilogue);
+             warps_k > 1 ? (" WARPS_K=" + std::to_string(warps_k)).c_str() : "", stages, split, reduce, group, swap, epilogue);
     return s;
 }
 
-int config::threads() const { return wgmma ? 128 * consumers + 32 : 32 * (bm / wm) * (bn / wn); }
+int config::threads() const { return wgmma ? 128 * consumers + 32 : 32 * (bm / wm) * (bn / wn) * warps_k; }
 int config::stage_bytes() const { return (bm + bn) * bk * 2; }
 
 int config::shared_bytes() const
 {
-    const int parts = split > 1 && reduce == 0 ? bm * bn * 4 : 0;
-    const int ring = wgmma ? 1024 + stages * (stage_bytes() + 16) + 64 : stages * stage_bytes() + 16;
+    const int sums = split > 1 || warps_k > 1 ? warps_k * bm * bn * 4 : 0, parts = in_cluster() ? bm * bn * 4 : 0;
+    const int ring = std::max(stages * stage_bytes(), sums) + (wgmma ? 1024 + 16 * stages + 64 : 16);
     return std::max(ring + parts, epilogue ? bm * (bn * 2 + 16) : 0);
 }
 
@@ -114,15 +114,15 @@ long config::blocks(const problem &p) const { return divide_up(p.m, bm) * divide
 
 bool legal(const config &c)
 {
-    if (c.shared_bytes() + 1024 * c.reduce > SHARED_LIMIT || c.bm * c.bn / 4 % c.split != 0 || (c.split == 1 && c.reduce)) return false;
-    if (c.reduce == 0 && c.split > 16) return false;
-    if (c.epilogue && (c.split > 1 || c.swap)) return false;
+    if (c.shared_bytes() + 1024 * (c.reduce == 1 || c.reduce == 2) > SHARED_LIMIT || c.bm * c.bn / 4 % c.split != 0 || (c.split == 1 && c.reduce)) return false;
+    if (c.in_cluster() && c.split > 16) return false;
+    if (c.epilogue && (c.split > 1 || c.warps_k > 1 || c.swap)) return false;
     if (c.wgmma) {
         const int left = c.swap ? c.bn : c.bm, right = c.swap ? c.bm : c.bn;
         return left % (64 * c.consumers) == 0 && left <= 256 && left / c.consumers <= 128 && right <= 256 &&
                left / c.consumers * right <= 128 * 128 + 64 * 128;
     }
-    if (c.bm % c.wm || c.bn % c.wn) return false;
+    if (c.bm % c.wm || c.bn % c.wn || c.bk % (16 * c.warps_k)) return false;
     const int left = c.swap ? c.wn : c.wm, right = c.swap ? c.wm : c.wn;
     if (left % 16 || (right != 8 && right % 16)) return false;
     const int registers = left * right / 32 + 2 * (left / 16 * 4 + right / 8 * 2) + 40;
@@ -137,7 +137,7 @@ bool fits(const config &c, const problem &p)
     if (c.pack && std::min(p.align_a(), p.align_b()) == 16) return false;
     if (c.split > tiles || (c.stages > each + 1 && c.stages > c.fewest_stages)) return false;
     if (c.epilogue && p.c_f32) return false;
-    if (c.reduce == 1 && c.blocks(p) * c.bm * c.bn * 4 > 512L << 20) return false;
+    if ((c.reduce == 1 || c.reduce == 2) && c.blocks(p) * c.bm * c.bn * 4 > 512L << 20) return false;
     if (c.wgmma) {
         const bool across_right = c.swap ? p.trans_a : !p.trans_b;
         return align_a == 16 && align_b == 16 && !(across_right && (c.swap ? c.bm : c.bn) % 64);
@@ -150,13 +150,19 @@ double estimate_us(const config &c, const problem &p)
     const double blocks = static_cast<double>(c.blocks(p));
     const double k = static_cast<double>(divide_up(divide_up(p.k, c.bk), c.split) * c.bk);
     const int room = std::max(1, std::min(SHARED_LIMIT / (c.shared_bytes() + 1024), 2048 / (c.threads() + 64)));
-    const double waves = static_cast<double>(divide_up(c.blocks(p), static_cast<long>(SMS) * room)) * room;
-    const double busy = std::min(blocks, static_cast<double>(SMS)), sms = waves * SMS > blocks * 2 ? busy : SMS;
-    const double rate = (c.wgmma ? 5.0e6 : 3.6e6) / (c.bm * c.bn <= 64 * 64 ? 1.6 : 1.0);   /* flop a us and SM */
-    const double compute = 2.0 * c.bm * c.bn * k * std::max(blocks / sms, waves > 1 ? waves : 1) / rate;
-    const double l2 = blocks * (c.bm + c.bn) * k * 2 / (5.5e6 * busy / SMS);
+    /* SMs that clusters of a size can use: GPCs are of unequal size. */
+    const int sms = !c.in_cluster() || c.split < 4 ? SMS : c.split < 8 ? 120 : c.split < 16 ? 120 : 96;
+    const double waves = static_cast<double>(divide_up(c.blocks(p), static_cast<long>(sms) * room)) * room;
+    if (c.reduce == 2 && c.split > 1 && waves > room) return 1e9; /* not all at once */
+    const double busy = std::min(blocks, static_cast<double>(sms));
+    const double rate = (c.wgmma ? 5.0e6 : 3.2e6) / (c.bm * c.bn <= 64 * 64 ? 1.6 : 1.0); /* flop a us and SM */
+    const double turns = std::max(blocks / sms, waves > room ? waves : 1.0);
+    const double compute = 2.0 * c.bm * c.bn * k * turns / rate;
+    const double l2 = turns * (c.bm + c.bn) * k * 2 / 85e3;
     const double memory = p.bytes() / (3.0e6 * std::min(1.0, busy / 100));
-    return 2.0 + std::max({compute, l2, memory}) + (c.split > 1 ? 0.7 + 0.1 * c.reduce * c.split : 0);
+    const double meeting = c.split == 1 ? 0 : c.reduce == 1 ? 1.5 + 0.1 * c.split : c.reduce == 2 ? 1.5 : 0.8;
+    const bool scattered = !c.epilogue && c.split == 1 && c.warps_k == 1 && !c.swap && !p.c_f32;
+    return 2.0 + std::max({compute, l2, memory}) + meeting + (scattered ? p.bytes() / 6e6 : 0);
 }
 
 std::vector<config> read_configs(const std::string &path)
@@ -178,7 +184,7 @@ std::vector<config> read_configs(const std::string &path)
             const std::map<std::string, int config::*> members = {
                 {"BM", &config::bm},         {"BN", &config::bn},         {"BK", &config::bk},
                 {"WM", &config::wm},         {"WN", &config::wn},         {"CONSUMERS", &config::consumers},
-                {"STAGES", &config::stages}, {"SPLIT_K", &config::split}, {"REDUCE", &config::reduce},
+                {"STAGES", &config::stages}, {"SPLIT_K", &config::split}, {"REDUCE", &config::reduce}, {"WARPS_K", &config::warps_k},
                 {"GROUP", &config::group},   {"SWAP", &config::swap},     {"EPILOGUE", &config::epilogue},
                 {"PACK", &config::pack}};
             const auto member = members.find(name);
@@ -238,6 +244,7 @@ std::vector<std::string> macros(const config &c, const problem &p)
     } else {
         all.push_back(define("WM", c.wm));
         all.push_back(define("WN", c.wn));
+        all.push_back(define("WARPS_K", c.warps_k));
         all.push_back(define("ALIGN_A", c.pack ? 16 : p.align_a()));
         all.push_back(define("ALIGN_B", c.pack ? 16 : p.align_b()));
     }

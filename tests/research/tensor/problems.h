@@ -29,10 +29,11 @@ struct problem {
 
 struct config {
     bool wgmma = false;
-    int bm = 0, bn = 0, bk = 64, wm = 0, wn = 0, consumers = 1, stages = 4, split = 1, reduce = 0, group = 8, swap = 0,
+    int bm = 0, bn = 0, bk = 64, wm = 0, wn = 0, consumers = 1, stages = 4, split = 1, reduce = 0, warps_k = 1, group = 8, swap = 0,
         epilogue = 0, pack = 0;
     int fewest_stages = 2; /* of its line in the file: more than the tiles of k are of no use */
 
+    bool in_cluster() const { return split > 1 && (reduce == 0 || reduce == 3); }
     std::string text() const;
     int threads() const;
     int stage_bytes() const;

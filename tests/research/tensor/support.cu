@@ -5,6 +5,7 @@
 #define SWAP     0
 #define SPLIT_K  1
 #define REDUCE   0
+#define WARPS_K  1
 #define BM       8
 #define BN       8
 #define GROUP    1
@@ -52,47 +53,51 @@ extern "C" __global__ void compare(comparison *out, const void *c, const float *
     atomicAdd(&out->sum, sum);
 }
 
-/* Lines of `width` elements, `pitch` apart in `from`, `padded` apart in `to`, whose lines are multiples of 16 bytes.
- * Source addresses are multiples of 2: aligned words are read and shifted. */
+/* Lines of `width` elements, `pitch` apart in `from`, `padded` apart in `to`, whose lines are multiples of 16 bytes. */
 struct repack_args {
     const unsigned short *from;
-    uint4 *to;
+    unsigned *to;
     long long pitch, padded;
     int lines, width;
 };
 
-DEVICE void repack_one(const repack_args &args, long long first, long long step)
+/* A warp copies WORDS words of 4 bytes a lane. Source addresses are multiples of 2: aligned words are read, and two
+ * neighbours shifted together where the line begins in the middle of one. */
+DEVICE void repack_one(const repack_args &args, int first, int step)
 {
-    const int chunks = (int)(args.padded / 8);
+    const int WORDS = 4, lane = threadIdx.x % 32, padded = (int)args.padded / 2;
+    const int pieces = (padded + 32 * WORDS - 1) / (32 * WORDS);
     const unsigned short *const end = args.from + (args.lines - 1) * args.pitch + args.width;
-    for (long long i = first; i < (long long)args.lines * chunks; i += step) {
-        const int line = (int)(i / chunks), at = (int)(i % chunks) * 8, count = min(args.width - at, 8);
-        const unsigned short *const from = args.from + line * args.pitch + at;
-        const unsigned odd = (unsigned)((unsigned long long)from / 2 % 2);
+    for (int i = first; i < args.lines * pieces; i += step) {
+        const int line = i / pieces, word = i % pieces * 32 * WORDS + lane;
+        const unsigned short *const from = args.from + line * args.pitch;
+        const int odd = (int)((unsigned long long)from / 2 % 2);
         const unsigned *const words = (const unsigned *)(from - odd);
-        unsigned in[5], out[4];
+        const auto read = [&](int j) -> unsigned {
+            if (2 * j - odd >= args.width) return 0;
+            if ((const unsigned short *)(words + j) + 2 <= end) return words[j];
+            return *(const unsigned short *)(words + j);
+        };
+        unsigned in[WORDS + 1];
 #pragma unroll
-        for (int j = 0; j < 5; j++) {
-            in[j] = 0;
-            if (2 * j - (int)odd >= count) continue;
-            if ((const unsigned short *)(words + j) + 2 <= end) in[j] = words[j];
-            else in[j] = *(const unsigned short *)(words + j);
-        }
+        for (int j = 0; j < WORDS; j++) in[j] = read(word + 32 * j);
+        in[WORDS] = odd && lane == 0 ? read(word + 32 * WORDS) : 0;
 #pragma unroll
-        for (int j = 0; j < 4; j++) {
-            out[j] = odd ? __funnelshift_r(in[j], in[j + 1], 16) : in[j];
-            if (2 * j + 1 >= count) out[j] &= 0xffff;
-            if (2 * j >= count) out[j] = 0;
+        for (int j = 0; j < WORDS; j++) {
+            const unsigned next = __shfl_sync(~0u, lane == 0 ? in[j + 1] : in[j], (lane + 1) % 32), at = word + 32 * j;
+            unsigned out = odd ? __funnelshift_r(in[j], next, 16) : in[j];
+            if (2 * at + 1 >= args.width) out = 2 * at < args.width ? out & 0xffff : 0;
+            if (at < padded) args.to[(long long)line * padded + at] = out;
         }
-        args.to[i] = make_uint4(out[0], out[1], out[2], out[3]);
     }
 }
 
 /* Two operands in one launch: even blocks take the first one. */
 extern "C" __global__ void __launch_bounds__(256) repack(const repack_args a, const repack_args b)
 {
-    const long long first = (long long)(blockIdx.x / 2) * 256 + threadIdx.x, step = (long long)gridDim.x / 2 * 256;
-    repack_one(blockIdx.x % 2 ? b : a, first, step);
+    const int first = blockIdx.x / 2 * 8 + threadIdx.x / 32, step = gridDim.x / 2 * 8;
+    if (blockIdx.x % 2) repack_one(b, first, step);
+    else repack_one(a, first, step);
 }
 
 extern "C" __global__ void nothing(int unused) {}

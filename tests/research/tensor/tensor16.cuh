@@ -3,7 +3,7 @@
  * that divide k, and the store of C.
  *
  * Macros of a compilation: BF16 (0: FP16), C_F32 (0: C has the operands' type), ALIGN_C (bytes), SWAP, SPLIT_K,
- * REDUCE (0: in a cluster, 1: through a workspace), BM, BN, PDL. The fragment of an accumulator is a quad: the two
+ * REDUCE and WARPS_K (below), BM, BN, GROUP, PDL. The fragment of an accumulator is a quad: the two
  * neighbours (row g, columns 2t and 2t + 1) and the two of row g + 8, with g = lane / 4 and t = lane % 4. The
  * instruction's left operand has the rows; with SWAP these are columns of C.
  */
@@ -12,15 +12,20 @@
 
 #define DEVICE static __device__ __forceinline__
 
+/* FP32 sums in shared memory, where the ring of tiles was. */
+#define SUMS_BYTES (SPLIT_K > 1 || WARPS_K > 1 ? WARPS_K * BM * BN * 4 : 0)
+
 struct tensor_args {
     const void *a, *b;
     void *c;
-    float4 *workspace;  /* REDUCE 1: tiles x SPLIT_K x BM x BN floats */
-    unsigned *arrivals; /* REDUCE 1: one a tile, zero before and after */
+    float4 *workspace;  /* REDUCE 1, 2: tiles x SPLIT_K x BM x BN floats */
+    unsigned *arrivals; /* REDUCE 1, 2: two a tile, zero before and after */
     long long lda, ldb, ldc;
     int m, n, k;
     float alpha, beta;
 };
+
+constexpr int max_of(int a, int b) { return a > b ? a : b; }
 
 extern __shared__ __align__(1024) unsigned char shared_memory[];
 
@@ -55,6 +60,14 @@ DEVICE void wait_for_previous_kernel()
 #if PDL && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/* Bulk copies see what this thread wrote to shared memory before. */
+DEVICE void writes_visible_to_copies()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #endif
 }
 
@@ -99,13 +112,22 @@ DEVICE unsigned in_block(unsigned address, unsigned rank)
     return there;
 }
 
-/* One transfer to another block of the cluster: its bytes count for the barrier there. */
-DEVICE void send(unsigned to, const float (&v)[4], unsigned barrier)
+/* Copies bytes of shared memory to another block of the cluster, where they count for `barrier`. */
+DEVICE void send(unsigned to, unsigned from, unsigned bytes, unsigned barrier)
 {
-    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%2, %3, %4, %5}, [%1];" ::"r"(to),
-                 "r"(barrier), "f"(v[0]), "f"(v[1]), "f"(v[2]), "f"(v[3])
+    asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+                 "r"(from), "r"(bytes), "r"(barrier)
                  : "memory");
 }
+
+/* The same for 16 bytes from registers. */
+DEVICE void send(unsigned to, float4 v, unsigned barrier)
+{
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%2, %3, %4, %5}, [%1];" ::"r"(to),
+                 "r"(barrier), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w)
+                 : "memory");
+}
+
 #endif
 
 /* Where the block works. Blocks that divide the k of a tile follow each other; tiles go down GROUP rows of tiles, then
@@ -164,95 +186,220 @@ DEVICE void store_quad(const tensor_args &args, int row, int column, const float
     store_pair(args, row + 8, column, v[2], v[3]);
 }
 
-/* Sum of the blocks' quads in the order of the blocks, so that every call gives the same bits.
- *
- * A block's quads are numbered quad * COUNT + thread and dealt to the SPLIT_K blocks in equal, consecutive parts. In a
- * cluster each block sends the others their part, waits for its own, and stores it. Through a workspace each writes
- * all, and the last to arrive stores the tile. `at(quad, row, column)` tells a quad's place in the tile. */
-template <int QUADS, int COUNT> struct reduction {
-    static constexpr int ALL = QUADS * COUNT, PART = ALL / SPLIT_K;
-    static_assert(ALL % SPLIT_K == 0, "SPLIT_K must divide the quads of a tile");
-    static constexpr int BYTES = SPLIT_K > 1 && REDUCE == 0 ? ALL * 16 : 0;
+/* A tile of FP32 sums in shared memory, row by row. Groups of eight columns are exchanged within a row, so that the
+ * quads of a warp go to different banks; a group stays together. */
+constexpr int GROUPS = BN / 8, EXCHANGED = GROUPS % 8 == 0 ? 8 : GROUPS % 4 == 0 ? 4 : GROUPS % 2 == 0 ? 2 : 1;
 
-#if SPLIT_K > 1 && REDUCE == 0
-    unsigned parts, barrier; /* in shared memory: SPLIT_K x PART quads; an mbarrier */
+DEVICE int sum_at(int row, int column) { return row * BN + (column ^ row % EXCHANGED * 8); }
+
+/* The quad whose first element is `row`, `column` of the instruction's tile. */
+DEVICE void put_quad(float *tile, int row, int column, const float (&v)[4])
+{
+    if (SWAP) {
+        tile[sum_at(column, row)] = v[0];
+        tile[sum_at(column + 1, row)] = v[1];
+        tile[sum_at(column, row + 8)] = v[2];
+        tile[sum_at(column + 1, row + 8)] = v[3];
+    } else {
+        *(float2 *)(tile + sum_at(row, column)) = make_float2(v[0], v[1]);
+        *(float2 *)(tile + sum_at(row + 8, column)) = make_float2(v[2], v[3]);
+    }
+}
+
+/* C for the four neighbours at place `at` of such a tile. */
+DEVICE void store_four(const tensor_args &args, work w, int at, float4 v)
+{
+    const int row = at / BN, column = w.n + (at % BN ^ row % EXCHANGED * 8), r = w.m + row;
+    const float x[4] = {v.x, v.y, v.z, v.w};
+    if (r >= args.m || column >= args.n) return;
+    const long long to = r * args.ldc + column;
+    if (ALIGN_C < (C_F32 ? 16 : 8) || args.beta != 0 || column + 4 > args.n) {
+#pragma unroll
+        for (int e = 0; e < 4; e++) store_one(args, r, column + e, x[e]);
+    } else if (C_F32) {
+        *(float4 *)((float *)args.c + to) =
+            make_float4(args.alpha * x[0], args.alpha * x[1], args.alpha * x[2], args.alpha * x[3]);
+    } else {
+        *(uint2 *)((unsigned short *)args.c + to) =
+            make_uint2(pack(args.alpha * x[0], args.alpha * x[1]), pack(args.alpha * x[2], args.alpha * x[3]));
+    }
+}
+
+/* Sum over the warps and the blocks that divide k, in their order, so that every call gives the same bits; then C.
+ *
+ * The sums go to a tile in shared memory, one for each of WARPS_K groups of warps, which are added first. Then
+ *
+ *     REDUCE 0, 3  blocks of a cluster each store an equal part of the tile, and receive the others' sums of that part:
+ *                  by one bulk copy from each (0), or by stores of 16 bytes (3); one mbarrier counts the bytes
+ *     REDUCE 1     through a workspace; the last block to arrive stores the tile
+ *     REDUCE 2     through a workspace; each block waits for all and stores its part. All blocks of the grid must be on
+ *                  the GPU at once: a cooperative launch
+ *
+ * `place(quad)` is where a thread's quad begins in the instruction's tile. All COUNT threads that hold sums call
+ * store(); the others of a cluster's block call stand_by(). */
+template <int QUADS, int COUNT> struct reduction {
+    static constexpr int TILE = BM * BN, PART = TILE / SPLIT_K;
+    static constexpr bool CLUSTER = SPLIT_K > 1 && (REDUCE == 0 || REDUCE == 3);
+    static_assert(TILE / 4 % SPLIT_K == 0, "SPLIT_K must divide the quads of a tile");
+
+    unsigned parts, barrier; /* CLUSTER: SPLIT_K parts in shared memory; an mbarrier */
 
     __device__ __forceinline__ void start(unsigned parts_at, unsigned barrier_at)
     {
-        parts = parts_at;
-        barrier = barrier_at;
-        if (threadIdx.x == 0) {
-            barrier_init(barrier, 1);
-            barrier_expect(barrier, (SPLIT_K - 1) * PART * 16);
-            barriers_visible();
+#if __CUDA_ARCH__ >= 900
+        if constexpr (CLUSTER) {
+            parts = parts_at;
+            barrier = barrier_at;
+            if (threadIdx.x == 0) {
+                barrier_init(barrier, 1);
+                barrier_expect(barrier, (SPLIT_K - 1) * PART * 4);
+                barriers_visible();
+            }
+            cluster_arrive();
         }
-        cluster_arrive();
+#endif
+    }
+
+    __device__ __forceinline__ void stand_by()
+    {
+#if __CUDA_ARCH__ >= 900
+        if constexpr (CLUSTER) {
+            __syncwarp();
+            cluster_wait();
+            if (REDUCE == 0) {
+                cluster_arrive();
+                cluster_wait();
+            }
+        }
+#endif
     }
 
     template <class Place>
-    __device__ __forceinline__ void store(const tensor_args &args, work w, const float (&sum)[QUADS][4], int thread, Place place)
+    __device__ __forceinline__ void store(const tensor_args &args, work w, const float (&sum)[QUADS][4], int thread,
+                                          float *tile, Place place)
     {
-        cluster_wait();
+        if constexpr (SPLIT_K == 1 && WARPS_K == 1) {
+#pragma unroll
+            for (int q = 0; q < QUADS; q++) {
+                const int2 at = place(q);
+                store_quad(args, (SWAP ? w.n : w.m) + at.x, (SWAP ? w.m : w.n) + at.y, sum[q]);
+            }
+            return;
+        }
+        SYNC_SUMS();
+        float *const mine = tile + thread / (COUNT / WARPS_K) * TILE;
 #pragma unroll
         for (int q = 0; q < QUADS; q++) {
-            const int number = q * COUNT + thread, owner = number / PART;
-            if (owner != w.split)
-                send(in_block(parts + (w.split * PART + number % PART) * 16, owner), sum[q], in_block(barrier, owner));
+            const int2 at = place(q);
+            put_quad(mine, at.x, at.y, sum[q]);
+        }
+        if (CLUSTER && REDUCE == 0 && WARPS_K == 1) writes_visible_to_copies();
+        SYNC_SUMS();
+        if constexpr (SPLIT_K == 1) {
+#pragma unroll 2
+            for (int i = thread * 4; i < TILE; i += COUNT * 4) store_four(args, w, i, of_warps(tile, i));
+            return;
+        }
+        if constexpr (WARPS_K > 1) {
+#pragma unroll 1
+            for (int i = thread * 4; i < TILE; i += COUNT * 4) *(float4 *)(tile + i) = of_warps(tile, i);
+            if (CLUSTER && REDUCE == 0) writes_visible_to_copies();
+            SYNC_SUMS();
+        }
+        if constexpr (CLUSTER) in_cluster(args, w, thread, tile);
+        else if constexpr (SPLIT_K > 1) by_workspace(args, w, thread, tile);
+    }
+
+    DEVICE float4 of_warps(const float *tile, int i)
+    {
+        float4 total = *(const float4 *)(tile + i);
+#pragma unroll
+        for (int g = 1; g < WARPS_K; g++) add(total, *(const float4 *)(tile + g * TILE + i));
+        return total;
+    }
+
+    DEVICE void add(float4 &total, float4 v) { total.x += v.x, total.y += v.y, total.z += v.z, total.w += v.w; }
+
+    __device__ __forceinline__ void in_cluster(const tensor_args &args, work w, int thread, float *tile)
+    {
+#if __CUDA_ARCH__ >= 900
+        cluster_wait();
+        if constexpr (REDUCE == 0) {
+            if (thread < SPLIT_K && thread != w.split)
+                send(in_block(parts + w.split * PART * 4, thread), shared_address(tile + thread * PART), PART * 4,
+                     in_block(barrier, thread));
+            __syncwarp();
+        } else {
+#pragma unroll 4
+            for (int i = thread * 4; i < TILE; i += COUNT * 4) {
+                const int owner = i / PART;
+                if (owner != w.split)
+                    send(in_block(parts + (w.split * PART + i % PART) * 4, owner), *(const float4 *)(tile + i),
+                         in_block(barrier, owner));
+            }
         }
         barrier_wait(barrier, 0);
+#pragma unroll 1
+        for (int i = thread * 4; i < PART; i += COUNT * 4) {
+            float4 total = make_float4(0, 0, 0, 0), v[SPLIT_K];
 #pragma unroll
-        for (int q = 0; q < QUADS; q++) {
-            const int number = q * COUNT + thread;
-            if (number / PART != w.split) continue;
-            float total[4] = {0, 0, 0, 0};
+            for (int s = 0; s < SPLIT_K; s++)
+                asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                             : "=f"(v[s].x), "=f"(v[s].y), "=f"(v[s].z), "=f"(v[s].w)
+                             : "r"((s == w.split ? shared_address(tile) : parts) + (s * PART + i) * 4)
+                             : "memory");
 #pragma unroll
-            for (int s = 0; s < SPLIT_K; s++) {
-                float4 v = make_float4(sum[q][0], sum[q][1], sum[q][2], sum[q][3]);
-                if (s != w.split)
-                    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
-                                 : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
-                                 : "r"(parts + (s * PART + number % PART) * 16)
-                                 : "memory");
-                total[0] += v.x, total[1] += v.y, total[2] += v.z, total[3] += v.w;
-            }
-            place(q, total);
+            for (int s = 0; s < SPLIT_K; s++) add(total, v[s]);
+            store_four(args, w, w.split * PART + i, total);
         }
-    }
-#elif SPLIT_K > 1
-    template <class Place>
-    __device__ __forceinline__ void store(const tensor_args &args, work w, const float (&sum)[QUADS][4], int thread, Place place)
-    {
-        float4 *const tile = args.workspace + (long long)w.tile * SPLIT_K * ALL + thread;
-#pragma unroll
-        for (int q = 0; q < QUADS; q++)
-            __stcg(tile + w.split * ALL + q * COUNT, make_float4(sum[q][0], sum[q][1], sum[q][2], sum[q][3]));
-        __shared__ unsigned arrived;
-        __threadfence();
-        SYNC_SUMS();
-        if (thread == 0) arrived = atomicAdd(args.arrivals + w.tile, 1);
-        SYNC_SUMS();
-        if (arrived != SPLIT_K - 1) return;
-        __threadfence();
-        if (thread == 0) args.arrivals[w.tile] = 0;
-#pragma unroll
-        for (int q = 0; q < QUADS; q++) {
-            float total[4] = {0, 0, 0, 0};
-#pragma unroll
-            for (int s = 0; s < SPLIT_K; s++) {
-                const float4 v = __ldcg(tile + s * ALL + q * COUNT);
-                total[0] += v.x, total[1] += v.y, total[2] += v.z, total[3] += v.w;
-            }
-            place(q, total);
+        if constexpr (REDUCE == 0) { /* nobody leaves while its tile is being read */
+            __syncwarp();
+            cluster_arrive();
+            cluster_wait();
         }
-    }
-#else
-    template <class Place>
-    __device__ __forceinline__ void store(const tensor_args &args, work w, const float (&sum)[QUADS][4], int thread, Place place)
-    {
-#pragma unroll
-        for (int q = 0; q < QUADS; q++) place(q, sum[q]);
-    }
 #endif
+    }
+
+    __device__ __forceinline__ void by_workspace(const tensor_args &args, work w, int thread, float *tile)
+    {
+        float *const all = (float *)args.workspace + (long long)w.tile * SPLIT_K * TILE;
+        unsigned *const arrivals = args.arrivals + w.tile * 2;
+        __shared__ unsigned last;
+#pragma unroll 4
+        for (int i = thread * 4; i < TILE; i += COUNT * 4)
+            __stcg((float4 *)(all + w.split * TILE + i), *(const float4 *)(tile + i));
+        __threadfence();
+        SYNC_SUMS();
+        if (thread == 0) {
+            last = atomicAdd(arrivals, 1) == SPLIT_K - 1;
+            if (REDUCE == 2) wait_for(arrivals);
+        }
+        SYNC_SUMS();
+        if (REDUCE == 1 && !last) return;
+        __threadfence();
+        const int begin = REDUCE == 1 ? 0 : w.split * PART, end = REDUCE == 1 ? TILE : begin + PART;
+#pragma unroll 1
+        for (int i = begin + thread * 4; i < end; i += COUNT * 4) {
+            float4 total = make_float4(0, 0, 0, 0), v[SPLIT_K];
+#pragma unroll
+            for (int s = 0; s < SPLIT_K; s++) v[s] = __ldcg((const float4 *)(all + s * TILE + i));
+#pragma unroll
+            for (int s = 0; s < SPLIT_K; s++) add(total, v[s]);
+            store_four(args, w, i, total);
+        }
+        if (thread == 0 && (REDUCE == 1 || atomicAdd(arrivals + 1, 1) == SPLIT_K - 1)) arrivals[0] = arrivals[1] = 0;
+    }
+
+    /* Bounded, as barrier_wait. */
+    DEVICE void wait_for(const unsigned *arrivals)
+    {
+        for (unsigned tries = 0; tries < 1u << 20; tries++) {
+            unsigned now;
+            asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(arrivals) : "memory");
+            if (now >= SPLIT_K) return;
+        }
+        asm volatile("trap;");
+    }
 };
 
 /* Bytes of a tile of C in shared memory: rows are 16 bytes longer than the tile, so that neighbouring rows begin in

@@ -93,7 +93,9 @@ void race(gpu &g, const problem &p, const std::vector<config> &configs, size_t m
     const int algorithm = best_algorithm(g, default_us, &lt_us);
     const launch by_lt = [&](int set) { return algorithm >= 0 ? g.run_lt(algorithm, set) : g.run_default(set); };
     const verdict of_lt = g.judge(by_lt);
-    if (!of_lt.right()) printf("  cublasLt's best is wrong: %.3g of its bound\n", static_cast<double>(of_lt.worst));
+    if (!of_lt.right())
+        printf("  cublasLt's best: %.3g of the bound; %s\n", static_cast<double>(of_lt.worst),
+               g.algorithm_text(algorithm).c_str());
 
     std::vector<trial> right;
     int wrong = 0, refused = 0;
@@ -234,6 +236,7 @@ int main(int argc, char **argv)
     gpu g(cubins, here);
     printf("%s\n", g.description().c_str());
     floors(g);
+    g.print_clusters();
     if (mode == "check") return check(g, problems, configs, most);
     FILE *const results = fopen(argv[4], "w"), *const trials = fopen(argv[5], "w");
     if (!results || !trials) {

@@ -14,6 +14,7 @@
  */
 #define CONSUMER_THREADS (128 * CONSUMERS)
 #define THREADS          (CONSUMER_THREADS + 32)
+#define WARPS_K          1
 #define SYNC_SUMS()      asm volatile("bar.sync 1, %0;" ::"n"(CONSUMER_THREADS) : "memory")
 #include "tensor16.cuh"
 
@@ -22,6 +23,7 @@ constexpr bool LEFT_ALONG_K = SWAP ? TRANS_B : !TRANS_A, RIGHT_ALONG_K = SWAP ? 
 constexpr int BLOCKS = BK / 64, TALL = LEFT / CONSUMERS / 64; /* instructions down a warpgroup's rows */
 constexpr int QUADS = TALL * RIGHT / 8;
 constexpr int LEFT_BYTES = LEFT * 128, RIGHT_BYTES = RIGHT * 128, STAGE_BYTES = BLOCKS * (LEFT_BYTES + RIGHT_BYTES);
+#define RING_BYTES max_of(STAGES * STAGE_BYTES, SUMS_BYTES)
 static_assert(BK % 64 == 0, "BK must be a multiple of 64");
 static_assert(LEFT % (64 * CONSUMERS) == 0 && LEFT <= 256, "a warpgroup has 64 or more rows, a box at most 256");
 static_assert(RIGHT % 8 == 0 && RIGHT <= 256 && (RIGHT_ALONG_K || RIGHT % 64 == 0), "RIGHT");
@@ -74,8 +76,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     gemm(const __grid_constant__ tensor_map left, const __grid_constant__ tensor_map right, const tensor_args args)
 {
     const unsigned stages = (shared_address(shared_memory) + 1023) & ~1023u;
-    const unsigned full = stages + STAGES * STAGE_BYTES, empty = full + 8 * STAGES;
+    const unsigned full = stages + RING_BYTES, empty = full + 8 * STAGES;
     const work w = work_of_block(args.m, args.n);
+    if (threadIdx.x == CONSUMER_THREADS) {
+        asm volatile("prefetch.tensormap [%0];" ::"l"(&left) : "memory");
+        asm volatile("prefetch.tensormap [%0];" ::"l"(&right) : "memory");
+    }
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) {
             barrier_init(full + 8 * i, 1);
@@ -84,10 +90,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         barriers_visible();
     }
     reduction<QUADS, CONSUMER_THREADS> reduce;
-#if SPLIT_K > 1 && REDUCE == 0
     const unsigned together = (empty + 8 * STAGES + 15) & ~15u;
     reduce.start(together + 16, together);
-#endif
     __syncthreads();
     wait_for_previous_kernel();
     const int all = (args.k + BK - 1) / BK, begin = (int)((long long)all * w.split / SPLIT_K);
@@ -109,10 +113,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                 if (++slot == STAGES) slot = 0, round++;
             }
         }
-#if SPLIT_K > 1 && REDUCE == 0
-        __syncwarp();
-        cluster_wait();
-#endif
+        reduce.stand_by();
         return;
     }
 
@@ -156,7 +157,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         return;
     }
 #endif
-    reduce.store(args, w, sum, threadIdx.x, [&](int q, const float(&v)[4]) {
-        store_quad(args, first + row + q / (RIGHT / 8) * 64, second + column + q % (RIGHT / 8) * 8, v);
+    float *const tile = (float *)(shared_memory + (stages - shared_address(shared_memory)));
+    reduce.store(args, w, sum, threadIdx.x, tile, [&](int q) {
+        return make_int2(row + q / (RIGHT / 8) * 64, column + q % (RIGHT / 8) * 8);
     });
 }
