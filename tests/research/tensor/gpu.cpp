@@ -41,7 +41,7 @@ CUdeviceptr allocate(size_t bytes)
 }
 
 size_t round_up(size_t bytes) { return (bytes + 255) / 256 * 256; }
-long padded(long width) { return (width + 7) / 8 * 8; }
+long padded(long width) { return (width + 63) / 64 * 64; } /* lines of repacked operands begin at 128 bytes */
 
 unsigned short to_16_bits(float x, bool bf16)
 {
@@ -437,6 +437,14 @@ CUgraphExec gpu::capture(const launch &go, int count)
     for (int i = 0; i < count && launched; i++) launched = go(i % sets);
     const CUresult ended = cuStreamEndCapture(stream, &graph);
     if (!launched || ended) return nullptr;
+    size_t edges = 0;
+    MUST(cuGraphGetEdges(graph, nullptr, nullptr, nullptr, &edges));
+    std::vector<CUgraphNode> from(edges), to(edges);
+    std::vector<CUgraphEdgeData> kinds(edges);
+    if (edges) MUST(cuGraphGetEdges(graph, from.data(), to.data(), kinds.data(), &edges));
+    overlapping = std::any_of(kinds.begin(), kinds.end(), [](const CUgraphEdgeData &kind) {
+        return kind.type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+    });
     if (cuGraphInstantiate(&ready, graph, 0)) ready = nullptr;
     MUST(cuGraphDestroy(graph));
     return ready;

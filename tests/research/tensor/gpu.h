@@ -52,8 +52,9 @@ class gpu
 
     verdict judge(const launch &go);
 
-    /* Graphs of `count` launches over the rotation. */
+    /* Graphs of `count` launches over the rotation; whether the last captured one has programmatic dependent launches. */
     CUgraphExec capture(const launch &go, int count);
+    bool overlaps() const { return overlapping; }
     int count_for(double us, double milliseconds) const;
     double replay_us(CUgraphExec graph, int count);
     double quick_us(const launch &go, double guess_us, double milliseconds, int repeats);
@@ -70,6 +71,7 @@ class gpu
 
     problem now;
     int sets = 1;
+    bool overlapping = false;
     size_t bytes_a = 0, bytes_b = 0, bytes_c = 0;
     CUdeviceptr a = 0, b = 0, c = 0, packed_a = 0, packed_b = 0, work = 0, sums = 0, arrivals = 0, wide_a = 0, wide_b = 0,
                 reference = 0, compared = 0;

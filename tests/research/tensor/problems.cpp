@@ -150,8 +150,9 @@ double estimate_us(const config &c, const problem &p)
     const double blocks = static_cast<double>(c.blocks(p));
     const double k = static_cast<double>(divide_up(divide_up(p.k, c.bk), c.split) * c.bk);
     const int room = std::max(1, std::min(SHARED_LIMIT / (c.shared_bytes() + 1024), 2048 / (c.threads() + 64)));
-    /* SMs that clusters of a size can use: GPCs are of unequal size. */
-    const int sms = !c.in_cluster() || c.split < 4 ? SMS : c.split < 8 ? 120 : c.split < 16 ? 120 : 96;
+    /* An H100's GPCs are of unequal size: so many clusters fit. */
+    const int clusters = !c.in_cluster() ? SMS / c.split : c.split == 2 ? 66 : c.split <= 4 ? 30 : c.split <= 8 ? 15 : 7;
+    const int sms = c.in_cluster() ? clusters * c.split : SMS;
     const double waves = static_cast<double>(divide_up(c.blocks(p), static_cast<long>(sms) * room)) * room;
     if (c.reduce == 2 && c.split > 1 && waves > room) return 1e9; /* not all at once */
     const double busy = std::min(blocks, static_cast<double>(sms));

@@ -20,7 +20,7 @@
 namespace
 {
 
-const int ROUNDS = 9, FINALISTS = 6;
+const int ROUNDS = 9, FINALISTS = 6, CHAINED = 3;
 
 struct trial {
     config what;
@@ -53,6 +53,7 @@ struct contender {
     double guess_us;
     CUgraphExec graph;
     int count;
+    bool overlaps;
     std::vector<double> times;
 };
 
@@ -61,6 +62,7 @@ void replay_in_turn(gpu &g, std::vector<contender> &all)
     for (contender &c : all) {
         c.count = g.count_for(c.guess_us, 2.5);
         c.graph = g.capture(c.go, c.count);
+        c.overlaps = g.overlaps();
         if (c.graph) g.replay_us(c.graph, c.count);
     }
     for (int round = 0; round < ROUNDS; round++)
@@ -123,16 +125,18 @@ void race(gpu &g, const problem &p, const std::vector<config> &configs, size_t m
 
     std::vector<runner> runners(right.size());
     std::vector<contender> all;
-    all.push_back({"default", by_default, default_us, nullptr, 0, {}});
-    all.push_back({"lt", by_lt, lt_us, nullptr, 0, {}});
+    all.push_back({"default", by_default, default_us, nullptr, 0, false, {}});
+    all.push_back({"lt", by_lt, lt_us, nullptr, 0, false, {}});
     for (size_t i = 0; i < right.size(); i++) {
         g.prepare(right[i].what, &runners[i]);
         const runner &r = runners[i];
-        all.push_back({r.what.text(), [&g, &r](int set) { return g.run(r, set, false); }, right[i].us, nullptr, 0, {}});
+        all.push_back({r.what.text(), [&g, &r](int set) { return g.run(r, set, false); }, right[i].us, nullptr, 0, false, {}});
     }
-    if (!right.empty() && !right[0].what.pack) {
-        const runner &r = runners[0];
-        all.push_back({"pdl " + r.what.text(), [&g, &r](int set) { return g.run(r, set, true); }, right[0].us, nullptr, 0, {}});
+    for (size_t i = 0; i < std::min<size_t>(right.size(), CHAINED); i++) {
+        const runner &r = runners[i];
+        if (!r.what.pack)
+            all.push_back({"pdl " + r.what.text(), [&g, &r](int set) { return g.run(r, set, true); }, right[i].us, nullptr,
+                           0, false, {}});
     }
     replay_in_turn(g, all);
     g.end();
@@ -143,16 +147,21 @@ void race(gpu &g, const problem &p, const std::vector<config> &configs, size_t m
     for (size_t i = 2; i < 2 + right.size(); i++)
         if (!best || us[i] < us[best]) best = i;
     const double rival = std::min(us[0], us[1]), ours = best ? us[best] : 0;
-    const bool chained = all.back().name.compare(0, 4, "pdl ") == 0;
-    fprintf(results, "%s,%.3f,%.3f,%.3f,%.3f,%.3f,%s,%.3f", p.text.c_str(), p.floor_us(), us[0], us[1], ours,
-            best ? rival / ours : 0, best ? all[best].name.c_str() : "none", chained ? us.back() : 0);
+    size_t chained = 0;
+    for (size_t i = 2 + right.size(); i < all.size(); i++)
+        if (!chained || us[i] < us[chained]) chained = i;
+    const double chained_us = chained ? us[chained] : 0;
+    fprintf(results, "%s,%.3f,%.3f,%.3f,%d,%.3f,%.3f,%s,%.3f", p.text.c_str(), p.floor_us(), us[0], us[1],
+            all[0].overlaps || all[1].overlaps, ours,
+            best ? rival / ours : 0, best ? all[best].name.c_str() : "none", chained_us);
     for (size_t i = 2; i < 2 + std::min<size_t>(right.size(), 4); i++)
         fprintf(results, ",%s,%.3f", all[i].name.c_str(), us[i]);
     fprintf(results, "\n");
     fflush(results);
     fflush(trials);
+    if (all[0].overlaps || all[1].overlaps) printf("  cuBLAS overlaps its launches here\n");
     printf("%-28s floor %8.2f default %8.2f lt %8.2f ours %8.2f ratio %.3f pdl %7.2f  %s%s  [%.0f s]\n", p.text.c_str(),
-           p.floor_us(), us[0], us[1], ours, best ? rival / ours : 0, chained ? us.back() : 0,
+           p.floor_us(), us[0], us[1], ours, best ? rival / ours : 0, chained_us,
            best ? all[best].name.c_str() : "none",
            wrong || refused ? (" WRONG " + std::to_string(wrong) + " refused " + std::to_string(refused)).c_str() : "",
            seconds());
@@ -243,7 +252,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "tensor_bench: cannot write %s or %s\n", argv[4], argv[5]);
         return 1;
     }
-    fprintf(results, "# %s\nproblem,floor_us,default_us,lt_best_us,ours_us,ratio,config,ours_pdl_us,first,us,second,us,third,us,"
+    fprintf(results, "# %s\nproblem,floor_us,default_us,lt_best_us,cublas_overlaps,ours_us,ratio,config,ours_pdl_us,first,us,second,us,third,us,"
                      "fourth,us\n",
             g.description().c_str());
     for (const problem &p : problems) {
