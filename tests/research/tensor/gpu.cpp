@@ -274,11 +274,9 @@ bool gpu::prepare(const config &what, runner *r)
     r->shared = static_cast<unsigned>(what.shared_bytes());
     r->cluster = what.in_cluster() ? static_cast<unsigned>(what.split) : 1;
     r->cooperative = what.split > 1 && what.reduce == 2;
-    if (what.pack && static_cast<size_t>(std::max(now.lines_a() * padded(now.width_a()),
-                                                  now.lines_b() * padded(now.width_b()))) *
-                             2 >
-                         SCRATCH)
-        return false;
+    const long largest = std::max(what.repacks_a(now) ? now.lines_a() * padded(now.width_a()) : 0,
+                                  what.repacks_b(now) ? now.lines_b() * padded(now.width_b()) : 0);
+    if (static_cast<size_t>(largest) * 2 > SCRATCH) return false;
     return r->function != nullptr;
 }
 
@@ -297,17 +295,33 @@ CUtensorMap gpu::map_of(CUdeviceptr base, long lines, long width, long pitch, in
     return map;
 }
 
-void gpu::repack(int set)
+/* One map, or one for each class of rows: those that begin at the same distance from a multiple of 16 bytes. */
+std::vector<CUtensorMap> gpu::maps_of(CUdeviceptr base, long lines, long width, long pitch, int box_lines, int every) const
+{
+    std::vector<CUtensorMap> maps;
+    for (long i = 0; i < every; i++) {
+        const long row = i < lines ? i : 0; /* a class without rows: whatever is read is not stored */
+        const CUdeviceptr begin = base + static_cast<CUdeviceptr>(row * pitch) * 2;
+        const long early = static_cast<long>(begin % 16) / 2, count = (lines - row + every - 1) / every;
+        maps.push_back(map_of(begin - static_cast<CUdeviceptr>(early) * 2, count, width + early, pitch * every,
+                              box_lines / every));
+    }
+    return maps;
+}
+
+/* The operands that need it; the other one has no lines here. */
+void gpu::repack(const config &what, int set)
 {
     CUfunction f;
     MUST(cuModuleGetFunction(&f, support[now.bf16], "repack"));
     const auto of = [&](CUdeviceptr from, CUdeviceptr to, long lines, long width, long pitch) {
         return repack_args{from, to, pitch, padded(width), static_cast<int>(lines), static_cast<int>(width)};
     };
-    repack_args first = of(operand(a, bytes_a, set), packed_a, now.lines_a(), now.width_a(), now.lda);
-    repack_args second = of(operand(b, bytes_b, set), packed_b, now.lines_b(), now.width_b(), now.ldb);
-    const long pieces = std::max(now.lines_a() * ((padded(now.width_a()) + 255) / 256),
-                                 now.lines_b() * ((padded(now.width_b()) + 255) / 256));
+    const long lines_a = what.repacks_a(now) ? now.lines_a() : 0, lines_b = what.repacks_b(now) ? now.lines_b() : 0;
+    repack_args first = of(operand(a, bytes_a, set), packed_a, lines_a, now.width_a(), now.lda);
+    repack_args second = of(operand(b, bytes_b, set), packed_b, lines_b, now.width_b(), now.ldb);
+    const long pieces = std::max(lines_a * ((padded(now.width_a()) + 255) / 256),
+                                 lines_b * ((padded(now.width_b()) + 255) / 256));
     const unsigned blocks = static_cast<unsigned>(std::min((pieces + 7) / 8, 132L * 8)) * 2; /* 8 warps each */
     void *arguments[] = {&first, &second};
     if (!launch_kernel(f, blocks, 256, 0, 1, false, arguments)) MUST(1);
@@ -329,22 +343,28 @@ bool gpu::run(const runner &r, int set, bool dependent)
                         static_cast<int>(now.k),
                         now.alpha,
                         now.beta};
-    if (what.pack) {
-        repack(set);
-        args.a = packed_a;
-        args.b = packed_b;
-        args.lda = padded(now.width_a());
-        args.ldb = padded(now.width_b());
+    if (what.repacks_a(now) || what.repacks_b(now)) {
+        repack(what, set);
         dependent = true; /* on the kernel that repacks */
+    }
+    if (what.repacks_a(now)) {
+        args.a = packed_a;
+        args.lda = padded(now.width_a());
+    }
+    if (what.repacks_b(now)) {
+        args.b = packed_b;
+        args.ldb = padded(now.width_b());
     }
     if (!what.wgmma) {
         void *arguments[] = {&args};
         return launch_kernel(r.function, r.blocks, r.threads, r.shared, r.cluster, dependent, arguments,
                              r.cooperative);
     }
-    CUtensorMap map_a = map_of(args.a, now.lines_a(), now.width_a(), args.lda, now.trans_a ? 64 : what.bm);
-    CUtensorMap map_b = map_of(args.b, now.lines_b(), now.width_b(), args.ldb, now.trans_b ? what.bn : 64);
-    void *arguments[] = {what.swap ? &map_b : &map_a, what.swap ? &map_a : &map_b, &args};
+    std::vector<CUtensorMap> maps_a = maps_of(args.a, now.lines_a(), now.width_a(), args.lda, now.trans_a ? 64 : what.bm,
+                                              what.every_a(now));
+    std::vector<CUtensorMap> maps_b = maps_of(args.b, now.lines_b(), now.width_b(), args.ldb, now.trans_b ? what.bn : 64,
+                                              what.every_b(now));
+    void *arguments[] = {what.swap ? maps_b.data() : maps_a.data(), what.swap ? maps_a.data() : maps_b.data(), &args};
     return launch_kernel(r.function, r.blocks, r.threads, r.shared, r.cluster, dependent, arguments, r.cooperative);
 }
 

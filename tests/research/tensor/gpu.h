@@ -64,9 +64,10 @@ class gpu
   private:
     CUdeviceptr operand(CUdeviceptr base, size_t bytes, int set) const;
     CUtensorMap map_of(CUdeviceptr base, long lines, long width, long pitch, int box_lines) const;
+    std::vector<CUtensorMap> maps_of(CUdeviceptr base, long lines, long width, long pitch, int box_lines, int every) const;
     bool launch_kernel(CUfunction f, unsigned blocks, unsigned threads, unsigned shared, unsigned cluster,
                        bool dependent, void **arguments, bool cooperative = false);
-    void repack(int set);
+    void repack(const config &what, int set);
     void make_reference();
 
     problem now;

@@ -92,7 +92,7 @@ std::string config::text() const
 {
     char s[200];
     snprintf(s, sizeof s, "%s%s BM=%d BN=%d BK=%d %s%s STAGES=%d SPLIT_K=%d REDUCE=%d GROUP=%d SWAP=%d EPILOGUE=%d",
-             pack ? "pack+" : "", wgmma ? "wgmma" : "mma", bm, bn, bk,
+             pack == 2 ? "classes+" : pack ? "pack+" : "", wgmma ? "wgmma" : "mma", bm, bn, bk,
              (wgmma ? "CONSUMERS=" + std::to_string(consumers)
                     : "WM=" + std::to_string(wm) + " WN=" + std::to_string(wn))
                  .c_str(),
@@ -133,6 +133,9 @@ bool fits(const config &c, const problem &p)
 {
     const bool along_a = !p.trans_a, along_b = p.trans_b;
     const int align_a = c.pack ? 16 : p.align_a(), align_b = c.pack ? 16 : p.align_b();
+    if (c.pack == 2 && (c.every_a(p) * c.every_b(p) == 1 || !c.epilogue || !c.wgmma || c.bm / c.every_a(p) % 8 ||
+                        c.bn / c.every_b(p) % 8))
+        return false;
     const long tiles = divide_up(p.k, c.bk), each = divide_up(tiles, c.split);
     if (c.pack && std::min(p.align_a(), p.align_b()) == 16) return false;
     if (c.split > tiles || (c.stages > each + 1 && c.stages > c.fewest_stages)) return false;
@@ -163,7 +166,7 @@ double estimate_us(const config &c, const problem &p)
     const double memory = p.bytes() / (3.0e6 * std::min(1.0, busy / 100));
     const double meeting = c.split == 1 ? 0 : c.reduce == 1 ? 1.5 + 0.1 * c.split : c.reduce == 2 ? 1.5 : 0.8;
     const bool scattered = !c.epilogue && c.split == 1 && c.warps_k == 1 && !c.swap && !p.c_f32;
-    return 2.0 + std::max({compute, l2, memory}) + meeting + (scattered ? p.bytes() / 6e6 : 0);
+    return 2.0 + std::max({compute, l2, memory}) + meeting + (scattered ? p.bytes() / 6e6 : 0) + (c.pack == 1 ? 2 : 0);
 }
 
 std::vector<config> read_configs(const std::string &path)
@@ -242,6 +245,8 @@ std::vector<std::string> macros(const config &c, const problem &p)
     };
     if (c.wgmma) {
         all.push_back(define("CONSUMERS", c.consumers));
+        all.push_back(define("EVERY_LEFT", c.swap ? c.every_b(p) : c.every_a(p)));
+        all.push_back(define("EVERY_RIGHT", c.swap ? c.every_a(p) : c.every_b(p)));
     } else {
         all.push_back(define("WM", c.wm));
         all.push_back(define("WN", c.wn));

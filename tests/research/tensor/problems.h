@@ -34,6 +34,12 @@ struct config {
     int fewest_stages = 2; /* of its line in the file: more than the tiles of k are of no use */
 
     bool in_cluster() const { return split > 1 && (reduce == 0 || reduce == 3); }
+    /* PACK of an operand that 16-byte copies cannot read: 0 narrow copies, 1 repacked before, 2 repacked if it lies
+     * across, else read by a map for each class of rows, of which there are so many. */
+    bool repacks_a(const problem &p) const { return pack && p.align_a() < 16 && (pack == 1 || p.trans_a); }
+    bool repacks_b(const problem &p) const { return pack && p.align_b() < 16 && (pack == 1 || !p.trans_b); }
+    int every_a(const problem &p) const { return pack == 2 && !p.trans_a ? 16 / p.align_a() : 1; }
+    int every_b(const problem &p) const { return pack == 2 && p.trans_b ? 16 / p.align_b() : 1; }
     std::string text() const;
     int threads() const;
     int stage_bytes() const;

@@ -134,7 +134,7 @@ void race(gpu &g, const problem &p, const std::vector<config> &configs, size_t m
     }
     for (size_t i = 0; i < std::min<size_t>(right.size(), CHAINED); i++) {
         const runner &r = runners[i];
-        if (!r.what.pack)
+        if (!r.what.repacks_a(p) && !r.what.repacks_b(p))
             all.push_back({"pdl " + r.what.text(), [&g, &r](int set) { return g.run(r, set, true); }, right[i].us, nullptr,
                            0, false, {}});
     }
