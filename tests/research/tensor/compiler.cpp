@@ -19,16 +19,19 @@ std::string wgmma_text(int width)
     std::ostringstream s;
     const int sums = width / 2;
     s << "#if BF16\n#define OPERANDS \"bf16.bf16\"\n#else\n#define OPERANDS \"f16.f16\"\n#endif\n"
-      << "template <int Q> DEVICE void multiply_add(float (&d)[QUADS][4], unsigned long long a, unsigned long long b)\n"
+      << "template <int Q> DEVICE void multiply_add(float (&d)[QUADS][4], unsigned long long a, unsigned "
+         "long long b)\n"
       << "{\n    asm volatile(\"wgmma.mma_async.sync.aligned.m64n" << width << "k16.f32.\" OPERANDS \" {";
     for (int i = 0; i < sums; i++) s << (i ? ", %" : "%") << i;
-    s << "}, %" << sums << ", %" << sums + 1 << ", 1, 1, 1, %" << sums + 2 << ", %" << sums + 3 << ";\"\n        : ";
+    s << "}, %" << sums << ", %" << sums + 1 << ", 1, 1, 1, %" << sums + 2 << ", %" << sums + 3
+      << ";\"\n        : ";
     for (int i = 0; i < sums; i++) s << (i ? ", " : "") << "\"+f\"(d[Q + " << i / 4 << "][" << i % 4 << "])";
     s << "\n        : \"l\"(a), \"l\"(b), \"n\"(LEFT_ALONG_K ? 0 : 1), \"n\"(RIGHT_ALONG_K ? 0 : 1));\n}\n";
     return s.str();
 }
 
-void compile_one(const kernel_source &source, const std::string &here, const std::string &place, const std::string &arch)
+void compile_one(const kernel_source &source, const std::string &here, const std::string &place,
+                 const std::string &arch)
 {
     const std::string text = read_file(here + "/" + source.file), common = read_file(here + "/tensor16.cuh");
     const std::string instruction = source.width ? wgmma_text(source.width) : "";
@@ -75,8 +78,9 @@ kernel_source source_of(const config &c, const problem &p)
     return {c.wgmma ? "wgmma16.cu" : "mma16.cu", macros(c, p), c.wgmma ? (c.swap ? c.bm : c.bn) : 0};
 }
 
-std::map<std::string, std::string> compile_all(const std::vector<kernel_source> &sources, const std::string &here,
-                                               const std::string &folder, const std::string &arch, int jobs)
+std::map<std::string, std::string> compile_all(const std::vector<kernel_source> &sources,
+                                               const std::string &here, const std::string &folder,
+                                               const std::string &arch, int jobs)
 {
     std::map<std::string, std::string> found;
     std::map<std::string, std::string> places; /* of each distinct kernel */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* compiler.h — NVRTC in child processes, one a core: a crash of the compiler loses one kernel. Call before CUDA is
- * initialised.
+/* compiler.h — NVRTC in child processes, one a core: a crash of the compiler loses one kernel. Call before
+ * CUDA is initialised.
  */
 #ifndef COMPILER_H
 #define COMPILER_H
@@ -20,9 +20,11 @@ struct kernel_source {
 
 struct kernel_source source_of(const config &c, const problem &p);
 
-/* Cubins by key, missing where compilation failed; logs (registers, spills, warnings) go to FOLDER/KEY.log. */
-std::map<std::string, std::string> compile_all(const std::vector<kernel_source> &sources, const std::string &here,
-                                               const std::string &folder, const std::string &arch, int jobs);
+/* Cubins by key, missing where compilation failed; logs (registers, spills, warnings) go to FOLDER/KEY.log.
+ */
+std::map<std::string, std::string> compile_all(const std::vector<kernel_source> &sources,
+                                               const std::string &here, const std::string &folder,
+                                               const std::string &arch, int jobs);
 
 std::string read_file(const std::string &path);
 

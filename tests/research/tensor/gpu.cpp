@@ -40,8 +40,14 @@ CUdeviceptr allocate(size_t bytes)
     return p;
 }
 
-size_t round_up(size_t bytes) { return (bytes + 255) / 256 * 256; }
-long padded(long width) { return (width + 63) / 64 * 64; } /* lines of repacked operands begin at 128 bytes */
+size_t round_up(size_t bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
+long padded(long width)
+{
+    return (width + 63) / 64 * 64;
+} /* lines of repacked operands begin at 128 bytes */
 
 unsigned short to_16_bits(float x, bool bf16)
 {
@@ -50,7 +56,8 @@ unsigned short to_16_bits(float x, bool bf16)
     if (bf16) return static_cast<unsigned short>(u >> 16);
     const int exponent = static_cast<int>(u >> 23 & 255) - 112;
     const unsigned sign = u >> 16 & 0x8000;
-    return static_cast<unsigned short>(exponent <= 0 ? sign : sign | static_cast<unsigned>(exponent) << 10 | (u >> 13 & 1023));
+    return static_cast<unsigned short>(
+        exponent <= 0 ? sign : sign | static_cast<unsigned>(exponent) << 10 | (u >> 13 & 1023));
 }
 
 void fill(CUdeviceptr to, size_t bytes, bool bf16, unsigned seed)
@@ -61,7 +68,8 @@ void fill(CUdeviceptr to, size_t bytes, bool bf16, unsigned seed)
         seed = seed * 1664525u + 1013904223u;
         x = to_16_bits(static_cast<float>(seed >> 8) * (1.0f / 8388608.0f) - 1.0f, bf16);
     }
-    for (size_t at = 0; at < bytes; at += count * 2) MUST(cuMemcpyHtoD(to + at, some.data(), std::min(count * 2, bytes - at)));
+    for (size_t at = 0; at < bytes; at += count * 2)
+        MUST(cuMemcpyHtoD(to + at, some.data(), std::min(count * 2, bytes - at)));
 }
 
 } // namespace
@@ -119,8 +127,8 @@ std::string gpu::description() const
     MUST(cuDeviceGetName(name, sizeof name, 0));
     MUST(cuDriverGetVersion(&driver));
     MUST(cudaRuntimeGetVersion(&runtime));
-    return std::string(name) + ", CUDA of the driver " + std::to_string(driver) + ", runtime " + std::to_string(runtime) +
-           ", cublasLt " + std::to_string(cublasLtGetVersion());
+    return std::string(name) + ", CUDA of the driver " + std::to_string(driver) + ", runtime " +
+           std::to_string(runtime) + ", cublasLt " + std::to_string(cublasLtGetVersion());
 }
 
 CUdeviceptr gpu::operand(CUdeviceptr base, size_t bytes, int set) const
@@ -144,7 +152,8 @@ void gpu::start(const problem &p)
     bytes_b = bytes(p.lines_b(), p.ldb, 2);
     bytes_c = bytes(p.m, p.ldc, p.c_bytes());
     const size_t most = std::max({bytes_a, bytes_b, bytes_c});
-    if (most > OPERANDS || bytes_a * 2 > WIDE || bytes_b * 2 > WIDE || static_cast<size_t>(p.m * p.n) * 4 > WIDE) {
+    if (most > OPERANDS || bytes_a * 2 > WIDE || bytes_b * 2 > WIDE ||
+        static_cast<size_t>(p.m * p.n) * 4 > WIDE) {
         fprintf(stderr, "tensor_bench: %s: larger than the buffers\n", p.text.c_str());
         exit(2);
     }
@@ -155,17 +164,19 @@ void gpu::start(const problem &p)
     const cublasOperation_t transposed = CUBLAS_OP_T;
     MUST(cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
     if (p.trans_b)
-        MUST(cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed));
+        MUST(cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
+                                            sizeof transposed));
     if (p.trans_a)
-        MUST(cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSB, &transposed, sizeof transposed));
+        MUST(cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSB, &transposed,
+                                            sizeof transposed));
     const auto size = [](long x) { return static_cast<uint64_t>(x); };
     MUST(cublasLtMatrixLayoutCreate(&layout_a, type, size(p.width_a()), size(p.lines_a()), p.lda));
     MUST(cublasLtMatrixLayoutCreate(&layout_b, type, size(p.width_b()), size(p.lines_b()), p.ldb));
     MUST(cublasLtMatrixLayoutCreate(&layout_c, type_c, size(p.n), size(p.m), p.ldc));
     cublasLtMatmulPreference_t preference;
     MUST(cublasLtMatmulPreferenceCreate(&preference));
-    MUST(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &WORKSPACE,
-                                              sizeof WORKSPACE));
+    MUST(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                              &WORKSPACE, sizeof WORKSPACE));
     const auto least_alignment = [&](cublasLtMatmulPreferenceAttributes_t which, long element) {
         const uint32_t bytes_of = static_cast<uint32_t>(p.offset == 0 ? 256 : element);
         MUST(cublasLtMatmulPreferenceSetAttribute(preference, which, &bytes_of, sizeof bytes_of));
@@ -264,7 +275,8 @@ bool gpu::prepare(const config &what, runner *r)
         CUmodule module;
         MUST(cuModuleLoadData(&module, code[key].data()));
         MUST(cuModuleGetFunction(&r->function, module, "gemm"));
-        MUST(cuFuncSetAttribute(r->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, what.shared_bytes()));
+        MUST(cuFuncSetAttribute(r->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                what.shared_bytes()));
         if (what.split > 8 && what.in_cluster())
             MUST(cuFuncSetAttribute(r->function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
         loaded[key] = r->function;
@@ -287,26 +299,11 @@ CUtensorMap gpu::map_of(CUdeviceptr base, long lines, long width, long pitch, in
     const cuuint64_t extents[2] = {static_cast<cuuint64_t>(width), static_cast<cuuint64_t>(lines)},
                      strides[1] = {static_cast<cuuint64_t>(pitch) * 2};
     const cuuint32_t box[2] = {64, static_cast<cuuint32_t>(box_lines)}, steps[2] = {1, 1};
-    MUST(cuTensorMapEncodeTiled(&map,
-                                now.bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2,
-                                reinterpret_cast<void *>(base), extents, strides, box, steps,
-                                CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                                CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+    MUST(cuTensorMapEncodeTiled(
+        &map, now.bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2,
+        reinterpret_cast<void *>(base), extents, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+        CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
     return map;
-}
-
-/* One map, or one for each class of rows: those that begin at the same distance from a multiple of 16 bytes. */
-std::vector<CUtensorMap> gpu::maps_of(CUdeviceptr base, long lines, long width, long pitch, int box_lines, int every) const
-{
-    std::vector<CUtensorMap> maps;
-    for (long i = 0; i < every; i++) {
-        const long row = i < lines ? i : 0; /* a class without rows: whatever is read is not stored */
-        const CUdeviceptr begin = base + static_cast<CUdeviceptr>(row * pitch) * 2;
-        const long early = static_cast<long>(begin % 16) / 2, count = (lines - row + every - 1) / every;
-        maps.push_back(map_of(begin - static_cast<CUdeviceptr>(early) * 2, count, width + early, pitch * every,
-                              box_lines / every));
-    }
-    return maps;
 }
 
 /* The operands that need it; the other one has no lines here. */
@@ -317,12 +314,14 @@ void gpu::repack(const config &what, int set)
     const auto of = [&](CUdeviceptr from, CUdeviceptr to, long lines, long width, long pitch) {
         return repack_args{from, to, pitch, padded(width), static_cast<int>(lines), static_cast<int>(width)};
     };
-    const long lines_a = what.repacks_a(now) ? now.lines_a() : 0, lines_b = what.repacks_b(now) ? now.lines_b() : 0;
+    const long lines_a = what.repacks_a(now) ? now.lines_a() : 0,
+               lines_b = what.repacks_b(now) ? now.lines_b() : 0;
     repack_args first = of(operand(a, bytes_a, set), packed_a, lines_a, now.width_a(), now.lda);
     repack_args second = of(operand(b, bytes_b, set), packed_b, lines_b, now.width_b(), now.ldb);
     const long pieces = std::max(lines_a * ((padded(now.width_a()) + 255) / 256),
                                  lines_b * ((padded(now.width_b()) + 255) / 256));
-    const unsigned blocks = static_cast<unsigned>(std::min((pieces + 7) / 8, 132L * 8)) * 2; /* 8 warps each */
+    const unsigned blocks =
+        static_cast<unsigned>(std::min((pieces + 7) / 8, 132L * 8)) * 2; /* 8 warps each */
     void *arguments[] = {&first, &second};
     if (!launch_kernel(f, blocks, 256, 0, 1, false, arguments)) MUST(1);
 }
@@ -332,7 +331,8 @@ bool gpu::run(const runner &r, int set, bool dependent)
     const config &what = r.what;
     tensor_args args = {operand(a, bytes_a, set),
                         operand(b, bytes_b, set),
-                        c + bytes_c * static_cast<size_t>(set) + static_cast<size_t>(now.offset * now.c_bytes()),
+                        c + bytes_c * static_cast<size_t>(set) +
+                            static_cast<size_t>(now.offset * now.c_bytes()),
                         sums,
                         arrivals,
                         now.lda,
@@ -360,12 +360,11 @@ bool gpu::run(const runner &r, int set, bool dependent)
         return launch_kernel(r.function, r.blocks, r.threads, r.shared, r.cluster, dependent, arguments,
                              r.cooperative);
     }
-    std::vector<CUtensorMap> maps_a = maps_of(args.a, now.lines_a(), now.width_a(), args.lda, now.trans_a ? 64 : what.bm,
-                                              what.every_a(now));
-    std::vector<CUtensorMap> maps_b = maps_of(args.b, now.lines_b(), now.width_b(), args.ldb, now.trans_b ? what.bn : 64,
-                                              what.every_b(now));
-    void *arguments[] = {what.swap ? maps_b.data() : maps_a.data(), what.swap ? maps_a.data() : maps_b.data(), &args};
-    return launch_kernel(r.function, r.blocks, r.threads, r.shared, r.cluster, dependent, arguments, r.cooperative);
+    CUtensorMap map_a = map_of(args.a, now.lines_a(), now.width_a(), args.lda, now.trans_a ? 64 : what.bm);
+    CUtensorMap map_b = map_of(args.b, now.lines_b(), now.width_b(), args.ldb, now.trans_b ? what.bn : 64);
+    void *arguments[] = {what.swap ? &map_b : &map_a, what.swap ? &map_a : &map_b, &args};
+    return launch_kernel(r.function, r.blocks, r.threads, r.shared, r.cluster, dependent, arguments,
+                         r.cooperative);
 }
 
 bool gpu::run_default(int set)
@@ -375,7 +374,8 @@ bool gpu::run_default(int set)
     return cublasGemmEx(blas, p.trans_b ? CUBLAS_OP_T : CUBLAS_OP_N, p.trans_a ? CUBLAS_OP_T : CUBLAS_OP_N,
                         static_cast<int>(p.n), static_cast<int>(p.m), static_cast<int>(p.k), &p.alpha,
                         reinterpret_cast<void *>(operand(b, bytes_b, set)), type, static_cast<int>(p.ldb),
-                        reinterpret_cast<void *>(operand(a, bytes_a, set)), type, static_cast<int>(p.lda), &p.beta,
+                        reinterpret_cast<void *>(operand(a, bytes_a, set)), type, static_cast<int>(p.lda),
+                        &p.beta,
                         reinterpret_cast<void *>(c + bytes_c * static_cast<size_t>(set) +
                                                  static_cast<size_t>(p.offset * p.c_bytes())),
                         p.c_f32 ? CUDA_R_32F : type, static_cast<int>(p.ldc), CUBLAS_COMPUTE_32F,
@@ -386,10 +386,10 @@ bool gpu::run_lt(int algorithm, int set)
 {
     void *const to = reinterpret_cast<void *>(c + bytes_c * static_cast<size_t>(set) +
                                               static_cast<size_t>(now.offset * now.c_bytes()));
-    return cublasLtMatmul(lt, operation, &now.alpha, reinterpret_cast<void *>(operand(b, bytes_b, set)), layout_b,
-                          reinterpret_cast<void *>(operand(a, bytes_a, set)), layout_a, &now.beta, to, layout_c, to,
-                          layout_c, &heuristics[static_cast<size_t>(algorithm)].algo, reinterpret_cast<void *>(work),
-                          WORKSPACE, stream) == CUBLAS_STATUS_SUCCESS;
+    return cublasLtMatmul(lt, operation, &now.alpha, reinterpret_cast<void *>(operand(b, bytes_b, set)),
+                          layout_b, reinterpret_cast<void *>(operand(a, bytes_a, set)), layout_a, &now.beta,
+                          to, layout_c, to, layout_c, &heuristics[static_cast<size_t>(algorithm)].algo,
+                          reinterpret_cast<void *>(work), WORKSPACE, stream) == CUBLAS_STATUS_SUCCESS;
 }
 
 std::string gpu::algorithm_text(int algorithm) const
@@ -398,12 +398,13 @@ std::string gpu::algorithm_text(int algorithm) const
     const auto of = [&](cublasLtMatmulAlgoConfigAttributes_t which) {
         int value = -1;
         size_t written;
-        cublasLtMatmulAlgoConfigGetAttribute(&heuristics[static_cast<size_t>(algorithm)].algo, which, &value, sizeof value,
-                                             &written);
+        cublasLtMatmulAlgoConfigGetAttribute(&heuristics[static_cast<size_t>(algorithm)].algo, which, &value,
+                                             sizeof value, &written);
         return std::to_string(value);
     };
-    return "algorithm " + of(CUBLASLT_ALGO_CONFIG_ID) + " tile " + of(CUBLASLT_ALGO_CONFIG_TILE_ID) + " split-K " +
-           of(CUBLASLT_ALGO_CONFIG_SPLITK_NUM) + " reduction scheme " + of(CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME);
+    return "algorithm " + of(CUBLASLT_ALGO_CONFIG_ID) + " tile " + of(CUBLASLT_ALGO_CONFIG_TILE_ID) +
+           " split-K " + of(CUBLASLT_ALGO_CONFIG_SPLITK_NUM) + " reduction scheme " +
+           of(CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME);
 }
 
 /* Two runs over C that is poisoned (NaN), or 1.5 if it is read; the padding between its lines must stay. */
@@ -530,6 +531,7 @@ double gpu::empty_us(unsigned blocks, unsigned threads, unsigned cluster, unsign
     MUST(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 200 << 10));
     if (cluster > 8) MUST(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
     sets = 1;
-    return quick_us([&](int) { return launch_kernel(f, blocks, threads, shared, cluster, dependent, arguments); }, 2, 0.8,
-                    5);
+    return quick_us(
+        [&](int) { return launch_kernel(f, blocks, threads, shared, cluster, dependent, arguments); }, 2, 0.8,
+        5);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* gpu.h — the GPU's side of the measuring program: operands in rotation, launches of our kernels and of cuBLAS, the
- * comparison with an FP32 reference, and times of launches in a captured graph.
+/* gpu.h — the GPU's side of the measuring program: operands in rotation, launches of our kernels and of
+ * cuBLAS, the comparison with an FP32 reference, and times of launches in a captured graph.
  */
 #ifndef GPU_H
 #define GPU_H
@@ -52,7 +52,8 @@ class gpu
 
     verdict judge(const launch &go);
 
-    /* Graphs of `count` launches over the rotation; whether the last captured one has programmatic dependent launches. */
+    /* Graphs of `count` launches over the rotation; whether the last captured one has programmatic dependent
+     * launches. */
     CUgraphExec capture(const launch &go, int count);
     bool overlaps() const { return overlapping; }
     int count_for(double us, double milliseconds) const;
@@ -64,7 +65,6 @@ class gpu
   private:
     CUdeviceptr operand(CUdeviceptr base, size_t bytes, int set) const;
     CUtensorMap map_of(CUdeviceptr base, long lines, long width, long pitch, int box_lines) const;
-    std::vector<CUtensorMap> maps_of(CUdeviceptr base, long lines, long width, long pitch, int box_lines, int every) const;
     bool launch_kernel(CUfunction f, unsigned blocks, unsigned threads, unsigned shared, unsigned cluster,
                        bool dependent, void **arguments, bool cooperative = false);
     void repack(const config &what, int set);
@@ -74,8 +74,8 @@ class gpu
     int sets = 1;
     bool overlapping = false;
     size_t bytes_a = 0, bytes_b = 0, bytes_c = 0;
-    CUdeviceptr a = 0, b = 0, c = 0, packed_a = 0, packed_b = 0, work = 0, sums = 0, arrivals = 0, wide_a = 0, wide_b = 0,
-                reference = 0, compared = 0;
+    CUdeviceptr a = 0, b = 0, c = 0, packed_a = 0, packed_b = 0, work = 0, sums = 0, arrivals = 0, wide_a = 0,
+                wide_b = 0, reference = 0, compared = 0;
     CUstream stream = nullptr;
     CUevent begin_event = nullptr, end_event = nullptr;
     cublasHandle_t blas = nullptr;

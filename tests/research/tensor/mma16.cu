@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* mma16.cu — C[m,n] = alpha * op(A) * op(B) + beta * C by mma.sync m16n8k16: FP16 or BF16 operands, FP32 sums, C in the
- * operands' type or FP32 (sm_80 and later; REDUCE 0 with SPLIT_K > 1 needs sm_90).
+/* mma16.cu — C[m,n] = alpha * op(A) * op(B) + beta * C by mma.sync m16n8k16: FP16 or BF16 operands, FP32
+ * sums, C in the operands' type or FP32 (sm_80 and later; REDUCE 0 with SPLIT_K > 1 needs sm_90).
  *
- *     global memory --> STAGES tiles of BK k in shared memory --> fragments --> sums --> sum of SPLIT_K blocks --> C
- *        cp.async 16, 8 or 4 bytes, or loads of 2            ldmatrix(.trans)
+ *     global memory --> STAGES tiles of BK k in shared memory --> fragments --> sums --> sum of SPLIT_K
+ * blocks --> C cp.async 16, 8 or 4 bytes, or loads of 2            ldmatrix(.trans)
  *
- * Tiles have the layout of global memory, in lines along k or across; 16-byte chunks of a line are exchanged so that
- * ldmatrix reads eight lines from different banks. Chunks past an edge are filled with zeros.
+ * Tiles have the layout of global memory, in lines along k or across; 16-byte chunks of a line are exchanged
+ * so that ldmatrix reads eight lines from different banks. Chunks past an edge are filled with zeros.
  *
- * Parameters: BM, BN, BK the block's tile; WM, WN a warp's; STAGES; SPLIT_K blocks that divide k; REDUCE how their
- * sums meet (tensor16.cuh); WARPS_K groups of warps that divide each BK; GROUP rows of tiles that blocks go down together; SWAP 1: B's columns are the rows of the instruction
- * (few rows of C: WM may be 8); EPILOGUE 1: C goes through shared memory; ALIGN_A, ALIGN_B: bytes to which the
- * operand's address and leading dimension are aligned. Extents may be anything.
+ * Parameters: BM, BN, BK the block's tile; WM, WN a warp's; STAGES; SPLIT_K blocks that divide k; REDUCE how
+ * their sums meet (tensor16.cuh); WARPS_K groups of warps that divide each BK; GROUP rows of tiles that
+ * blocks go down together; SWAP 1: B's columns are the rows of the instruction (few rows of C: WM may be 8);
+ * EPILOGUE 1: C goes through shared memory; ALIGN_A, ALIGN_B: bytes to which the operand's address and
+ * leading dimension are aligned. Extents may be anything.
  */
 #define THREADS     (32 * (BM / WM) * (BN / WN) * WARPS_K)
 #define SYNC_SUMS() __syncthreads()
@@ -19,7 +20,8 @@
 
 static_assert(BK % (16 * WARPS_K) == 0, "BK must be a multiple of 16 for each of WARPS_K");
 static_assert(STAGES >= 2, "STAGES must be at least 2");
-static_assert(EPILOGUE == 0 || (SPLIT_K * WARPS_K == 1 && SWAP == 0 && C_F32 == 0), "EPILOGUE 1 is for whole sums of 16 bits");
+static_assert(EPILOGUE == 0 || (SPLIT_K * WARPS_K == 1 && SWAP == 0 && C_F32 == 0),
+              "EPILOGUE 1 is for whole sums of 16 bits");
 
 template <int BYTES> DEVICE void copy_async(unsigned to, const void *from, int valid)
 {
@@ -27,15 +29,22 @@ template <int BYTES> DEVICE void copy_async(unsigned to, const void *from, int v
         asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(valid)
                      : "memory");
     else
-        asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %2, %3;" ::"r"(to), "l"(from), "n"(BYTES),
-                     "r"(valid)
+        asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %2, %3;" ::"r"(to), "l"(from),
+                     "n"(BYTES), "r"(valid)
                      : "memory");
 }
 
-DEVICE void copies_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-template <int N> DEVICE void copies_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory"); }
+DEVICE void copies_commit()
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+template <int N> DEVICE void copies_wait()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+}
 
-template <bool TRANS> DEVICE void load_matrices(unsigned &a, unsigned &b, unsigned &c, unsigned &d, unsigned from)
+template <bool TRANS>
+DEVICE void load_matrices(unsigned &a, unsigned &b, unsigned &c, unsigned &d, unsigned from)
 {
     if constexpr (TRANS)
         asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -79,8 +88,12 @@ DEVICE void multiply_add(float (&d)[4], const unsigned (&a)[4], const unsigned (
 template <int EXTENT, bool ALONG_K, int ALIGN> struct operand {
     static constexpr int LINE = ALONG_K ? BK : EXTENT, LINES = ALONG_K ? EXTENT : BK;
     static constexpr int UNIT = ALIGN == 2 ? 2 : ALIGN / 2; /* elements of a copy */
-    static constexpr int PER_LINE = LINE / UNIT, STEP = THREADS / PER_LINE, COPIES = (LINES + STEP - 1) / STEP;
-    static constexpr int CHUNKS = LINE / 8, CYCLE = CHUNKS % 8 == 0 ? 8 : CHUNKS % 4 == 0 ? 4 : CHUNKS % 2 == 0 ? 2 : 1;
+    static constexpr int PER_LINE = LINE / UNIT, STEP = THREADS / PER_LINE,
+                         COPIES = (LINES + STEP - 1) / STEP;
+    static constexpr int CHUNKS = LINE / 8, CYCLE = CHUNKS % 8 == 0   ? 8
+                                                    : CHUNKS % 4 == 0 ? 4
+                                                    : CHUNKS % 2 == 0 ? 2
+                                                                      : 1;
     static constexpr int BYTES = EXTENT * BK * 2;
     static_assert(THREADS % PER_LINE == 0, "a line's copies must divide the threads");
 
@@ -168,7 +181,8 @@ template <int EXTENT, bool ALONG_K, int ALIGN> struct operand {
     {
         const int lane = threadIdx.x % 32;
         if constexpr (COUNT == 1) {
-            const int p = ALONG_K ? place(first + lane % 8, k + lane / 8 % 2 * 8) : place(k + lane % 16, first);
+            const int p =
+                ALONG_K ? place(first + lane % 8, k + lane / 8 % 2 * 8) : place(k + lane % 16, first);
             load_matrices<!ALONG_K>(f[0][0], f[0][1], tile + p);
         } else {
             static_assert(COUNT % 2 == 0 || COUNT == 1, "8 or a multiple of 16 columns");
@@ -191,7 +205,7 @@ constexpr int W_LEFT = SWAP ? WN : WM, W_RIGHT = SWAP ? WM : WN;
 constexpr int ROWS = W_LEFT / 16, COLUMNS = W_RIGHT / 8, QUADS = ROWS * COLUMNS;
 static_assert(W_LEFT % 16 == 0 && W_RIGHT % 8 == 0, "a warp's tile must be of instructions of 16 x 8");
 
-#define RING_BYTES max_of(STAGES * STAGE_BYTES, SUMS_BYTES)
+#define RING_BYTES max_of(STAGES *STAGE_BYTES, SUMS_BYTES)
 
 using sums = reduction<QUADS, THREADS>;
 
@@ -287,7 +301,6 @@ extern "C" __global__ void __launch_bounds__(THREADS) gemm(const tensor_args arg
         return;
     }
 #endif
-    reduce.store(args, w, sum, threadIdx.x, (float *)shared_memory, [&](int q) {
-        return make_int2(left + q / COLUMNS * 16, right + q % COLUMNS * 8);
-    });
+    reduce.store(args, w, sum, threadIdx.x, (float *)shared_memory,
+                 [&](int q) { return make_int2(left + q / COLUMNS * 16, right + q % COLUMNS * 8); });
 }

@@ -13,7 +13,10 @@ namespace
 
 const int SMS = 132, SHARED_LIMIT = 232448;
 
-long divide_up(long a, long b) { return (a + b - 1) / b; }
+long divide_up(long a, long b)
+{
+    return (a + b - 1) / b;
+}
 
 int alignment(long elements, long offset, int bytes)
 {
@@ -41,10 +44,22 @@ double problem::bytes() const
     return 2.0 * static_cast<double>(m * k + k * n) + static_cast<double>(m * n * c_bytes());
 }
 
-double problem::floor_us() const { return std::max({1.6, flop() / 800e6, bytes() / 3.0e6}); }
-int problem::align_a() const { return alignment(lda, offset, 2); }
-int problem::align_b() const { return alignment(ldb, offset, 2); }
-int problem::align_c() const { return alignment(ldc, offset, c_bytes()); }
+double problem::floor_us() const
+{
+    return std::max({1.6, flop() / 800e6, bytes() / 3.0e6});
+}
+int problem::align_a() const
+{
+    return alignment(lda, offset, 2);
+}
+int problem::align_b() const
+{
+    return alignment(ldb, offset, 2);
+}
+int problem::align_c() const
+{
+    return alignment(ldc, offset, c_bytes());
+}
 
 problem parse_problem(const std::string &line)
 {
@@ -56,7 +71,8 @@ problem parse_problem(const std::string &line)
     std::getline(parts, op, ':');
     std::getline(parts, size, ':');
     if (type != "hgemm" && type != "bf16gemm") refuse(line, "the type must be hgemm or bf16gemm");
-    if (op.size() != 2 || op.find_first_not_of("nt") != std::string::npos) refuse(line, "the op must be nn, nt, tn or tt");
+    if (op.size() != 2 || op.find_first_not_of("nt") != std::string::npos)
+        refuse(line, "the op must be nn, nt, tn or tt");
     if (sscanf(size.c_str(), "%ldx%ldx%ld", &p.m, &p.n, &p.k) != 3) refuse(line, "the size must be MxNxK");
     p.bf16 = type == "bf16gemm";
     p.trans_a = op[0] == 't';
@@ -64,7 +80,8 @@ problem parse_problem(const std::string &line)
     long pad = 0;
     while (std::getline(parts, option, ':')) {
         const size_t is = option.find('=');
-        const std::string name = option.substr(0, is), value = is == std::string::npos ? "" : option.substr(is + 1);
+        const std::string name = option.substr(0, is),
+                          value = is == std::string::npos ? "" : option.substr(is + 1);
         if (name == "pad") pad = atol(value.c_str());
         else if (name == "offset") p.offset = atol(value.c_str());
         else if (name == "alpha") p.alpha = strtof(value.c_str(), nullptr);
@@ -91,30 +108,44 @@ std::vector<problem> read_problems(const std::string &path)
 std::string config::text() const
 {
     char s[200];
-    snprintf(s, sizeof s, "%s%s BM=%d BN=%d BK=%d %s%s STAGES=%d SPLIT_K=%d REDUCE=%d GROUP=%d SWAP=%d EPILOGUE=%d",
-             pack == 2 ? "classes+" : pack ? "pack+" : "", wgmma ? "wgmma" : "mma", bm, bn, bk,
+    snprintf(s, sizeof s,
+             "%s%s BM=%d BN=%d BK=%d %s%s STAGES=%d SPLIT_K=%d REDUCE=%d GROUP=%d SWAP=%d EPILOGUE=%d",
+             pack ? "pack+" : "", wgmma ? "wgmma" : "mma", bm, bn, bk,
              (wgmma ? "CONSUMERS=" + std::to_string(consumers)
                     : "WM=" + std::to_string(wm) + " WN=" + std::to_string(wn))
                  .c_str(),
-             warps_k > 1 ? (" WARPS_K=" + std::to_string(warps_k)).c_str() : "", stages, split, reduce, group, swap, epilogue);
+             warps_k > 1 ? (" WARPS_K=" + std::to_string(warps_k)).c_str() : "", stages, split, reduce, group,
+             swap, epilogue);
     return s;
 }
 
-int config::threads() const { return wgmma ? 128 * consumers + 32 : 32 * (bm / wm) * (bn / wn) * warps_k; }
-int config::stage_bytes() const { return (bm + bn) * bk * 2; }
+int config::threads() const
+{
+    return wgmma ? 128 * consumers + 32 : 32 * (bm / wm) * (bn / wn) * warps_k;
+}
+int config::stage_bytes() const
+{
+    return (bm + bn) * bk * 2;
+}
 
 int config::shared_bytes() const
 {
-    const int sums = split > 1 || warps_k > 1 ? warps_k * bm * bn * 4 : 0, parts = in_cluster() ? bm * bn * 4 : 0;
+    const int sums = split > 1 || warps_k > 1 ? warps_k * bm * bn * 4 : 0,
+              parts = in_cluster() ? bm * bn * 4 : 0;
     const int ring = std::max(stages * stage_bytes(), sums) + (wgmma ? 1024 + 16 * stages + 64 : 16);
     return std::max(ring + parts, epilogue ? bm * (bn * 2 + 16) : 0);
 }
 
-long config::blocks(const problem &p) const { return divide_up(p.m, bm) * divide_up(p.n, bn) * split; }
+long config::blocks(const problem &p) const
+{
+    return divide_up(p.m, bm) * divide_up(p.n, bn) * split;
+}
 
 bool legal(const config &c)
 {
-    if (c.shared_bytes() + 1024 * (c.reduce == 1 || c.reduce == 2) > SHARED_LIMIT || c.bm * c.bn / 4 % c.split != 0 || (c.split == 1 && c.reduce)) return false;
+    if (c.shared_bytes() + 1024 * (c.reduce == 1 || c.reduce == 2) > SHARED_LIMIT ||
+        c.bm * c.bn / 4 % c.split != 0 || (c.split == 1 && c.reduce))
+        return false;
     if (c.in_cluster() && c.split > 16) return false;
     if (c.epilogue && (c.split > 1 || c.warps_k > 1 || c.swap)) return false;
     if (c.wgmma) {
@@ -133,9 +164,6 @@ bool fits(const config &c, const problem &p)
 {
     const bool along_a = !p.trans_a, along_b = p.trans_b;
     const int align_a = c.pack ? 16 : p.align_a(), align_b = c.pack ? 16 : p.align_b();
-    if (c.pack == 2 && (c.every_a(p) * c.every_b(p) == 1 || !c.epilogue || !c.wgmma || c.bm / c.every_a(p) % 8 ||
-                        c.bn / c.every_b(p) % 8))
-        return false;
     const long tiles = divide_up(p.k, c.bk), each = divide_up(tiles, c.split);
     if (c.pack && std::min(p.align_a(), p.align_b()) == 16) return false;
     if (c.split > tiles || (c.stages > each + 1 && c.stages > c.fewest_stages)) return false;
@@ -152,21 +180,28 @@ double estimate_us(const config &c, const problem &p)
 {
     const double blocks = static_cast<double>(c.blocks(p));
     const double k = static_cast<double>(divide_up(divide_up(p.k, c.bk), c.split) * c.bk);
-    const int room = std::max(1, std::min(SHARED_LIMIT / (c.shared_bytes() + 1024), 2048 / (c.threads() + 64)));
+    const int room =
+        std::max(1, std::min(SHARED_LIMIT / (c.shared_bytes() + 1024), 2048 / (c.threads() + 64)));
     /* An H100's GPCs are of unequal size: so many clusters fit. */
-    const int clusters = !c.in_cluster() ? SMS / c.split : c.split == 2 ? 66 : c.split <= 4 ? 30 : c.split <= 8 ? 15 : 7;
+    const int clusters = !c.in_cluster() ? SMS / c.split
+                         : c.split == 2  ? 66
+                         : c.split <= 4  ? 30
+                         : c.split <= 8  ? 15
+                                         : 7;
     const int sms = c.in_cluster() ? clusters * c.split : SMS;
     const double waves = static_cast<double>(divide_up(c.blocks(p), static_cast<long>(sms) * room)) * room;
     if (c.reduce == 2 && c.split > 1 && waves > room) return 1e9; /* not all at once */
     const double busy = std::min(blocks, static_cast<double>(sms));
-    const double rate = (c.wgmma ? 5.0e6 : 3.2e6) / (c.bm * c.bn <= 64 * 64 ? 1.6 : 1.0); /* flop a us and SM */
+    const double rate =
+        (c.wgmma ? 5.0e6 : 3.2e6) / (c.bm * c.bn <= 64 * 64 ? 1.6 : 1.0); /* flop a us and SM */
     const double turns = std::max(blocks / sms, waves > room ? waves : 1.0);
     const double compute = 2.0 * c.bm * c.bn * k * turns / rate;
     const double l2 = turns * (c.bm + c.bn) * k * 2 / 85e3;
     const double memory = p.bytes() / (3.0e6 * std::min(1.0, busy / 100));
     const double meeting = c.split == 1 ? 0 : c.reduce == 1 ? 1.5 + 0.1 * c.split : c.reduce == 2 ? 1.5 : 0.8;
     const bool scattered = !c.epilogue && c.split == 1 && c.warps_k == 1 && !c.swap && !p.c_f32;
-    return 2.0 + std::max({compute, l2, memory}) + meeting + (scattered ? p.bytes() / 6e6 : 0) + (c.pack == 1 ? 2 : 0);
+    return 2.0 + std::max({compute, l2, memory}) + meeting + (scattered ? p.bytes() / 6e6 : 0) +
+           (c.pack ? 2 : 0);
 }
 
 std::vector<config> read_configs(const std::string &path)
@@ -185,12 +220,20 @@ std::vector<config> read_configs(const std::string &path)
         int fewest = 99;
         while (words >> word) {
             const std::string name = word.substr(0, word.find('='));
-            const std::map<std::string, int config::*> members = {
-                {"BM", &config::bm},         {"BN", &config::bn},         {"BK", &config::bk},
-                {"WM", &config::wm},         {"WN", &config::wn},         {"CONSUMERS", &config::consumers},
-                {"STAGES", &config::stages}, {"SPLIT_K", &config::split}, {"REDUCE", &config::reduce}, {"WARPS_K", &config::warps_k},
-                {"GROUP", &config::group},   {"SWAP", &config::swap},     {"EPILOGUE", &config::epilogue},
-                {"PACK", &config::pack}};
+            const std::map<std::string, int config::*> members = {{"BM", &config::bm},
+                                                                  {"BN", &config::bn},
+                                                                  {"BK", &config::bk},
+                                                                  {"WM", &config::wm},
+                                                                  {"WN", &config::wn},
+                                                                  {"CONSUMERS", &config::consumers},
+                                                                  {"STAGES", &config::stages},
+                                                                  {"SPLIT_K", &config::split},
+                                                                  {"REDUCE", &config::reduce},
+                                                                  {"WARPS_K", &config::warps_k},
+                                                                  {"GROUP", &config::group},
+                                                                  {"SWAP", &config::swap},
+                                                                  {"EPILOGUE", &config::epilogue},
+                                                                  {"PACK", &config::pack}};
             const auto member = members.find(name);
             if (member == members.end()) refuse(line, ("unknown parameter " + name).c_str());
             std::istringstream values(word.substr(word.find('=') + 1));
@@ -217,7 +260,9 @@ std::vector<config> candidates(const std::vector<config> &all, const problem &p,
     std::vector<config> some;
     for (const config &c : all)
         if (fits(c, p)) some.push_back(c);
-    const auto faster = [&](const config &a, const config &b) { return estimate_us(a, p) < estimate_us(b, p); };
+    const auto faster = [&](const config &a, const config &b) {
+        return estimate_us(a, p) < estimate_us(b, p);
+    };
     std::stable_sort(some.begin(), some.end(), faster);
     if (some.size() > most) some.resize(most);
     return some;
@@ -225,7 +270,9 @@ std::vector<config> candidates(const std::vector<config> &all, const problem &p,
 
 std::vector<std::string> macros(const config &c, const problem &p)
 {
-    const auto define = [](const char *name, int value) { return "-D" + std::string(name) + "=" + std::to_string(value); };
+    const auto define = [](const char *name, int value) {
+        return "-D" + std::string(name) + "=" + std::to_string(value);
+    };
     std::vector<std::string> all = {
         define("BF16", p.bf16),
         define("C_F32", p.c_f32),
@@ -245,8 +292,6 @@ std::vector<std::string> macros(const config &c, const problem &p)
     };
     if (c.wgmma) {
         all.push_back(define("CONSUMERS", c.consumers));
-        all.push_back(define("EVERY_LEFT", c.swap ? c.every_b(p) : c.every_a(p)));
-        all.push_back(define("EVERY_RIGHT", c.swap ? c.every_a(p) : c.every_b(p)));
     } else {
         all.push_back(define("WM", c.wm));
         all.push_back(define("WN", c.wn));

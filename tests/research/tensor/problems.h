@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* problems.h — problems and configurations: their text, which fit together, and a rough time to leave out the worst. */
+/* problems.h — problems and configurations: their text, which fit together, and a rough time to leave out the
+ * worst. */
 #ifndef PROBLEMS_H
 #define PROBLEMS_H
 
 #include <string>
 #include <vector>
 
-/* TYPE:OP:MxNxK[:pad=P][:offset=E][:alpha=X][:beta=X][:c=f32], row-major. TYPE is hgemm or bf16gemm; OP two letters of
- * n and t. pad: elements added to each leading dimension; offset: elements by which the operands begin later. */
+/* TYPE:OP:MxNxK[:pad=P][:offset=E][:alpha=X][:beta=X][:c=f32], row-major. TYPE is hgemm or bf16gemm; OP two
+ * letters of n and t. pad: elements added to each leading dimension; offset: elements by which the operands
+ * begin later. */
 struct problem {
     std::string text;
     bool bf16 = false, c_f32 = false, trans_a = false, trans_b = false;
@@ -19,7 +21,10 @@ struct problem {
     long lines_b() const { return trans_b ? n : k; }
     long width_a() const { return trans_a ? m : k; }
     long width_b() const { return trans_b ? k : n; }
-    double flop() const { return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
+    double flop() const
+    {
+        return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+    }
     double bytes() const;
     double floor_us() const; /* 800 TFLOPS, 3.0 TB/s, 1.6 us a launch */
     int align_a() const;     /* 16, 8, 4 or 2 bytes */
@@ -29,17 +34,14 @@ struct problem {
 
 struct config {
     bool wgmma = false;
-    int bm = 0, bn = 0, bk = 64, wm = 0, wn = 0, consumers = 1, stages = 4, split = 1, reduce = 0, warps_k = 1, group = 8, swap = 0,
-        epilogue = 0, pack = 0;
+    int bm = 0, bn = 0, bk = 64, wm = 0, wn = 0, consumers = 1, stages = 4, split = 1, reduce = 0,
+        warps_k = 1, group = 8, swap = 0, epilogue = 0, pack = 0;
     int fewest_stages = 2; /* of its line in the file: more than the tiles of k are of no use */
 
     bool in_cluster() const { return split > 1 && (reduce == 0 || reduce == 3); }
-    /* PACK of an operand that 16-byte copies cannot read: 0 narrow copies, 1 repacked before, 2 repacked if it lies
-     * across, else read by a map for each class of rows, of which there are so many. */
-    bool repacks_a(const problem &p) const { return pack && p.align_a() < 16 && (pack == 1 || p.trans_a); }
-    bool repacks_b(const problem &p) const { return pack && p.align_b() < 16 && (pack == 1 || !p.trans_b); }
-    int every_a(const problem &p) const { return pack == 2 && !p.trans_a ? 16 / p.align_a() : 1; }
-    int every_b(const problem &p) const { return pack == 2 && p.trans_b ? 16 / p.align_b() : 1; }
+    /* PACK 1: operands that 16-byte copies cannot read are repacked before. */
+    bool repacks_a(const problem &p) const { return pack && p.align_a() < 16; }
+    bool repacks_b(const problem &p) const { return pack && p.align_b() < 16; }
     std::string text() const;
     int threads() const;
     int stage_bytes() const;
@@ -50,7 +52,8 @@ struct config {
 struct problem parse_problem(const std::string &line);
 std::vector<problem> read_problems(const std::string &path);
 
-/* A line is "mma" or "wgmma" and NAME=VALUE,VALUE... ; the product of all values, less what no problem can use. */
+/* A line is "mma" or "wgmma" and NAME=VALUE,VALUE... ; the product of all values, less what no problem can
+ * use. */
 std::vector<config> read_configs(const std::string &path);
 
 bool legal(const config &c);

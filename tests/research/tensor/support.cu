@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* support.cu — kernels that the measuring program needs beside the products: widening of operands for the reference,
- * comparison, and repacking of operands that 16-byte copies cannot read. Macros: BF16, C_F32.
+/* support.cu — kernels that the measuring program needs beside the products: widening of operands for the
+ * reference, comparison, and repacking of operands that 16-byte copies cannot read. Macros: BF16, C_F32.
  */
-#define SWAP     0
-#define SPLIT_K  1
-#define REDUCE   0
-#define WARPS_K  1
-#define BM       8
-#define BN       8
-#define GROUP    1
-#define PDL      0
-#define ALIGN_C  2
+#define SWAP        0
+#define SPLIT_K     1
+#define REDUCE      0
+#define WARPS_K     1
+#define BM          8
+#define BN          8
+#define GROUP       1
+#define PDL         0
+#define ALIGN_C     2
 #define SYNC_SUMS() __syncthreads()
 #include "tensor16.cuh"
 
 extern "C" __global__ void widen(float *to, const unsigned short *from, long long count)
 {
     const long long step = (long long)gridDim.x * blockDim.x;
-    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) to[i] = unpack(from[i]);
+    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step)
+        to[i] = unpack(from[i]);
 }
 
 struct comparison {
@@ -26,10 +27,11 @@ struct comparison {
     unsigned long long sum; /* of the bits of C: equal bits, equal sum */
 };
 
-/* C (ldc elements a line, poisoned with `poison` before) against a dense FP32 reference. Bound: rounding of the result,
- * and for sums of k products of numbers in [-1, 1) what truncation in the tensor cores may lose. */
-extern "C" __global__ void compare(comparison *out, const void *c, const float *reference, int m, int n, long long ldc,
-                                   int k, float scale, unsigned poison)
+/* C (ldc elements a line, poisoned with `poison` before) against a dense FP32 reference. Bound: rounding of
+ * the result, and for sums of k products of numbers in [-1, 1) what truncation in the tensor cores may lose.
+ */
+extern "C" __global__ void compare(comparison *out, const void *c, const float *reference, int m, int n,
+                                   long long ldc, int k, float scale, unsigned poison)
 {
     const float unit = C_F32 ? 0x1p-23f : BF16 ? 0x1.01p-8f : 0x1.01p-11f;
     const float lost = scale * (sqrtf((float)k) * (float)k * 0x1p-26f + 0x1p-20f);
@@ -43,7 +45,8 @@ extern "C" __global__ void compare(comparison *out, const void *c, const float *
             if (bits != poison) atomicAdd(&out->untouched, 1);
             continue;
         }
-        const float x = C_F32 ? __uint_as_float(bits) : unpack((unsigned short)bits), right = reference[row * n + column];
+        const float x = C_F32 ? __uint_as_float(bits) : unpack((unsigned short)bits),
+                    right = reference[row * n + column];
         float error = fabsf(x - right) / (fabsf(right) * unit + lost);
         if (!(error < 1e30f)) error = 1e30f;
         worst = fmaxf(worst, error);
@@ -53,7 +56,8 @@ extern "C" __global__ void compare(comparison *out, const void *c, const float *
     atomicAdd(&out->sum, sum);
 }
 
-/* Lines of `width` elements, `pitch` apart in `from`, `padded` apart in `to`, whose lines are multiples of 16 bytes. */
+/* Lines of `width` elements, `pitch` apart in `from`, `padded` apart in `to`, whose lines are multiples of 16
+ * bytes. */
 struct repack_args {
     const unsigned short *from;
     unsigned *to;
@@ -61,8 +65,8 @@ struct repack_args {
     int lines, width;
 };
 
-/* A warp copies WORDS words of 4 bytes a lane. Source addresses are multiples of 2: aligned words are read, and two
- * neighbours shifted together where the line begins in the middle of one. */
+/* A warp copies WORDS words of 4 bytes a lane. Source addresses are multiples of 2: aligned words are read,
+ * and two neighbours shifted together where the line begins in the middle of one. */
 DEVICE void repack_one(const repack_args &args, int first, int step)
 {
     const int WORDS = 4, lane = threadIdx.x % 32, padded = (int)args.padded / 2;
@@ -84,7 +88,8 @@ DEVICE void repack_one(const repack_args &args, int first, int step)
         in[WORDS] = odd && lane == 0 ? read(word + 32 * WORDS) : 0;
 #pragma unroll
         for (int j = 0; j < WORDS; j++) {
-            const unsigned next = __shfl_sync(~0u, lane == 0 ? in[j + 1] : in[j], (lane + 1) % 32), at = word + 32 * j;
+            const unsigned next = __shfl_sync(~0u, lane == 0 ? in[j + 1] : in[j], (lane + 1) % 32),
+                           at = word + 32 * j;
             unsigned out = odd ? __funnelshift_r(in[j], next, 16) : in[j];
             if (2 * at + 1 >= args.width) out = 2 * at < args.width ? out & 0xffff : 0;
             if (at < padded) args.to[(long long)line * padded + at] = out;

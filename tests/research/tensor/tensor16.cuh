@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* tensor16.cuh — what the 16-bit tensor-core kernels of this folder share: PTX, conversions, the sum over the blocks
- * that divide k, and the store of C.
+/* tensor16.cuh — what the 16-bit tensor-core kernels of this folder share: PTX, conversions, the sum over the
+ * blocks that divide k, and the store of C.
  *
- * Macros of a compilation: BF16 (0: FP16), C_F32 (0: C has the operands' type), ALIGN_C (bytes), SWAP, SPLIT_K,
- * REDUCE and WARPS_K (below), BM, BN, GROUP, PDL. The fragment of an accumulator is a quad: the two
+ * Macros of a compilation: BF16 (0: FP16), C_F32 (0: C has the operands' type), ALIGN_C (bytes), SWAP,
+ * SPLIT_K, REDUCE and WARPS_K (below), BM, BN, GROUP, PDL. The fragment of an accumulator is a quad: the two
  * neighbours (row g, columns 2t and 2t + 1) and the two of row g + 8, with g = lane / 4 and t = lane % 4. The
  * instruction's left operand has the rows; with SWAP these are columns of C.
  */
@@ -25,11 +25,17 @@ struct tensor_args {
     float alpha, beta;
 };
 
-constexpr int max_of(int a, int b) { return a > b ? a : b; }
+constexpr int max_of(int a, int b)
+{
+    return a > b ? a : b;
+}
 
 extern __shared__ __align__(1024) unsigned char shared_memory[];
 
-DEVICE unsigned shared_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
+DEVICE unsigned shared_address(const void *p)
+{
+    return (unsigned)__cvta_generic_to_shared(p);
+}
 
 /* Two floats as 16-bit numbers, the first in the low half; rounded to nearest even. */
 DEVICE unsigned pack(float low, float high)
@@ -79,7 +85,8 @@ DEVICE void barrier_init(unsigned barrier, unsigned count)
 
 DEVICE void barrier_expect(unsigned barrier, unsigned bytes)
 {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+                 : "memory");
 }
 
 DEVICE void barrier_arrive(unsigned barrier)
@@ -92,18 +99,28 @@ DEVICE void barrier_wait(unsigned barrier, unsigned parity)
 {
     for (unsigned tries = 0; tries < 1u << 20; tries++) {
         unsigned done;
-        asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
-                     : "=r"(done)
-                     : "r"(barrier), "r"(parity)
-                     : "memory");
+        asm volatile(
+            "{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
+            : "=r"(done)
+            : "r"(barrier), "r"(parity)
+            : "memory");
         if (done) return;
     }
     asm volatile("trap;");
 }
 
-DEVICE void cluster_arrive() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
-DEVICE void cluster_wait() { asm volatile("barrier.cluster.wait.aligned;" ::: "memory"); }
-DEVICE void barriers_visible() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+DEVICE void cluster_arrive()
+{
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
+DEVICE void cluster_wait()
+{
+    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+}
+DEVICE void barriers_visible()
+{
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
 
 DEVICE unsigned in_block(unsigned address, unsigned rank)
 {
@@ -115,23 +132,27 @@ DEVICE unsigned in_block(unsigned address, unsigned rank)
 /* Copies bytes of shared memory to another block of the cluster, where they count for `barrier`. */
 DEVICE void send(unsigned to, unsigned from, unsigned bytes, unsigned barrier)
 {
-    asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
-                 "r"(from), "r"(bytes), "r"(barrier)
-                 : "memory");
+    asm volatile(
+        "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+            to),
+        "r"(from), "r"(bytes), "r"(barrier)
+        : "memory");
 }
 
 /* The same for 16 bytes from registers. */
 DEVICE void send(unsigned to, float4 v, unsigned barrier)
 {
-    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%2, %3, %4, %5}, [%1];" ::"r"(to),
-                 "r"(barrier), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w)
-                 : "memory");
+    asm volatile(
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%2, %3, %4, %5}, [%1];" ::"r"(
+            to),
+        "r"(barrier), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w)
+        : "memory");
 }
 
 #endif
 
-/* Where the block works. Blocks that divide the k of a tile follow each other; tiles go down GROUP rows of tiles, then
- * to the next column. */
+/* Where the block works. Blocks that divide the k of a tile follow each other; tiles go down GROUP rows of
+ * tiles, then to the next column. */
 struct work {
     int tile, split, m, n;
 };
@@ -186,11 +207,17 @@ DEVICE void store_quad(const tensor_args &args, int row, int column, const float
     store_pair(args, row + 8, column, v[2], v[3]);
 }
 
-/* A tile of FP32 sums in shared memory, row by row. Groups of eight columns are exchanged within a row, so that the
- * quads of a warp go to different banks; a group stays together. */
-constexpr int GROUPS = BN / 8, EXCHANGED = GROUPS % 8 == 0 ? 8 : GROUPS % 4 == 0 ? 4 : GROUPS % 2 == 0 ? 2 : 1;
+/* A tile of FP32 sums in shared memory, row by row. Groups of eight columns are exchanged within a row, so
+ * that the quads of a warp go to different banks; a group stays together. */
+constexpr int GROUPS = BN / 8, EXCHANGED = GROUPS % 8 == 0   ? 8
+                                           : GROUPS % 4 == 0 ? 4
+                                           : GROUPS % 2 == 0 ? 2
+                                                             : 1;
 
-DEVICE int sum_at(int row, int column) { return row * BN + (column ^ row % EXCHANGED * 8); }
+DEVICE int sum_at(int row, int column)
+{
+    return row * BN + (column ^ row % EXCHANGED * 8);
+}
 
 /* The quad whose first element is `row`, `column` of the instruction's tile. */
 DEVICE void put_quad(float *tile, int row, int column, const float (&v)[4])
@@ -220,27 +247,32 @@ DEVICE void store_four(const tensor_args &args, work w, int at, float4 v)
         *(float4 *)((float *)args.c + to) =
             make_float4(args.alpha * x[0], args.alpha * x[1], args.alpha * x[2], args.alpha * x[3]);
     } else {
-        *(uint2 *)((unsigned short *)args.c + to) =
-            make_uint2(pack(args.alpha * x[0], args.alpha * x[1]), pack(args.alpha * x[2], args.alpha * x[3]));
+        *(uint2 *)((unsigned short *)args.c + to) = make_uint2(pack(args.alpha * x[0], args.alpha * x[1]),
+                                                               pack(args.alpha * x[2], args.alpha * x[3]));
     }
 }
 
-/* Sum over the warps and the blocks that divide k, in their order, so that every call gives the same bits; then C.
+/* Sum over the warps and the blocks that divide k, in their order, so that every call gives the same bits;
+ * then C.
  *
- * The sums go to a tile in shared memory, one for each of WARPS_K groups of warps, which are added first. Then
+ * The sums go to a tile in shared memory, one for each of WARPS_K groups of warps, which are added first.
+ * Then
  *
- *     REDUCE 0, 3  blocks of a cluster each store an equal part of the tile, and receive the others' sums of that part:
- *                  by one bulk copy from each (0), or by stores of 16 bytes (3); one mbarrier counts the bytes
+ *     REDUCE 0, 3  blocks of a cluster each store an equal part of the tile, and receive the others' sums of
+ * that part: by one bulk copy from each (0), or by stores of 16 bytes (3); one mbarrier counts the bytes
  *     REDUCE 1     through a workspace; the last block to arrive stores the tile
- *     REDUCE 2     through a workspace; each block waits for all and stores its part. All blocks of the grid must be on
- *                  the GPU at once: a cooperative launch
+ *     REDUCE 2     through a workspace; each block waits for all and stores its part. All blocks of the grid
+ * must be on the GPU at once: a cooperative launch
  *
- * `place(quad)` is where a thread's quad begins in the instruction's tile. All COUNT threads that hold sums call
- * store(); the others of a cluster's block call stand_by(). */
+ * `place(quad)` is where a thread's quad begins in the instruction's tile. All COUNT threads that hold sums
+ * call store(); the others of a cluster's block call stand_by(). */
 template <int QUADS, int COUNT> struct reduction {
     static constexpr int TILE = BM * BN, PART = TILE / SPLIT_K;
     static constexpr bool CLUSTER = SPLIT_K > 1 && (REDUCE == 0 || REDUCE == 3);
     static_assert(TILE / 4 % SPLIT_K == 0, "SPLIT_K must divide the quads of a tile");
+#if __CUDA_ARCH__ < 900
+    static_assert(!CLUSTER, "clusters need sm_90");
+#endif
 
     unsigned parts, barrier; /* CLUSTER: SPLIT_K parts in shared memory; an mbarrier */
 
@@ -275,8 +307,8 @@ template <int QUADS, int COUNT> struct reduction {
     }
 
     template <class Place>
-    __device__ __forceinline__ void store(const tensor_args &args, work w, const float (&sum)[QUADS][4], int thread,
-                                          float *tile, Place place)
+    __device__ __forceinline__ void store(const tensor_args &args, work w, const float (&sum)[QUADS][4],
+                                          int thread, float *tile, Place place)
     {
         if constexpr (SPLIT_K == 1 && WARPS_K == 1) {
 #pragma unroll
@@ -318,7 +350,10 @@ template <int QUADS, int COUNT> struct reduction {
         return total;
     }
 
-    DEVICE void add(float4 &total, float4 v) { total.x += v.x, total.y += v.y, total.z += v.z, total.w += v.w; }
+    DEVICE void add(float4 &total, float4 v)
+    {
+        total.x += v.x, total.y += v.y, total.z += v.z, total.w += v.w;
+    }
 
     __device__ __forceinline__ void in_cluster(const tensor_args &args, work w, int thread, float *tile)
     {
@@ -326,16 +361,16 @@ template <int QUADS, int COUNT> struct reduction {
         cluster_wait();
         if constexpr (REDUCE == 0) {
             if (thread < SPLIT_K && thread != w.split)
-                send(in_block(parts + w.split * PART * 4, thread), shared_address(tile + thread * PART), PART * 4,
-                     in_block(barrier, thread));
+                send(in_block(parts + w.split * PART * 4, thread), shared_address(tile + thread * PART),
+                     PART * 4, in_block(barrier, thread));
             __syncwarp();
         } else {
 #pragma unroll 4
             for (int i = thread * 4; i < TILE; i += COUNT * 4) {
                 const int owner = i / PART;
                 if (owner != w.split)
-                    send(in_block(parts + (w.split * PART + i % PART) * 4, owner), *(const float4 *)(tile + i),
-                         in_block(barrier, owner));
+                    send(in_block(parts + (w.split * PART + i % PART) * 4, owner),
+                         *(const float4 *)(tile + i), in_block(barrier, owner));
             }
         }
         barrier_wait(barrier, 0);
@@ -387,7 +422,8 @@ template <int QUADS, int COUNT> struct reduction {
             for (int s = 0; s < SPLIT_K; s++) add(total, v[s]);
             store_four(args, w, i, total);
         }
-        if (thread == 0 && (REDUCE == 1 || atomicAdd(arrivals + 1, 1) == SPLIT_K - 1)) arrivals[0] = arrivals[1] = 0;
+        if (thread == 0 && (REDUCE == 1 || atomicAdd(arrivals + 1, 1) == SPLIT_K - 1))
+            arrivals[0] = arrivals[1] = 0;
     }
 
     /* Bounded, as barrier_wait. */
@@ -402,12 +438,13 @@ template <int QUADS, int COUNT> struct reduction {
     }
 };
 
-/* Bytes of a tile of C in shared memory: rows are 16 bytes longer than the tile, so that neighbouring rows begin in
- * different banks. */
+/* Bytes of a tile of C in shared memory: rows are 16 bytes longer than the tile, so that neighbouring rows
+ * begin in different banks. */
 #define STAGED_LINE  (BN * 2 + 16)
 #define STAGED_BYTES (BM * STAGED_LINE)
 
-/* 16-bit C by way of shared memory: 16 bytes a thread, or a warp stores a line in words of 4 bytes if C is not aligned. */
+/* 16-bit C by way of shared memory: 16 bytes a thread, or a warp stores a line in words of 4 bytes if C is
+ * not aligned. */
 template <int COUNT> DEVICE void store_staged(const tensor_args &args, work w, int thread)
 {
     const unsigned char *const staged = shared_memory;

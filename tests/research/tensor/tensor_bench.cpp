@@ -6,8 +6,8 @@
  *     tensor_bench check PROBLEMS CONFIGS            every configuration on every problem, no times
  *     tensor_bench race PROBLEMS CONFIGS RESULTS.csv TRIALS.csv
  *
- * Environment: TENSOR_JOBS compilers at a time (2), TENSOR_ARCH (sm_90a), TENSOR_MOST candidates a problem (80),
- * TENSOR_SECONDS after which no problem is begun (500).
+ * Environment: TENSOR_JOBS compilers at a time (2), TENSOR_ARCH (sm_90a), TENSOR_MOST candidates a problem
+ * (80), TENSOR_SECONDS after which no problem is begun (500).
  */
 #include "gpu.h"
 
@@ -86,14 +86,17 @@ int best_algorithm(gpu &g, double guess_us, double *us)
     return best;
 }
 
-void race(gpu &g, const problem &p, const std::vector<config> &configs, size_t most, FILE *results, FILE *trials)
+void race(gpu &g, const problem &p, const std::vector<config> &configs, size_t most, FILE *results,
+          FILE *trials)
 {
     g.start(p);
     const launch by_default = [&](int set) { return g.run_default(set); };
     const double default_us = g.quick_us(by_default, p.floor_us() * 2, 2, 3);
     double lt_us = default_us;
     const int algorithm = best_algorithm(g, default_us, &lt_us);
-    const launch by_lt = [&](int set) { return algorithm >= 0 ? g.run_lt(algorithm, set) : g.run_default(set); };
+    const launch by_lt = [&](int set) {
+        return algorithm >= 0 ? g.run_lt(algorithm, set) : g.run_default(set);
+    };
     const verdict of_lt = g.judge(by_lt);
     if (!of_lt.right())
         printf("  cublasLt's best: %.3g of the bound; %s\n", static_cast<double>(of_lt.worst),
@@ -112,12 +115,13 @@ void race(gpu &g, const problem &p, const std::vector<config> &configs, size_t m
         if (!v.right()) {
             wrong += v.worst < 1e29f || !v.edges;
             refused += v.worst >= 1e29f;
-            fprintf(trials, "%s,%s,wrong,%g,%d,%d\n", p.text.c_str(), c.text().c_str(), static_cast<double>(v.worst),
-                    v.edges, v.repeatable);
+            fprintf(trials, "%s,%s,wrong,%g,%d,%d\n", p.text.c_str(), c.text().c_str(),
+                    static_cast<double>(v.worst), v.edges, v.repeatable);
             continue;
         }
         const double us = g.quick_us(go, lt_us, 0.6, 2);
-        fprintf(trials, "%s,%s,%.3f,%.3g\n", p.text.c_str(), c.text().c_str(), us, static_cast<double>(v.worst));
+        fprintf(trials, "%s,%s,%.3f,%.3g\n", p.text.c_str(), c.text().c_str(), us,
+                static_cast<double>(v.worst));
         if (us > 0) right.push_back({c, us});
     }
     std::sort(right.begin(), right.end(), [](const trial &x, const trial &y) { return x.us < y.us; });
@@ -130,13 +134,24 @@ void race(gpu &g, const problem &p, const std::vector<config> &configs, size_t m
     for (size_t i = 0; i < right.size(); i++) {
         g.prepare(right[i].what, &runners[i]);
         const runner &r = runners[i];
-        all.push_back({r.what.text(), [&g, &r](int set) { return g.run(r, set, false); }, right[i].us, nullptr, 0, false, {}});
+        all.push_back({r.what.text(),
+                       [&g, &r](int set) { return g.run(r, set, false); },
+                       right[i].us,
+                       nullptr,
+                       0,
+                       false,
+                       {}});
     }
     for (size_t i = 0; i < std::min<size_t>(right.size(), CHAINED); i++) {
         const runner &r = runners[i];
         if (!r.what.repacks_a(p) && !r.what.repacks_b(p))
-            all.push_back({"pdl " + r.what.text(), [&g, &r](int set) { return g.run(r, set, true); }, right[i].us, nullptr,
-                           0, false, {}});
+            all.push_back({"pdl " + r.what.text(),
+                           [&g, &r](int set) { return g.run(r, set, true); },
+                           right[i].us,
+                           nullptr,
+                           0,
+                           false,
+                           {}});
     }
     replay_in_turn(g, all);
     g.end();
@@ -152,18 +167,20 @@ void race(gpu &g, const problem &p, const std::vector<config> &configs, size_t m
         if (!chained || us[i] < us[chained]) chained = i;
     const double chained_us = chained ? us[chained] : 0;
     fprintf(results, "%s,%.3f,%.3f,%.3f,%d,%.3f,%.3f,%s,%.3f", p.text.c_str(), p.floor_us(), us[0], us[1],
-            all[0].overlaps || all[1].overlaps, ours,
-            best ? rival / ours : 0, best ? all[best].name.c_str() : "none", chained_us);
+            all[0].overlaps || all[1].overlaps, ours, best ? rival / ours : 0,
+            best ? all[best].name.c_str() : "none", chained_us);
     for (size_t i = 2; i < 2 + std::min<size_t>(right.size(), 4); i++)
         fprintf(results, ",%s,%.3f", all[i].name.c_str(), us[i]);
     fprintf(results, "\n");
     fflush(results);
     fflush(trials);
     if (all[0].overlaps || all[1].overlaps) printf("  cuBLAS overlaps its launches here\n");
-    printf("%-28s floor %8.2f default %8.2f lt %8.2f ours %8.2f ratio %.3f pdl %7.2f  %s%s  [%.0f s]\n", p.text.c_str(),
-           p.floor_us(), us[0], us[1], ours, best ? rival / ours : 0, chained_us,
+    printf("%-28s floor %8.2f default %8.2f lt %8.2f ours %8.2f ratio %.3f pdl %7.2f  %s%s  [%.0f s]\n",
+           p.text.c_str(), p.floor_us(), us[0], us[1], ours, best ? rival / ours : 0, chained_us,
            best ? all[best].name.c_str() : "none",
-           wrong || refused ? (" WRONG " + std::to_string(wrong) + " refused " + std::to_string(refused)).c_str() : "",
+           wrong || refused
+               ? (" WRONG " + std::to_string(wrong) + " refused " + std::to_string(refused)).c_str()
+               : "",
            seconds());
     fflush(stdout);
 }
@@ -185,8 +202,9 @@ int check(gpu &g, const std::vector<problem> &problems, const std::vector<config
             worst = std::max(worst, v.worst);
             if (v.right()) continue;
             if (++wrong <= 60)
-                printf("WRONG %s %s: error %.3g of the bound, edges %s, bits %s\n", p.text.c_str(), c.text().c_str(),
-                       static_cast<double>(v.worst), v.edges ? "kept" : "overwritten", v.repeatable ? "equal" : "differ");
+                printf("WRONG %s %s: error %.3g of the bound, edges %s, bits %s\n", p.text.c_str(),
+                       c.text().c_str(), static_cast<double>(v.worst), v.edges ? "kept" : "overwritten",
+                       v.repeatable ? "equal" : "differ");
         }
         printf("%-44s %3d configurations, worst %.3f of the bound (cuBLAS %.3f)\n", p.text.c_str(), here,
                static_cast<double>(worst), static_cast<double>(d.worst));
@@ -199,12 +217,13 @@ int check(gpu &g, const std::vector<problem> &problems, const std::vector<config
 void floors(gpu &g)
 {
     printf("empty kernels, us in a graph (blocks x threads, cluster, shared): ");
-    const unsigned shapes[][4] = {{1, 128, 1, 0},     {132, 128, 1, 0},        {128, 128, 8, 0},         {128, 128, 16, 0},
-                                  {128, 128, 4, 0},   {132, 128, 1, 100 << 10}, {128, 128, 8, 100 << 10}, {128, 256, 8, 200 << 10},
-                                  {1024, 128, 1, 0}};
+    const unsigned shapes[][4] = {
+        {1, 128, 1, 0},           {132, 128, 1, 0},         {128, 128, 8, 0},
+        {128, 128, 16, 0},        {128, 128, 4, 0},         {132, 128, 1, 100 << 10},
+        {128, 128, 8, 100 << 10}, {128, 256, 8, 200 << 10}, {1024, 128, 1, 0}};
     for (const auto &s : shapes)
-        printf("%ux%u/%u/%uK %.2f (pdl %.2f)  ", s[0], s[1], s[2], s[3] >> 10, g.empty_us(s[0], s[1], s[2], s[3], false),
-               g.empty_us(s[0], s[1], s[2], s[3], true));
+        printf("%ux%u/%u/%uK %.2f (pdl %.2f)  ", s[0], s[1], s[2], s[3] >> 10,
+               g.empty_us(s[0], s[1], s[2], s[3], false), g.empty_us(s[0], s[1], s[2], s[3], true));
     printf("\n");
 }
 
@@ -213,7 +232,8 @@ void floors(gpu &g)
 int main(int argc, char **argv)
 {
     const std::string mode = argc > 1 ? argv[1] : "";
-    if (argc != (mode == "race" ? 6 : 4) || (mode != "list" && mode != "compile" && mode != "check" && mode != "race")) {
+    if (argc != (mode == "race" ? 6 : 4) ||
+        (mode != "list" && mode != "compile" && mode != "check" && mode != "race")) {
         fprintf(stderr, "usage: tensor_bench list|compile|check PROBLEMS CONFIGS\n"
                         "       tensor_bench race PROBLEMS CONFIGS RESULTS.csv TRIALS.csv\n");
         return 2;
@@ -252,8 +272,11 @@ int main(int argc, char **argv)
         fprintf(stderr, "tensor_bench: cannot write %s or %s\n", argv[4], argv[5]);
         return 1;
     }
-    fprintf(results, "# %s\nproblem,floor_us,default_us,lt_best_us,cublas_overlaps,ours_us,ratio,config,ours_pdl_us,first,us,second,us,third,us,"
-                     "fourth,us\n",
+    fprintf(results,
+            "# "
+            "%s\nproblem,floor_us,default_us,lt_best_us,cublas_overlaps,ours_us,ratio,config,ours_pdl_us,"
+            "first,us,second,us,third,us,"
+            "fourth,us\n",
             g.description().c_str());
     for (const problem &p : problems) {
         if (seconds() > static_cast<double>(setting("TENSOR_SECONDS", 500))) break;

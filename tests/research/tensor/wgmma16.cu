@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* wgmma16.cu — the product of mma16.cu by wgmma and TMA (sm_90a): operands of 16 bits whose addresses and leading
- * dimensions are multiples of 16 bytes, or which lie along k.
+/* wgmma16.cu — the product of mma16.cu by wgmma and TMA (sm_90a): operands of 16 bits whose addresses and
+ * leading dimensions are multiples of 16 bytes.
  *
- *     one warp: TMA --> STAGES tiles of BK k, full and empty mbarriers --> CONSUMERS warpgroups --> as mma16.cu
+ *     one warp: TMA --> STAGES tiles of BK k, full and empty mbarriers --> CONSUMERS warpgroups --> as
+ * mma16.cu
  *
- * The left operand has 64 rows an instruction, the right one up to 256 columns; with SWAP the left one is B, for few
- * rows of C. An operand that lies along k has rows of 128 bytes in shared memory, one that lies across has blocks of
- * 64 x 64, both in the 128-byte swizzle. Tensor maps hold the true extents: what is beyond is read as zero.
+ * The left operand has 64 rows an instruction, the right one up to 256 columns; with SWAP the left one is B,
+ * for few rows of C. An operand that lies along k has rows of 128 bytes in shared memory, one that lies
+ * across has blocks of 64 x 64, both in the 128-byte swizzle. Tensor maps hold the true extents: what is
+ * beyond is read as zero.
  *
- * Parameters: BM, BN, BK (a multiple of 64); CONSUMERS, each with a CONSUMERS-th of the left operand's rows; STAGES,
- * SPLIT_K, REDUCE, GROUP, SWAP, EPILOGUE as in mma16.cu. EVERY_LEFT, EVERY_RIGHT: TMA wants lines that begin at
- * multiples of 16 bytes. Of an operand along k whose leading dimension is not such a multiple, every 2nd, 4th or 8th
- * row begins at the same distance from one: these are a class, with a map of their own that begins up to 7 elements
- * early and a coordinate that skips these. Rows of C come out in the order of classes. wgmma.inc, the instruction for the tile's width, is written
- * by the program that compiles this.
+ * Parameters: BM, BN, BK (a multiple of 64); CONSUMERS, each with a CONSUMERS-th of the left operand's rows;
+ * STAGES, SPLIT_K, REDUCE, GROUP, SWAP, EPILOGUE as in mma16.cu. wgmma.inc, the instruction for the tile's
+ * width, is written by the program that compiles this.
  */
 #define CONSUMER_THREADS (128 * CONSUMERS)
 #define THREADS          (CONSUMER_THREADS + 32)
@@ -25,13 +24,15 @@ constexpr int LEFT = SWAP ? BN : BM, RIGHT = SWAP ? BM : BN;
 constexpr bool LEFT_ALONG_K = SWAP ? TRANS_B : !TRANS_A, RIGHT_ALONG_K = SWAP ? !TRANS_A : TRANS_B;
 constexpr int BLOCKS = BK / 64, TALL = LEFT / CONSUMERS / 64; /* instructions down a warpgroup's rows */
 constexpr int QUADS = TALL * RIGHT / 8;
-constexpr int LEFT_BYTES = LEFT * 128, RIGHT_BYTES = RIGHT * 128, STAGE_BYTES = BLOCKS * (LEFT_BYTES + RIGHT_BYTES);
-#define RING_BYTES max_of(STAGES * STAGE_BYTES, SUMS_BYTES)
+constexpr int LEFT_BYTES = LEFT * 128, RIGHT_BYTES = RIGHT * 128,
+              STAGE_BYTES = BLOCKS * (LEFT_BYTES + RIGHT_BYTES);
+#define RING_BYTES max_of(STAGES *STAGE_BYTES, SUMS_BYTES)
 static_assert(BK % 64 == 0, "BK must be a multiple of 64");
-static_assert(LEFT % (64 * CONSUMERS) == 0 && LEFT <= 256, "a warpgroup has 64 or more rows, a box at most 256");
+static_assert(LEFT % (64 * CONSUMERS) == 0 && LEFT <= 256,
+              "a warpgroup has 64 or more rows, a box at most 256");
 static_assert(RIGHT % 8 == 0 && RIGHT <= 256 && (RIGHT_ALONG_K || RIGHT % 64 == 0), "RIGHT");
-static_assert(EVERY_LEFT * EVERY_RIGHT == 1 || EPILOGUE, "rows of classes are put in order by EPILOGUE 1");
-static_assert(EPILOGUE == 0 || (SPLIT_K == 1 && SWAP == 0 && C_F32 == 0), "EPILOGUE 1 is for whole sums of 16 bits");
+static_assert(EPILOGUE == 0 || (SPLIT_K == 1 && SWAP == 0 && C_F32 == 0),
+              "EPILOGUE 1 is for whole sums of 16 bits");
 
 #include "wgmma.inc" /* multiply_add<Q>(sum, left, right): sum[Q...] += 64 x 16 by 16 x RIGHT */
 
@@ -41,47 +42,27 @@ struct alignas(64) tensor_map {
 
 DEVICE void copy_box(unsigned to, const tensor_map &map, int x, int y, unsigned barrier)
 {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], "
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], "
+                 "[%1, {%2, %3}], "
                  "[%4];" ::"r"(to),
                  "l"(&map), "r"(x), "r"(y), "r"(barrier)
                  : "memory");
 }
 
-/* An operand: one map, or one for each class of rows (EVERY in the header). */
-template <int EVERY> struct operand_maps {
-    tensor_map of[EVERY];
-};
-
-/* Elements by which row `row` begins after a multiple of 16 bytes. */
-DEVICE int elements_after(const void *base, long long ld, int row)
+/* One block of 64 k of an operand's EXTENT rows. */
+template <bool ALONG_K, int EXTENT>
+DEVICE void copy_block(unsigned to, const tensor_map &map, int row, int k, unsigned barrier)
 {
-    return (int)(((unsigned long long)base + row * ld * 2) % 16) / 2;
-}
-
-/* One block of 64 k of an operand's EXTENT rows, those of a class next to each other. */
-template <bool ALONG_K, int EXTENT, int EVERY>
-DEVICE void copy_block(unsigned to, const operand_maps<EVERY> &maps, const void *base, long long ld, int row, int k,
-                       unsigned barrier)
-{
-    static_assert(EVERY == 1 || (ALONG_K && EXTENT / EVERY % 8 == 0), "a class has a multiple of 8 rows");
     if constexpr (ALONG_K) {
-#pragma unroll
-        for (int i = 0; i < EVERY; i++)
-            copy_box(to + i * (EXTENT / EVERY * 128), maps.of[i], k + (EVERY > 1 ? elements_after(base, ld, i) : 0),
-                     row / EVERY, barrier);
+        copy_box(to, map, k, row, barrier);
     } else {
 #pragma unroll
-        for (int i = 0; i < EXTENT / 64; i++) copy_box(to + i * 8192, maps.of[0], row + i * 64, k, barrier);
+        for (int i = 0; i < EXTENT / 64; i++) copy_box(to + i * 8192, map, row + i * 64, k, barrier);
     }
 }
 
-/* The row of the matrix, within the tile, that row `row` of shared memory holds. */
-template <int EXTENT, int EVERY> DEVICE int in_order(int row)
-{
-    return row % (EXTENT / EVERY) * EVERY + row / (EXTENT / EVERY);
-}
-
-/* Descriptor of a block in the 128-byte swizzle; groups of eight lines follow each other, and blocks of 64 x 64. */
+/* Descriptor of a block in the 128-byte swizzle; groups of eight lines follow each other, and blocks of 64
+ * x 64. */
 DEVICE unsigned long long block_at(unsigned address)
 {
     return 1ull << 62 | (unsigned long long)(1024 >> 4) << 32 | (unsigned long long)(8192 >> 4) << 16 |
@@ -99,15 +80,15 @@ DEVICE void multiply_rows(float (&sum)[QUADS][4], unsigned long long left, unsig
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    gemm(const __grid_constant__ operand_maps<EVERY_LEFT> left, const __grid_constant__ operand_maps<EVERY_RIGHT> right,
+    gemm(const __grid_constant__ tensor_map left, const __grid_constant__ tensor_map right,
          const tensor_args args)
 {
     const unsigned stages = (shared_address(shared_memory) + 1023) & ~1023u;
     const unsigned full = stages + RING_BYTES, empty = full + 8 * STAGES;
     const work w = work_of_block(args.m, args.n);
     if (threadIdx.x == CONSUMER_THREADS) {
-        asm volatile("prefetch.tensormap [%0];" ::"l"(&left.of[0]) : "memory");
-        asm volatile("prefetch.tensormap [%0];" ::"l"(&right.of[0]) : "memory");
+        asm volatile("prefetch.tensormap [%0];" ::"l"(&left) : "memory");
+        asm volatile("prefetch.tensormap [%0];" ::"l"(&right) : "memory");
     }
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; i++) {
@@ -134,10 +115,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                 for (int i = 0; i < BLOCKS; i++) {
                     const unsigned to = stages + slot * STAGE_BYTES + i * (LEFT_BYTES + RIGHT_BYTES);
                     const int k = (begin + tile) * BK + i * 64;
-                    copy_block<LEFT_ALONG_K, LEFT>(to, left, SWAP ? args.b : args.a, SWAP ? args.ldb : args.lda, first, k,
-                                                   full + 8 * slot);
-                    copy_block<RIGHT_ALONG_K, RIGHT>(to + LEFT_BYTES, right, SWAP ? args.a : args.b,
-                                                     SWAP ? args.lda : args.ldb, second, k, full + 8 * slot);
+                    copy_block<LEFT_ALONG_K, LEFT>(to, left, first, k, full + 8 * slot);
+                    copy_block<RIGHT_ALONG_K, RIGHT>(to + LEFT_BYTES, right, second, k, full + 8 * slot);
                 }
                 if (++slot == STAGES) slot = 0, round++;
             }
@@ -171,39 +150,22 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 
     const int row = group * TALL * 64 + warp * 16 + lane / 4, column = lane % 4 * 2;
 #if EPILOGUE
-    SYNC_SUMS();
+    if (args.beta == 0) {
+        SYNC_SUMS();
 #pragma unroll
-    for (int q = 0; q < QUADS; q++) {
-        const float(&v)[4] = sum[q];
-        const int r = row + q / (RIGHT / 8) * 64, c = column + q % (RIGHT / 8) * 8;
-        const int upper = in_order<LEFT, EVERY_LEFT>(r), lower = in_order<LEFT, EVERY_LEFT>(r + 8);
-        const int one = in_order<RIGHT, EVERY_RIGHT>(c), two = in_order<RIGHT, EVERY_RIGHT>(c + 1);
-        if (args.beta != 0) {
-            store_one(args, w.m + upper, w.n + one, v[0]);
-            store_one(args, w.m + upper, w.n + two, v[1]);
-            store_one(args, w.m + lower, w.n + one, v[2]);
-            store_one(args, w.m + lower, w.n + two, v[3]);
-            continue;
+        for (int q = 0; q < QUADS; q++) {
+            const float(&v)[4] = sum[q];
+            unsigned char *const to = shared_memory + (row + q / (RIGHT / 8) * 64) * STAGED_LINE +
+                                      (column + q % (RIGHT / 8) * 8) * 2;
+            *(unsigned *)to = pack(args.alpha * v[0], args.alpha * v[1]);
+            *(unsigned *)(to + 8 * STAGED_LINE) = pack(args.alpha * v[2], args.alpha * v[3]);
         }
-        const unsigned high = pack(args.alpha * v[0], args.alpha * v[1]), low = pack(args.alpha * v[2], args.alpha * v[3]);
-        unsigned char *const to = shared_memory + upper * STAGED_LINE, *const below = shared_memory + lower * STAGED_LINE;
-        if (EVERY_RIGHT == 1) {
-            *(unsigned *)(to + one * 2) = high;
-            *(unsigned *)(below + one * 2) = low;
-        } else {
-            *(unsigned short *)(to + one * 2) = (unsigned short)high;
-            *(unsigned short *)(to + two * 2) = (unsigned short)(high >> 16);
-            *(unsigned short *)(below + one * 2) = (unsigned short)low;
-            *(unsigned short *)(below + two * 2) = (unsigned short)(low >> 16);
-        }
+        SYNC_SUMS();
+        store_staged<CONSUMER_THREADS>(args, w, threadIdx.x);
+        return;
     }
-    if (args.beta != 0) return;
-    SYNC_SUMS();
-    store_staged<CONSUMER_THREADS>(args, w, threadIdx.x);
-    return;
 #endif
     float *const tile = (float *)(shared_memory + (stages - shared_address(shared_memory)));
-    reduce.store(args, w, sum, threadIdx.x, tile, [&](int q) {
-        return make_int2(row + q / (RIGHT / 8) * 64, column + q % (RIGHT / 8) * 8);
-    });
+    reduce.store(args, w, sum, threadIdx.x, tile,
+                 [&](int q) { return make_int2(row + q / (RIGHT / 8) * 64, column + q % (RIGHT / 8) * 8); });
 }
