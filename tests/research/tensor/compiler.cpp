@@ -41,6 +41,7 @@ void compile_one(const kernel_source &source, const std::string &here, const std
     std::vector<std::string> options = source.options;
     options.insert(options.end(), {"-arch=" + arch, "-std=c++17", "--ptxas-options=-v", "-default-device"});
     std::vector<const char *> list;
+    list.reserve(options.size());
     for (const std::string &o : options) list.push_back(o.c_str());
     const nvrtcResult result = nvrtcCompileProgram(program, static_cast<int>(list.size()), list.data());
     size_t size = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* mma16.cu — C[m,n] = alpha * op(A) * op(B) + beta * C by mma.sync m16n8k16: FP16 or BF16 operands, FP32
- * sums, C in the operands' type or FP32 (sm_80 and later; REDUCE 0 with SPLIT_K > 1 needs sm_90).
+ * sums, C in the operands' type or FP32 (sm_80 and later; REDUCE 0 and 3 with SPLIT_K > 1 need sm_90).
  *
- *     global memory --> STAGES tiles of BK k in shared memory --> fragments --> sums --> sum of SPLIT_K
- * blocks --> C cp.async 16, 8 or 4 bytes, or loads of 2            ldmatrix(.trans)
+ *     global memory --> STAGES tiles of BK k in shared memory --> fragments --> sums --> sum of blocks --> C
+ *        cp.async of 16, 8 or 4 bytes, loads of 2    ldmatrix(.trans)
  *
  * Tiles have the layout of global memory, in lines along k or across; 16-byte chunks of a line are exchanged
  * so that ldmatrix reads eight lines from different banks. Chunks past an edge are filled with zeros.
@@ -205,7 +205,7 @@ constexpr int W_LEFT = SWAP ? WN : WM, W_RIGHT = SWAP ? WM : WN;
 constexpr int ROWS = W_LEFT / 16, COLUMNS = W_RIGHT / 8, QUADS = ROWS * COLUMNS;
 static_assert(W_LEFT % 16 == 0 && W_RIGHT % 8 == 0, "a warp's tile must be of instructions of 16 x 8");
 
-#define RING_BYTES max_of(STAGES *STAGE_BYTES, SUMS_BYTES)
+constexpr int RING_BYTES = max_of(STAGES * STAGE_BYTES, SUMS_BYTES);
 
 using sums = reduction<QUADS, THREADS>;
 

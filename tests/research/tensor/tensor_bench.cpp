@@ -9,7 +9,7 @@
  * Environment: TENSOR_JOBS compilers at a time (2), TENSOR_ARCH (sm_90a), TENSOR_MOST candidates a problem
  * (80), TENSOR_SECONDS after which no problem is begun (500).
  */
-#include "gpu.h"
+#include "tensor_gpu.h"
 
 #include <algorithm>
 #include <chrono>

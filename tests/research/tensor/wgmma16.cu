@@ -2,8 +2,7 @@
 /* wgmma16.cu — the product of mma16.cu by wgmma and TMA (sm_90a): operands of 16 bits whose addresses and
  * leading dimensions are multiples of 16 bytes.
  *
- *     one warp: TMA --> STAGES tiles of BK k, full and empty mbarriers --> CONSUMERS warpgroups --> as
- * mma16.cu
+ *     one warp: TMA --> STAGES tiles of BK k, full and empty mbarriers --> CONSUMERS warpgroups
  *
  * The left operand has 64 rows an instruction, the right one up to 256 columns; with SWAP the left one is B,
  * for few rows of C. An operand that lies along k has rows of 128 bytes in shared memory, one that lies
@@ -26,7 +25,7 @@ constexpr int BLOCKS = BK / 64, TALL = LEFT / CONSUMERS / 64; /* instructions do
 constexpr int QUADS = TALL * RIGHT / 8;
 constexpr int LEFT_BYTES = LEFT * 128, RIGHT_BYTES = RIGHT * 128,
               STAGE_BYTES = BLOCKS * (LEFT_BYTES + RIGHT_BYTES);
-#define RING_BYTES max_of(STAGES *STAGE_BYTES, SUMS_BYTES)
+constexpr int RING_BYTES = max_of(STAGES * STAGE_BYTES, SUMS_BYTES);
 static_assert(BK % 64 == 0, "BK must be a multiple of 64");
 static_assert(LEFT % (64 * CONSUMERS) == 0 && LEFT <= 256,
               "a warpgroup has 64 or more rows, a box at most 256");
@@ -42,9 +41,8 @@ struct alignas(64) tensor_map {
 
 DEVICE void copy_box(unsigned to, const tensor_map &map, int x, int y, unsigned barrier)
 {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], "
-                 "[%1, {%2, %3}], "
-                 "[%4];" ::"r"(to),
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%2, %3}], [%4];" ::"r"(to),
                  "l"(&map), "r"(x), "r"(y), "r"(barrier)
                  : "memory");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "gpu.h"
+#include "tensor_gpu.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -489,6 +489,7 @@ double gpu::quick_us(const launch &go, double guess_us, double milliseconds, int
     if (!graph) return -1;
     replay_us(graph, count);
     std::vector<double> times;
+    times.reserve(static_cast<size_t>(repeats));
     for (int i = 0; i < repeats; i++) times.push_back(replay_us(graph, count));
     MUST(cuGraphExecDestroy(graph));
     std::sort(times.begin(), times.end());

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* gpu.h — the GPU's side of the measuring program: operands in rotation, launches of our kernels and of
- * cuBLAS, the comparison with an FP32 reference, and times of launches in a captured graph.
+/* tensor_gpu.h — the GPU's side of the measuring program: operands in rotation, launches of our kernels and
+ * of cuBLAS, the comparison with an FP32 reference, and times of launches in a captured graph.
  */
-#ifndef GPU_H
-#define GPU_H
+#ifndef TENSOR_GPU_H
+#define TENSOR_GPU_H
 
 #include "compiler.h"
 
