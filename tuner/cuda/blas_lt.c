@@ -36,12 +36,16 @@ static const struct library_symbol entries[] = {
     {"cublasLtMatmulPreferenceSetAttribute", &blas_lt.PreferenceSet},
     {"cublasLtMatmulPreferenceDestroy", &blas_lt.PreferenceDestroy},
     {"cublasLtMatmulAlgoGetHeuristic", &blas_lt.Heuristic},
+    {"cublasLtMatmul", &blas_lt.Matmul},
+};
+
+/* To keep algorithms: all or none. */
+static const struct library_symbol keeping_entries[] = {
     {"cublasLtGetVersion", &blas_lt.GetVersion},
     {"cublasLtMatmulAlgoInit", &blas_lt.AlgoInit},
     {"cublasLtMatmulAlgoCheck", &blas_lt.AlgoCheck},
     {"cublasLtMatmulAlgoConfigGetAttribute", &blas_lt.AlgoGet},
     {"cublasLtMatmulAlgoConfigSetAttribute", &blas_lt.AlgoSet},
-    {"cublasLtMatmul", &blas_lt.Matmul},
 };
 
 static enum status load(char version[16])
@@ -53,6 +57,8 @@ static enum status load(char version[16])
     if (!handle) return fail(E_ABSENT, "no cublasLt (%s)", why);
     const char *missing = library_bind(handle, entries, sizeof entries / sizeof *entries);
     if (missing) return fail(E_ABSENT, "the cublasLt found lacks %s", missing);
+    if (library_bind(handle, keeping_entries, sizeof keeping_entries / sizeof *keeping_entries))
+        blas_lt.GetVersion = NULL;
     version[0] = '-'; /* nobody asks for it; it is loaded */
     version[1] = '\0';
     return OK;
@@ -179,7 +185,7 @@ bool blas_lt_to_config(const struct blas_lt_answer *answer, struct config *confi
 {
     int32_t words[WORDS];
     *config = (struct config){.template = template_find("cublaslt")};
-    bool good = config->template != NULL;
+    bool good = config->template && blas_lt.GetVersion;
     for (int i = 0; i < ATTRIBUTES && good; i++) {
         uint32_t value = 0; /* a library that lacks an attribute does not need it */
         size_t written;
@@ -226,6 +232,7 @@ enum status blas_lt_from_config(const struct blas_lt_product *product, blas_lt_o
                                 const struct config *config, struct blas_lt_choice *choice, bool *rebuilt)
 {
     struct blas_lt_answer answer = {.state = LT_SUCCESS};
+    if (!blas_lt.GetVersion) return fail(E_ABSENT, "the cublasLt found takes no algorithms that were kept");
     const int version = config_get(config, "VERSION"), number = config_get(config, "ALGO");
     *rebuilt = (size_t)version != blas_lt.GetVersion();
     int result =
@@ -313,7 +320,7 @@ enum status blas_lt_load_algorithm(struct blas_lt_product *product, blas_lt_hand
     bool rebuilt;
     *product = (struct blas_lt_product){
         .handle = handle, .problem = *problem, .compute = blas_lt_compute(problem->type)};
-    if ((size_t)version != blas_lt.GetVersion())
+    if (blas_lt.GetVersion && (size_t)version != blas_lt.GetVersion())
         return fail(E_ABSENT, "cublasLt is of version %zu, and its algorithm was judged with %d: tune again",
                     blas_lt.GetVersion(), version);
     int result = blas_lt_describe(product);

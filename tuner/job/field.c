@@ -4,6 +4,7 @@
 #include "sample.h"
 #include "template.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,7 +53,10 @@ enum status field_open(const struct space *space, const struct problem *problem,
     *field = (struct field){0};
     struct candidates legal = {0};
     enum status st = space_enumerate(space, problem, gpu, workspace_bytes, &legal);
-    if (st == E_ABSENT && or_library && library_serves(problem, gpu)) st = OK;
+    if (st == E_ABSENT && or_library && library_serves(problem, gpu)) {
+        snprintf(field->nothing, sizeof field->nothing, "%.255s", status_text());
+        st = OK;
+    }
     if (st) return st;
     field->config = legal.config; /* taken over */
     field->count = legal.count;

@@ -21,9 +21,10 @@ struct field {
     uint8_t *crashes;      /* and hangs, in this job: in trials, races and checks */
     uint8_t *screened_out; /* 1: right, but dropped by the screen; not a finalist while others are */
     size_t count, room;
-    size_t library;   /* algorithms of NVIDIA's library, which no search knows: they lie behind the room */
-    double raw_count; /* combinations that the space spans */
-    double legal;     /* candidates that the space has; about, if these are a sample */
+    char nothing[256]; /* why the space has no candidate; "": it has some */
+    size_t library;    /* algorithms of NVIDIA's library, which no search knows: they lie behind the room */
+    double raw_count;  /* combinations that the space spans */
+    double legal;      /* candidates that the space has; about, if these are a sample */
     struct sample
         *sample; /* NULL: they are all; else those that are asked for come in at the end, unranked */
 };

@@ -91,6 +91,10 @@ enum status race_call(struct job *job)
                 *job->trouble ? job->trouble : "an earlier run found so (tune explain tells why)");
         return OK;
     }
+    if (count == 0 && job->field.nothing[0] && job->field.library == 0) {
+        job_end(job, JOB_FRUITLESS, "%s", job->field.nothing);
+        return OK;
+    }
     if (count == 0) {
         job_end(job, JOB_FRUITLESS, "none of the %zu candidates tried is usable",
                 job->result.tried + job->field.library);

@@ -178,7 +178,7 @@ TEST(a_malformed_key_is_refused)
     } cases[] = {{"op", "tx", "op 'tx'"},
                  {"op", "t", "op 't'"},
                  {"op", "", "op ''"},
-                 {"type", "hgemm", "type 'hgemm'"},
+                 {"type", "zgemm", "type 'zgemm'"},
                  {"config", "tango", "tango"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         json_t *json = kernel_to_json(&key);
