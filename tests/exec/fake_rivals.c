@@ -4,6 +4,7 @@
 #include "fake_lt.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
