@@ -170,7 +170,7 @@ enum status blas_pool_run_lt(const struct blas_lt_product *product, CUdeviceptr 
     const struct blas_lt_call by_lt = {.a = call->a,
                                        .b = call->b,
                                        .c = call->c,
-                                       .source = call->source,
+                                       .source = call->source ? call->source : call->c,
                                        .bias = call->bias,
                                        .alpha = call->alpha,
                                        .beta = call->beta,

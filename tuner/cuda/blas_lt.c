@@ -315,11 +315,13 @@ enum status blas_lt_load_algorithm(struct blas_lt_product *product, blas_lt_hand
                                    bool scalars_on_device)
 {
     const int version = config_get(config, "VERSION");
-    const void *bias = (const void *)(uintptr_t)element_bytes(gemm_type_row(problem->type)->c); /* NOLINT */
+    const void *bias = (const void *)(uintptr_t)BLAS_LT_KEPT_ALIGNMENT; /* NOLINT: not read */
     blas_lt_object desc = NULL;
     bool rebuilt;
-    *product = (struct blas_lt_product){
-        .handle = handle, .problem = *problem, .compute = blas_lt_compute(problem->type)};
+    *product = (struct blas_lt_product){.handle = handle,
+                                        .problem = *problem,
+                                        .compute = blas_lt_compute(problem->type),
+                                        .needs_alignment = BLAS_LT_KEPT_ALIGNMENT};
     if (blas_lt.GetVersion && (size_t)version != blas_lt.GetVersion())
         return fail(E_ABSENT, "cublasLt is of version %zu, and its algorithm was judged with %d: tune again",
                     blas_lt.GetVersion(), version);
@@ -360,6 +362,8 @@ int blas_lt_run(const struct blas_lt_product *product, const struct blas_lt_call
     const struct blas_lt_choice *choice = bits % BLAS_LT_ALIGNMENT ? &product->promised : &product->aligned;
     void *bias = address(call->bias);
     blas_lt_object desc = NULL;
+    if (product->needs_alignment && bits % (CUdeviceptr)product->needs_alignment)
+        return BLAS_LT_NOT_SUPPORTED;
     int result = blas_lt_make_desc(product, &desc);
     if (!result) result = set_pointer_mode(desc, call->scalars_on_device);
     if (!result && bias) result = blas_lt_set_bias(desc, bias);

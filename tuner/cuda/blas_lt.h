@@ -61,6 +61,9 @@ extern struct blas_lt_api blas_lt; /* valid after blas_lt_load() answered OK */
  * Idempotent, from any thread. E_ABSENT if there is none, with the places that were searched. */
 enum status blas_lt_load(void);
 
+/* Bytes of which all addresses are multiples, for algorithms that are kept as configurations. */
+#define BLAS_LT_KEPT_ALIGNMENT 16
+
 /* Values of blas_lt_product.compute, and statuses beside 0. */
 enum { BLAS_LT_COMPUTE_32F = 68, BLAS_LT_COMPUTE_32F_PEDANTIC = 69, BLAS_LT_COMPUTE_32F_FAST_TF32 = 77 };
 enum { BLAS_LT_ALLOC_FAILED = 3, BLAS_LT_NOT_SUPPORTED = 15 };
@@ -84,6 +87,7 @@ struct blas_lt_product {
     blas_lt_handle handle;  /* the caller's */
     blas_lt_object a, b, c; /* layouts. Operands are exchanged, as in blas.c: a is that of our B */
     struct blas_lt_choice promised, aligned; /* for addresses as promised; where all have BLAS_LT_ALIGNMENT */
+    int needs_alignment; /* bytes of which all addresses must be multiples, the bias's too; 0: any will do */
     struct problem problem;
     int compute;
 };

@@ -102,15 +102,13 @@ void lt_kernel_use(struct kernel *kernel, const struct blas_lt_algorithm *algori
     self->algorithm = *algorithm;
 }
 
-/* Of a candidate nothing is promised but LT_KERNEL_ALIGNMENT, and that a bias is an array of elements. It has
- * no workspace yet. */
+/* Of a candidate nothing is promised but BLAS_LT_KEPT_ALIGNMENT. It has no workspace yet. */
 static enum status open_candidate(struct device *device, const struct problem *problem, struct kernel *kernel)
 {
-    static const uint32_t alignment[] = {LT_KERNEL_ALIGNMENT, LT_KERNEL_ALIGNMENT, LT_KERNEL_ALIGNMENT,
-                                         LT_KERNEL_ALIGNMENT};
-    const int element = element_bytes(gemm_type_row(problem->type)->c);
+    static const uint32_t alignment[] = {BLAS_LT_KEPT_ALIGNMENT, BLAS_LT_KEPT_ALIGNMENT,
+                                         BLAS_LT_KEPT_ALIGNMENT, BLAS_LT_KEPT_ALIGNMENT};
     const CUdeviceptr bias =
-        epilogue_bias(problem->epilogue) == BIAS_NONE ? 0 : (CUdeviceptr)element; /* not read */
+        epilogue_bias(problem->epilogue) == BIAS_NONE ? 0 : BLAS_LT_KEPT_ALIGNMENT; /* not read */
     return lt_kernel_open(device, problem, blas_lt_compute(problem->type), alignment, bias,
                           BLAS_LT_WORKSPACE_BYTES, kernel);
 }

@@ -26,9 +26,8 @@ enum status lt_kernel_reserve(struct kernel *kernel, size_t bytes);
 /* Launches use this algorithm from now on. */
 void lt_kernel_use(struct kernel *kernel, const struct blas_lt_algorithm *algorithm);
 
-/* What cublasLt proposes for a problem whose operands lie at multiples of LT_KERNEL_ALIGNMENT bytes, as
+/* What cublasLt proposes for a problem whose operands lie at multiples of BLAS_LT_KEPT_ALIGNMENT bytes, as
  * configurations, best first; at most BLAS_LT_ANSWERS_MAX. None is no error. Errors: E_GPU, E_MEMORY. */
-#define LT_KERNEL_ALIGNMENT 16
 enum status lt_kernel_candidates(struct device *device, const struct problem *problem,
                                  struct config configs[BLAS_LT_ANSWERS_MAX], int *count);
 

@@ -238,7 +238,8 @@ int cublasLtMatmul(struct lt *handle, struct lt *desc, const void *alpha, const 
     if (!handle || !stream || of_c->ld != of_d->ld || !algorithm || bits % algorithm[OF_ALIGNMENT] ||
         algorithm[OF_MODE] != (uint64_t)desc->value[POINTER_MODE] || has_bias != (bias != 0) ||
         bias % algorithm[OF_BIAS_ALIGNMENT] || (uintptr_t)workspace % 256 ||
-        workspace_bytes < algorithm[OF_WORKSPACE] || (workspace_bytes > 0) != (workspace != NULL))
+        workspace_bytes < algorithm[OF_WORKSPACE] || (workspace_bytes > 0) != (workspace != NULL) ||
+        (!c && *(const float *)beta != 0))
         return INVALID_VALUE;
     if (status) return atoi(status);
     if (workspace) memset(workspace, 0xab, workspace_bytes);

@@ -241,10 +241,11 @@ TEST(cublaslt_has_a_workspace_of_its_own_in_a_graph)
 
 TEST(an_algorithm_that_won_is_launched)
 {
-    static const char *const texts[] = {SHAPE, SHAPE ":epilogue=bias+gelu", "tf32gemm:nn:16x16x16:batch=3"};
-    for (int i = 0; i < 3; i++) put_winner(texts[i], ALGORITHM, 5, false);
+    static const char *const texts[] = {SHAPE, SHAPE ":epilogue=bias+gelu", "tf32gemm:nn:16x16x16:batch=3",
+                                        SHAPE ":beta=1"}; /* which reads C */
+    for (int i = 0; i < 4; i++) put_winner(texts[i], ALGORITHM, 5, false);
     struct gt_handle *handle = open_handle(NULL);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         struct epilogue_set set = epilogue_set_make(texts[i], 0);
         struct gt_plan *plan = epilogue_plan(handle, texts[i]);
         assert_string_equal(info_of(plan).config, ALGORITHM);
