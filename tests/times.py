@@ -4,12 +4,13 @@
 
 Adds up what timed.c noted in BUILD/times and writes to OUT the CPU minutes of each label, of the short run and of
 the long tests, and the pace: the median of the milliseconds that the same piece of work took before each test.
-Exit 1: a label of REFERENCE, a file of the same form, has grown by more than a fifth. To accept it, copy OUT's lines of
-short tests to REFERENCE, if the run began in an empty build folder.
+A label of REFERENCE, a file of the same form, that has grown by more than a fifth is told. Exit 1: one has grown by more
+than half, which no load of the machine explains. To accept it, copy OUT's lines of short tests to REFERENCE, if the run
+began in an empty build folder.
 
 A slower machine is no growth: what a label may cost grows with the pace, or with the median of the other labels, if that
 is more. So one label that grows is found, and one that shrinks, because its kernels are kept from the last run, changes
-nothing for the others. Growth of all labels alike is found from a half on.
+nothing for the others. Growth of all labels alike is told from a half on, and fails from twice as much on.
 """
 import json
 import pathlib
@@ -17,9 +18,9 @@ import statistics
 import subprocess
 import sys
 
-GROWTH = 1.2
-TOTAL_GROWTH = 1.5
-NOISE_MINUTES = 0.2
+# Growth of a label, of all labels, and minutes that are noise whatever the growth.
+TOLD_FROM = 1.2, 1.5, 0.2
+FAILS_FROM = 1.5, 2.0, 0.5
 
 
 def labels_of(build):
@@ -61,19 +62,20 @@ def write(path, minutes, pace):
             out.write(f"{name} {minutes[name]:.2f}\n")
 
 
-def grown(now, now_pace, before, before_pace):
-    """A sentence for each label that has grown."""
+def grown(now, now_pace, before, before_pace, limits):
+    """A sentence for each label that has grown beyond limits, TOLD_FROM or FAILS_FROM."""
+    growth, total_growth, noise_minutes = limits
     both = [name for name in before if name in now]
-    ratio = {name: now[name] / before[name] for name in both if before[name] >= NOISE_MINUTES}
+    ratio = {name: now[name] / before[name] for name in both if before[name] >= TOLD_FROM[2]}
     slower = now_pace / before_pace
     found = []
     for name in both:
         others = [ratio[other] for other in ratio if other != name]
         allowed = before[name] * max(slower, statistics.median(others or [1]))
-        if now[name] > GROWTH * allowed and now[name] > allowed + NOISE_MINUTES:
+        if now[name] > growth * allowed and now[name] > allowed + noise_minutes:
             found.append(f"{name} took {now[name]:.2f} CPU minutes, {allowed:.2f} were expected on this machine")
     total, allowed = sum(now[name] for name in both), slower * sum(before[name] for name in both)
-    if total > TOTAL_GROWTH * allowed:
+    if total > total_growth * allowed:
         found.append(f"all labels took {total:.2f} CPU minutes, {allowed:.2f} were expected on this machine")
     return found
 
@@ -82,10 +84,11 @@ def main(build, reference, out):
     """Returns the exit status."""
     minutes, pace = measured(build)
     write(out, minutes, pace)
-    found = grown(minutes, pace, *read(reference))
-    for sentence in found:
-        print(f"{out}: {sentence}")
-    return 1 if found else 0
+    before = read(reference)
+    failed = grown(minutes, pace, *before, FAILS_FROM)
+    for sentence in grown(minutes, pace, *before, TOLD_FROM):
+        print(f"{out}: {'' if sentence in failed else 'warning: '}{sentence}")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

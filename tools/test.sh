@@ -2,7 +2,7 @@
 # test.sh [quick | all]: sets up what is missing, builds, and runs the tests.
 #
 # Without a word: the short run, ten minutes on two cores, with the address and the undefined-behaviour sanitizer. build/times.txt gets
-# the CPU minutes of each label (tests/times.py); it fails if one has grown by more than a fifth over tests/times.txt.
+# the CPU minutes of each label (tests/times.py); it warns of one that has grown by a fifth over tests/times.txt, and fails if by a half.
 # all: the long tests as well, those with threads under the thread sanitizer, and everything optimised: up to an hour.
 # quick: the optimised build's unit, fuzz and cli tests.
 set -eu

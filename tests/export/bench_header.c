@@ -15,29 +15,23 @@ static const struct gt_winner_gpu *gpu;
 static struct gt_winner_shape queries[QUERIES];
 
 struct key {
-    int32_t type, op, m, n, k, batch, align, adds_to_c, number;
+    int32_t type, op, m, n, k, batch, align, adds_to_c, shared, number;
 };
 static struct key *keys;
 
 static int compare(const void *x, const void *y)
 {
     const int32_t *a = x, *b = y;
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 9; i++)
         if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
     return 0;
 }
 
 static struct key key_of(const struct gt_winner_shape *s)
 {
-    return (struct key){s->type,
-                        2 * s->trans_a + s->trans_b,
-                        (int32_t)s->m,
-                        (int32_t)s->n,
-                        (int32_t)s->k,
-                        (int32_t)s->batch,
-                        gt_winner_align(s),
-                        s->adds_to_c,
-                        0};
+    return (struct key){
+        s->type,           2 * s->trans_a + s->trans_b, (int32_t)s->m, (int32_t)s->n,       (int32_t)s->k,
+        (int32_t)s->batch, gt_winner_align(s),          s->adds_to_c,  gt_winner_shared(s), 0};
 }
 
 static int by_header(const struct gt_winner_shape *s)
@@ -54,8 +48,8 @@ static int by_bsearch(const struct gt_winner_shape *s)
 
 static void key_text(const struct key *k, char text[96])
 {
-    snprintf(text, 96, "%d %d %d %d %d %d %d %d", k->type, k->op, k->m, k->n, k->k, k->batch, k->align,
-             k->adds_to_c);
+    snprintf(text, 96, "%d %d %d %d %d %d %d %d %d", k->type, k->op, k->m, k->n, k->k, k->batch, k->align,
+             k->adds_to_c, k->shared);
 }
 
 static int by_hsearch(const struct gt_winner_shape *s)
@@ -110,7 +104,8 @@ int main(void)
     for (int32_t i = 0; i < count; i++) {
         const struct gt_winner *w = &gpu->winners[i];
         char text[96];
-        keys[i] = (struct key){w->type, w->op, w->m, w->n, w->k, w->batch, w->align, w->adds_to_c, i};
+        keys[i] =
+            (struct key){w->type, w->op, w->m, w->n, w->k, w->batch, w->align, w->adds_to_c, w->shared, i};
         key_text(&keys[i], text);
         hsearch((ENTRY){.key = strdup(text), .data = (void *)(intptr_t)i}, ENTER);
     }
@@ -121,6 +116,9 @@ int main(void)
         queries[i].type = w->type;
         queries[i].batch = w->batch;
         queries[i].adds_to_c = w->adds_to_c;
+        queries[i].stride_a = w->shared & 1 ? 0 : (int64_t)w->m * w->k;
+        queries[i].stride_b = w->shared & 2 ? 0 : (int64_t)w->k * w->n;
+        queries[i].stride_c = (int64_t)w->m * w->n;
     }
     long sums[3] = {0, 0, 0};
     const double header = time_of(by_header, &sums[0]), sorted = time_of(by_bsearch, &sums[1]),

@@ -71,7 +71,7 @@ static bool read_all(const char *path, struct sums *sums)
     memset(sums, 0, sizeof *sums);
     enum status st = recorded_read(path, &bytes, &length);
     if (st) {
-        PROMISE(st == E_IO, "%s", status_text()); /* compressed, and damaged */
+        PROMISE(st == E_IO || st == E_INPUT, "%s", status_text()); /* compressed, and damaged; no text */
         return false;
     }
     (void)winners_here(bytes, length);

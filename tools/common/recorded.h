@@ -55,7 +55,7 @@ struct recorded {
 };
 
 /* Read a file, compressed by gzip or not; *bytes malloc'ed. Errors: E_IO, E_INPUT (larger than
- * RECORDED_BYTES_MAX), E_MEMORY. */
+ * RECORDED_BYTES_MAX, or no text), E_MEMORY. */
 enum status recorded_read(const char *path, char **bytes, size_t *length);
 
 /* What the file says of itself; path is for messages and must stay. Format RECORDED_UNKNOWN if it is neither.

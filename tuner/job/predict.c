@@ -73,10 +73,11 @@ static enum status recall(struct forecast *f)
         struct outcome known;
         bool stale;
         enum status st = db_find(f->s->db, &f->context, f->problem, &f->field.config[i], &known, &stale);
-        if (st && st != E_ABSENT) return st;
+        if (st == E_ABSENT) continue;
+        if (st) return st;
         const bool of_compiler = known.verdict == VERDICT_PREDICTED || known.verdict == VERDICT_UNBUILDABLE ||
                                  known.verdict == VERDICT_SPILLS;
-        if (st || stale || !of_compiler) continue;
+        if (stale || !of_compiler) continue;
         take_outcome(f, i, &known);
         f->recalled++;
     }

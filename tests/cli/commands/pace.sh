@@ -1,7 +1,8 @@
-# What limited a search, as explain says it, with children that invent times: a kernel takes 60 ms, a trial 2 ms.
+# What limited a search, as explain says it, with children that invent times: a kernel takes 200 ms, a trial 2 ms.
+# So long a kernel is the limit on a loaded machine, too.
 FAKE=$(dirname "$(readlink -f "$(command -v tune)")")/tests/fake_child
 [ -x "$FAKE" ] || skip "tests/fake_child is not built"
-export GEMMTUNE_EXE=$FAKE GEMMTUNE_DB=my.db FAKE_COMPILE_MS=60 FAKE_TRIAL_MS=2
+export GEMMTUNE_EXE=$FAKE GEMMTUNE_DB=my.db FAKE_COMPILE_MS=200 FAKE_TRIAL_MS=2
 search() {
     tune --shape "$1" --space "$SOURCES/tests/fake/space.conf" --budget 2h --max-trials "$2" >/dev/null 2>&1
 }
@@ -16,7 +17,7 @@ if p is None:
     sys.exit()
 print(list(p))
 print(p["limit"], p["trials"], 0 < p["kernels"] <= 40)
-print(round(p["gpu_seconds"], 6) == 0.08, round(p["compile_seconds"], 6) == 0.06 * p["kernels"])
+print(round(p["gpu_seconds"], 6) == 0.08, abs(p["compile_seconds"] - 0.2 * p["kernels"]) < 1e-6)
 print(abs(p["gpu_share"] - p["gpu_seconds"] / p["seconds"]) < 1e-9, abs(p["trials_per_second"] * p["seconds"] - 40) < 1e-9)
 print(round(p["possible_per_second"]), 0.5 <= p["compilers"] <= p["compile_seconds"] / p["seconds"])
 END
