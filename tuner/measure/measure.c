@@ -18,7 +18,7 @@
 #define WARM_LEAST_US 50e3
 #define WARM_MOST_US  750e3
 
-enum { GRAPH_CALLS_MAX = 1024, RETRIES = 3, FIRST_TRIES = 6, BURSTS = 2, BURST_CALLS = 8 };
+enum { GRAPH_CALLS_MAX = 1024, RETRIES = 3, FIRST_TRIES = 3, BURSTS = 2, BURST_CALLS = 8 };
 
 enum status stopwatch_open(struct device *device, struct stopwatch *watch)
 {
