@@ -156,8 +156,8 @@ int template_param(const struct template *t, const char *name);
 
 int template_source_count(const struct template *t);
 
-/* A template without sources: its configurations are algorithms of NVIDIA's library, each for the problem that
- * it was proposed for. */
+/* A template without sources: its configurations are algorithms of NVIDIA's library, each for the problem
+ * that it was proposed for. */
 static inline bool template_is_library(const struct template *t)
 {
     return !t->sources[0].name;
