@@ -82,6 +82,8 @@ int clean_up(void **state)
                                             "FAKE_NO_COMPILER_FROM",
                                             "FAKE_CRASH_BLOCK",
                                             "FAKE_REFUSE_FROM",
+                                            "FAKE_INACCURATE",
+                                            "FAKE_WRONG_CUBLAS",
                                             "FAKE_LAUNCH_MS"};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) unsetenv(variables[i]);
     return 0;
