@@ -83,6 +83,8 @@ int clean_up(void **state)
                                             "FAKE_CRASH_BLOCK",
                                             "FAKE_REFUSE_FROM",
                                             "FAKE_LIBRARY",
+                                            "FAKE_INACCURATE",
+                                            "FAKE_WRONG_CUBLAS",
                                             "FAKE_LAUNCH_MS"};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) unsetenv(variables[i]);
     return 0;
