@@ -64,17 +64,19 @@ static const char *check_prefix(const struct config *config, int known, const st
     const char *why = template_check_ranges(config, known);
     if (!why) why = check_rules(config, known, problem);
     if (!why && gpu) why = check_gpu(config, known, gpu);
+    enum gemm_type computed;
     if (!why && problem && !template_serves(config->template, problem))
-        why = !gemm_type_satisfies(config->template->delivers, problem->type) ? COMPUTES
+        why = !template_type(config->template, problem->type, &computed) ? COMPUTES
               : problem->pointers ? "the family takes no arrays of pointers"
                                   : "the family computes no epilogue";
     if (!why) why = check_problem(config, known, problem, gpu);
     return why;
 }
 
-/* The row of a family whose functions are called NAME_resources and so on; then the members that families do
+/* The row of a family whose functions are called NAME_resources and so on, and the set of types that its
+ * kernels compute; then the members that families do
  * not have alike. */
-#define FAMILY(family, type, ...)                                                                            \
+#define FAMILY(family, types, ...)                                                                           \
     extern const struct source_text sources_##family[];                                                      \
     extern const struct template template_##family;                                                          \
     const struct template template_##family = {.name = #family,                                              \
@@ -82,7 +84,7 @@ static const char *check_prefix(const struct config *config, int known, const st
                                                .params = params,                                             \
                                                .param_count = P_COUNT,                                       \
                                                .optional = OPTIONAL,                                         \
-                                               .delivers = type,                                             \
+                                               .computes = types,                                            \
                                                .sources = sources_##family,                                  \
                                                .resources = family##_resources,                              \
                                                .check = template_check_all,                                  \

@@ -75,15 +75,23 @@ static enum status check_pointers(const struct gt_problem *from)
     return OK;
 }
 
+_Static_assert((int)GT_SGEMM == (int)GEMM_SGEMM && (int)GT_TF32 == (int)GEMM_TF32 &&
+                   (int)GT_BF16 == (int)GEMM_BF16 && (int)GT_FP16 == (int)GEMM_F16,
+               "the caller's types are ours");
+
 static enum status check_members(const struct gt_problem *from)
 {
-    if (from->type != GT_SGEMM && from->type != GT_TF32)
-        return fail(E_INPUT, "type %d is unknown: 0 is GT_SGEMM, 3 is GT_TF32", (int)from->type);
+    if (from->type != GT_SGEMM && (from->type < GT_TF32 || from->type > GT_FP16))
+        return fail(E_INPUT, "type %d is unknown: 0 is GT_SGEMM, 3 GT_TF32, 4 GT_BF16, 5 GT_FP16",
+                    (int)from->type);
     if (from->flags & ~problem_flags)
         return fail(E_INPUT, "flags of the problem are 0x%x, of which this version knows 0x%x",
                     (unsigned)from->flags, (unsigned)problem_flags);
-    if (from->alignment != 0 && from->alignment != 4 && from->alignment != 8 && from->alignment != 16)
-        return fail(E_INPUT, "alignment is %d; 4, 8, 16 or 0 are possible", (int)from->alignment);
+    const int least = element_bytes(gemm_type_row((enum gemm_type)from->type)->a);
+    if (from->alignment != 0 && from->alignment != least && from->alignment != 4 && from->alignment != 8 &&
+        from->alignment != 16)
+        return fail(E_INPUT, "alignment is %d; %s4, 8, 16 or 0 are possible", (int)from->alignment,
+                    least == 2 ? "2, " : "");
     if ((from->trans_a | from->trans_b) & ~1)
         return fail(E_INPUT, "trans_%c is %d; 0 or 1 are possible", from->trans_a & ~1 ? 'a' : 'b',
                     (int)(from->trans_a & ~1 ? from->trans_a : from->trans_b));
@@ -126,7 +134,7 @@ enum status arguments_problem(const struct gt_problem *asked, struct problem *p)
     enum status st = check_members(asked);
     if (st) return st;
     const struct gt_problem rows = by_rows(*asked), *from = &rows;
-    *p = (struct problem){.type = from->type == GT_TF32 ? GEMM_TF32 : GEMM_SGEMM,
+    *p = (struct problem){.type = (enum gemm_type)from->type,
                           .trans_a = from->trans_a,
                           .trans_b = from->trans_b,
                           .m = from->batch ? from->m : 0,

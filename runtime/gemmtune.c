@@ -184,6 +184,12 @@ enum gt_status gt_trim(struct gt_handle *handle)
 
 /* ---- plan, launch ---- */
 
+/* Of a caller's type, known or not. */
+static inline int element_bytes_of(int32_t type)
+{
+    return type == GT_BF16 || type == GT_FP16 ? 2 : 4;
+}
+
 /* From the caller's problem, a copy with all members of ours, to what can be launched. */
 static enum status open_plan(struct gt_handle *handle, uint64_t context_id, const struct gt_problem *p,
                              struct gt_plan **plan)
@@ -191,9 +197,11 @@ static enum status open_plan(struct gt_handle *handle, uint64_t context_id, cons
     struct problem problem;
     struct gpu_context *context;
     const bool pointers = p->flags & GT_POINTER_ARRAYS;
-    const struct plan_traits traits = {.alignment = pointers       ? 4
+    const int element = element_bytes_of(p->type);
+    const struct plan_traits traits = {.alignment = pointers       ? element
                                                     : p->alignment ? p->alignment
                                                                    : 16,
+                                       .element = element,
                                        .scalars_on_device = p->flags & GT_SCALARS_ON_DEVICE,
                                        .column_major = p->flags & GT_COLUMN_MAJOR,
                                        .out_of_place = p->flags & GT_OUT_OF_PLACE,
@@ -319,10 +327,14 @@ static enum status check_extended(const struct gt_plan *plan, const struct gemm_
         return fail(E_INPUT, "the call has a source, and its problem is not GT_OUT_OF_PLACE");
     if (is_empty(&plan->problem)) return OK;
     if (bias && !call->bias) return fail(E_INPUT, "the bias is NULL");
-    if (call->bias & 3) return fail(E_INPUT, "the bias must be a multiple of 4 bytes");
+    const int element = plan->traits.element;
+    if (call->bias & (CUdeviceptr)(element - 1))
+        return fail(E_INPUT, "the bias must be a multiple of %d bytes", element);
     if (!plan->traits.out_of_place || not_read) return OK;
     if (!call->source) return fail(E_INPUT, "the source is NULL");
-    return call->source & 3 ? fail(E_INPUT, "the source must be a multiple of 4 bytes") : OK;
+    return call->source & (CUdeviceptr)(element - 1)
+               ? fail(E_INPUT, "the source must be a multiple of %d bytes", element)
+               : OK;
 }
 
 /* Of matrices at addresses that the host does not see nothing is known of what they share. */
@@ -351,8 +363,8 @@ static __attribute__((noinline)) enum gt_status launch_extended(struct gt_plan *
 static enum gt_status launch(struct gt_plan *plan, const struct gemm_call *call)
 {
     if (!call->alpha || !call->beta) return answer(fail(E_INPUT, "alpha or beta is NULL"));
-    if ((call->a | call->b | call->c) & 3)
-        return answer(fail(E_INPUT, "A, B and C must be multiples of 4 bytes"));
+    if ((call->a | call->b | call->c) & (CUdeviceptr)(plan->traits.element - 1))
+        return answer(fail(E_INPUT, "A, B and C must be multiples of %d bytes", plan->traits.element));
     if (call->workspace & 15) return answer(fail(E_INPUT, "the workspace must be a multiple of 16 bytes"));
     if ((!call->c || ((!call->a || !call->b) && plan->problem.k > 0)) && !is_empty(&plan->problem))
         return answer(fail(E_INPUT, "A, B or C is NULL"));
@@ -446,7 +458,7 @@ static inline void specialize(struct gt_problem *p, const struct gt_call *call)
     uintptr_t bits = (uintptr_t)call->a | (uintptr_t)call->b | (uintptr_t)call->c;
     if (on_device || adds) bits |= (uintptr_t)call->source;
     if (p->flags & GT_POINTER_ARRAYS) bits |= 4; /* they are addresses of arrays, not of matrices */
-    p->alignment = bits & 7 ? 4 : bits & 15 ? 8 : 16;
+    p->alignment = bits & 3 && element_bytes_of(p->type) == 2 ? 2 : bits & 7 ? 4 : bits & 15 ? 8 : 16;
     if (on_device || !call->beta) return;
     p->flags &= ~(uint32_t)GT_ADDS_TO_C;
     if (adds) p->flags |= GT_ADDS_TO_C;

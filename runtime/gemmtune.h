@@ -64,10 +64,13 @@ const char *gt_version(void);
 
 /* ---- the problem ---- */
 
-/* FP32 in and out. What computes a type may be stricter than that, and never less strict. */
+/* Elements of A, B and C, and how they are multiplied; alpha, beta and sums are FP32. What computes a type
+ * may be stricter than that, and never less strict. */
 enum gt_type {
-    GT_SGEMM = 0, /* strict FP32 */
-    GT_TF32 = 3   /* operands may be rounded to TF32 (10 bits of fraction) */
+    GT_SGEMM = 0, /* FP32, strict */
+    GT_TF32 = 3,  /* FP32; operands may be rounded to TF32 (10 bits of fraction) */
+    GT_BF16 = 4,  /* BF16 operands and result */
+    GT_FP16 = 5   /* FP16 operands and result */
 };
 
 /* flags of a problem */
@@ -107,8 +110,9 @@ struct gt_problem {
     uint32_t flags;           /* GT_COLUMN_MAJOR and so on */
     int32_t type;             /* enum gt_type */
     int32_t trans_a, trans_b; /* 0 or 1 */
-    int32_t alignment;     /* bytes of which A, B and C are multiples at every launch: 4, 8 or 16; 0: 16. With
-                              GT_POINTER_ARRAYS without meaning: 4 is all that is expected */
+    int32_t alignment;     /* bytes of which A, B and C are multiples at every launch: an element's, or more
+                              up to 16; 0: 16. With GT_POINTER_ARRAYS without meaning: an element's are
+                              expected */
     int64_t m, n, k;       /* 0 to 2147418112 (2^31 - 2^16), and so are the next four */
     int64_t lda, ldb, ldc; /* 0: no padding */
     int64_t batch;         /* 0: nothing is computed */

@@ -2,9 +2,11 @@
 
 struct extents extents_of(const struct problem *p)
 {
-    return (struct extents){
-        sizeof(float) * (uint64_t)problem_span_a(p), sizeof(float) * (uint64_t)problem_span_b(p),
-        sizeof(float) * (uint64_t)problem_span_c(p), sizeof(float) * (uint64_t)problem_span_bias(p)};
+    const struct gemm_type_row *row = gemm_type_row(p->type);
+    const uint64_t a = (uint64_t)element_bytes(row->a), b = (uint64_t)element_bytes(row->b),
+                   c = (uint64_t)element_bytes(row->c);
+    return (struct extents){a * (uint64_t)problem_span_a(p), b * (uint64_t)problem_span_b(p),
+                            c * (uint64_t)problem_span_c(p), c * (uint64_t)problem_span_bias(p)};
 }
 
 /* Equal rows at equal distances. */
@@ -30,35 +32,38 @@ static int64_t floor_of(int64_t x, int64_t y)
 
 /* With the same ld, or a single row: element (i, j) of x is element (p, q) of y if (i - p) ld +
  * (j - q) is the distance of the two. */
-static bool share_by_ld(const struct rows *x, const struct rows *y, int64_t ld)
+static bool share_by_ld(const struct rows *x, const struct rows *y, int64_t ld, int bytes)
 {
-    const int64_t distance = (int64_t)(y->at - x->at) / (int64_t)sizeof(float);
+    const int64_t distance = (int64_t)(y->at - x->at) / bytes;
     const int64_t most = floor_of(distance + y->length - 1, ld),
                   least = -floor_of(x->length - 1 - distance, ld);
     return least <= most; /* of i - p: where the ranges meet, one of them is within both matrices */
 }
 
-static bool share(struct rows x, struct rows y)
+/* bytes: of an element; those of A, B and C are as long in all types. */
+static bool share(struct rows x, struct rows y, int bytes)
 {
     if (x.count == 0 || y.count == 0 || x.length == 0 || y.length == 0) return false;
-    const uint64_t x_bytes = sizeof(float) * (uint64_t)((x.count - 1) * x.ld + x.length),
-                   y_bytes = sizeof(float) * (uint64_t)((y.count - 1) * y.ld + y.length);
+    const uint64_t x_bytes = (uint64_t)bytes * (uint64_t)((x.count - 1) * x.ld + x.length),
+                   y_bytes = (uint64_t)bytes * (uint64_t)((y.count - 1) * y.ld + y.length);
     if (!ranges_meet(x.at, x_bytes, y.at, y_bytes)) return false;
     if (x.ld == 0 && y.ld == 0) return true;
     if (x.ld && y.ld && x.ld != y.ld) return false;
-    return share_by_ld(&x, &y, x.ld ? x.ld : y.ld);
+    return share_by_ld(&x, &y, x.ld ? x.ld : y.ld, bytes);
 }
 
 const char *overlap_look(const struct problem *p, const struct places *at)
 {
     const struct rows d = rows_of(at->c, p->m, p->n, p->ldc, p->batch, p->stride_c),
                       c = rows_of(at->source, p->m, p->n, p->ldc, p->batch, p->stride_c);
-    if (share(d, rows_of(at->a, problem_rows_a(p), problem_cols_a(p), p->lda, p->batch, p->stride_a)))
+    const int bytes = element_bytes(gemm_type_row(p->type)->c);
+    if (share(d, rows_of(at->a, problem_rows_a(p), problem_cols_a(p), p->lda, p->batch, p->stride_a), bytes))
         return "A";
-    if (share(d, rows_of(at->b, problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch, p->stride_b)))
+    if (share(d, rows_of(at->b, problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch, p->stride_b), bytes))
         return "B";
     if (share(d,
-              rows_of(at->bias, 1, problem_bias_length(p), problem_bias_length(p), p->batch, p->stride_bias)))
+              rows_of(at->bias, 1, problem_bias_length(p), problem_bias_length(p), p->batch, p->stride_bias),
+              bytes))
         return "the bias";
-    return at->source != at->c && share(d, c) ? "C" : NULL;
+    return at->source != at->c && share(d, c, bytes) ? "C" : NULL;
 }

@@ -116,7 +116,7 @@ static const char *check(const struct config *config, const struct problem *prob
     if (why) return why;
     if (gpu && gpu->arch < 75) return "the kernels need compute capability 7.5";
     if (!problem) return NULL;
-    if (problem->type != t->delivers) return "the ladder shows sgemm";
+    if (!(t->computes & GEMM_TYPE_BIT(problem->type))) return "the ladder shows sgemm";
     if (problem->epilogue) return "the ladder shows no epilogue";
     if (problem->pointers) return "the ladder takes no arrays of pointers";
     if (problem->trans_a || problem->trans_b || problem->batch != 1) return "the ladder shows nn, batch 1";
@@ -180,7 +180,7 @@ static struct prediction predict(const struct config *config, const struct probl
     const struct template template_ladder_##rung_name = {                                                    \
         .name = "ladder_" #rung_name,                                                                        \
         .summary = about,                                                                                    \
-        .delivers = GEMM_SGEMM,                                                                              \
+        .computes = GEMM_TYPE_BIT(GEMM_SGEMM),                                                               \
         .params = rung_params,                                                                               \
         .param_count = COUNT(rung_params),                                                                   \
         .sources = sources_##rung_name,                                                                      \

@@ -5,11 +5,9 @@
 
 #include "blas.h"
 
-enum { BLAS_NOT_INITIALIZED = 1, BLAS_EXECUTION_FAILED = 13, BLAS_NOT_SUPPORTED = 15 };
+enum { BLAS_NOT_INITIALIZED = 1, BLAS_EXECUTION_FAILED = 13 };
 enum { BLAS_OP_CONJUGATE_T = 2 }; /* for real numbers, the same as BLAS_OP_T */
 enum { BLAS_MATH_MODE_MASK = 0xf };
-enum { BLAS_COMPUTE_32F = 68, BLAS_COMPUTE_32F_PEDANTIC = 69, BLAS_COMPUTE_32F_FAST_TF32 = 77 };
-enum { BLAS_R_32F = 0 };
 
 static inline bool is_op(int op)
 {

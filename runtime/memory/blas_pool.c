@@ -125,13 +125,6 @@ enum status blas_pool_run(struct blas_pool *pool, const struct problem *problem,
 
 /* ---- cublasLt ---- */
 
-static int compute_of(enum gemm_type type)
-{
-    return type == GEMM_TF32    ? BLAS_LT_COMPUTE_32F_FAST_TF32
-           : must_be_pedantic() ? BLAS_LT_COMPUTE_32F_PEDANTIC
-                                : BLAS_LT_COMPUTE_32F;
-}
-
 enum status blas_pool_open_lt(struct blas_pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
@@ -153,11 +146,21 @@ enum status blas_pool_make_lt(const struct blas_pool *pool, const struct problem
 {
     struct blas_lt_wish with = *wish;
     int result;
-    with.compute = compute_of(problem->type);
+    with.compute = blas_lt_compute(problem->type);
     CUstreamCaptureMode mode = relaxed_begin();
     enum status st = blas_lt_open(product, pool->lt, problem, &with, &result);
     relaxed_end(mode);
     *passing = result == BLAS_LT_ALLOC_FAILED;
+    return st;
+}
+
+enum status blas_pool_load_lt(const struct blas_pool *pool, const struct problem *problem,
+                              const struct config *config, bool scalars_on_device,
+                              struct blas_lt_product *product)
+{
+    CUstreamCaptureMode mode = relaxed_begin();
+    enum status st = blas_lt_load_algorithm(product, pool->lt, problem, config, scalars_on_device);
+    relaxed_end(mode);
     return st;
 }
 
@@ -167,7 +170,7 @@ enum status blas_pool_run_lt(const struct blas_lt_product *product, CUdeviceptr 
     const struct blas_lt_call by_lt = {.a = call->a,
                                        .b = call->b,
                                        .c = call->c,
-                                       .source = call->source,
+                                       .source = call->source ? call->source : call->c,
                                        .bias = call->bias,
                                        .alpha = call->alpha,
                                        .beta = call->beta,

@@ -55,6 +55,12 @@ enum status blas_pool_make_lt(const struct blas_pool *pool, const struct problem
                               const struct blas_lt_wish *wish, struct blas_lt_product *product,
                               bool *passing);
 
+/* The same for the algorithm that a configuration of the template cublaslt is. E_ABSENT: this cublasLt does
+ * not run it, or is of another version than the one it was judged with. */
+enum status blas_pool_load_lt(const struct blas_pool *pool, const struct problem *problem,
+                              const struct config *config, bool scalars_on_device,
+                              struct blas_lt_product *product);
+
 /* workspace: of blas_lt_workspace bytes; 0 where these are 0. Errors: those of blas_pool_run. */
 enum status blas_pool_run_lt(const struct blas_lt_product *product, CUdeviceptr workspace,
                              const struct gemm_call *call);

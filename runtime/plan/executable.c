@@ -21,7 +21,7 @@ static void describe(struct executable *executable, const struct choice *choice)
     *info = (struct gt_plan_info){.source = source_of[choice->source],
                                   .pretuned = choice->pretuned,
                                   .stale = choice->stale,
-                                  .uses_cublas = choice->cublas,
+                                  .uses_cublas = executable->cublas,
                                   .time_us = choice->time_us,
                                   .ratio = choice->ratio,
                                   .loss = choice->loss};
@@ -86,6 +86,22 @@ static enum status build_kernel(struct executable *executable, const struct conf
     return st;
 }
 
+/* An algorithm that won. Of another version of cublasLt it would have to be judged again. */
+static enum status build_algorithm(struct executable *executable, const struct config *config, bool *passing)
+{
+    struct gt_handle *handle = executable->handle;
+    struct blas_pool *pool = &executable->context->blas;
+    if (handle->flags & GT_NO_CUBLAS) return fail(E_ABSENT, "cuBLAS is not to be used");
+    enum status st = blas_pool_open_lt(pool);
+    if (st) notice(&handle->notices, NOTICE_CUBLAS, "cublasLt cannot be used: %s", status_text());
+    *passing = st == E_GPU;
+    if (!st)
+        st = blas_pool_load_lt(pool, &executable->problem, config, executable->scalars_on_device,
+                               &executable->lt);
+    executable->need.bytes = blas_lt_workspace(&executable->lt);
+    return st == E_GPU ? fail(E_ABSENT, "%s", status_text()) : st;
+}
+
 /* What cublasLt proposed for a race is asked for again, as far as the limit of workspaces allows. */
 static enum status build_lt(struct executable *executable, int alignment, bool without, bool *passing)
 {
@@ -133,11 +149,15 @@ enum status executable_build(const struct gt_plan *plan, const struct choice *ch
         executable->info.source = GT_EXACT;
         snprintf(executable->info.why, sizeof executable->info.why, "C has no elements: nothing is launched");
     } else {
-        executable->cublas = choice->cublas;
+        const bool algorithm = !choice->cublas && template_is_library(choice->config.template);
+        executable->cublas = choice->cublas || algorithm;
+        executable->by_lt = algorithm || plan->problem.epilogue;
         executable->scalars_on_device = plan->traits.scalars_on_device;
         /* cuBLAS looks at the addresses itself; an algorithm of cublasLt is chosen for them. */
-        executable->unaligned = choice->cublas && !plan->problem.epilogue ? 3 : (uintptr_t)alignment - 1;
+        executable->unaligned =
+            (uintptr_t)(executable->cublas && !executable->by_lt ? plan->traits.element : alignment) - 1;
         st = choice->cublas ? build_cublas(executable, alignment, without, passing)
+             : algorithm    ? build_algorithm(executable, &choice->config, passing)
                             : build_kernel(executable, &choice->config, passing);
         if (!st) describe(executable, choice);
     }
@@ -223,9 +243,8 @@ launch_only(const struct executable *executable, const struct gemm_call *call, b
 static enum launch_result launch_cublas(const struct executable *executable, CUdeviceptr workspace,
                                         const struct gemm_call *call)
 {
-    switch (executable->problem.epilogue
-                ? blas_pool_run_lt(&executable->lt, workspace, call)
-                : blas_pool_run(&executable->context->blas, &executable->problem, call)) {
+    switch (executable->by_lt ? blas_pool_run_lt(&executable->lt, workspace, call)
+                              : blas_pool_run(&executable->context->blas, &executable->problem, call)) {
     case OK:
         return LAUNCH_DONE;
     case E_ABSENT:

@@ -38,18 +38,19 @@ struct executable {
     bool usual; /* one plain kernel launch without epilogue, and nothing else: what follows needs no attention
                  */
     bool usual_extended; /* the same with an epilogue */
-    bool cublas;
-    bool counted;     /* the kernel's module is not kept: graphs must hold it */
-    bool provisional; /* a better one fell away for a reason that may pass */
-    atomic_int retry; /* launches until that one is tried again */
-    int patience;     /* how many that were the last time; under the plan's lock */
+    bool cublas;         /* or cublasLt */
+    bool by_lt;          /* computed by cublasLt: a problem with an epilogue, or an algorithm that won */
+    bool counted;        /* the kernel's module is not kept: graphs must hold it */
+    bool provisional;    /* a better one fell away for a reason that may pass */
+    atomic_int retry;    /* launches until that one is tried again */
+    int patience;        /* how many that were the last time; under the plan's lock */
     bool scalars_on_device;
     uintptr_t unaligned; /* bits of an address that must be 0 */
     struct problem problem;
     struct gt_handle *handle;
     struct gpu_context *context;
     struct module *module;     /* NULL: cuBLAS, or nothing to compute */
-    struct blas_lt_product lt; /* of cuBLAS with an epilogue */
+    struct blas_lt_product lt; /* of by_lt */
     struct executable_form form;
     struct workspace_need need; /* bytes 0: none */
     struct gt_plan_info info;

@@ -56,7 +56,7 @@ enum status prepare_executable(const struct gt_plan *plan, enum plan_case which,
 {
     struct winner_store *store = &plan->context->winners;
     const struct problem *problem = &plan->problem;
-    const int alignment = which & PLAN_UNALIGNED ? 4 : plan->traits.alignment;
+    const int alignment = which & PLAN_UNALIGNED ? plan->traits.element : plan->traits.alignment;
     struct choice choices[CHOICES_MAX];
     char last[600] = "no configuration is legal for it", text[PROBLEM_TEXT_MAX];
     bool passing = false;

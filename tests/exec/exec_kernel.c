@@ -150,7 +150,7 @@ static void run_ops(const struct config *config, const struct variants *variants
     for (int i = 0; i < 4 && !(turns && tally->runs > runs); i++) {
         const int op = turns ? (variants->turn + i) % 4 : i;
         struct problem like = problem_make(1, 1, 1);
-        like.type = config->template->delivers;
+        like.type = template_first_type(config->template);
         like.trans_a = op / 2;
         like.trans_b = op % 2;
         if (!turns && !all && strcmp(variants->op, problem_op_name(&like)) != 0) continue;

@@ -24,6 +24,7 @@ struct fake_rivals {
     int products;                 /* number of calls, each with at most 65535 items */
     int pointer_products;         /* calls of cublasSgemmBatched among them */
     int compute, math, emulation; /* requested by the last product, handle and strategy */
+    int element;                  /* cudaDataType_t of the last product that was not FP32 */
     int no_emulation;             /* this cuBLAS has no emulation on this GPU */
     int out_of_place;             /* the last product of cublasLt was */
 };

@@ -220,6 +220,12 @@ TEST(the_row_of_a_role_is_the_one_that_fits_the_type)
         {"cublas", GEMM_SGEMM, "pointers", "cublasSgemmBatched"},
         {"cublas", GEMM_TF32, "pointers", "cublasGemmBatchedEx TF32"},
         {"lt", GEMM_SGEMM, "pointers", NULL},
+        {"cublas", GEMM_BF16, "", "cublasGemmEx BF16"},
+        {"cublas", GEMM_F16, "pointers", "cublasGemmBatchedEx FP16"},
+        {"cublas", GEMM_F16, "bias+gelu", "cublasLt FP16 epilogue"},
+        {"lt", GEMM_BF16, "", "cublasLt BF16"},
+        {"autotune", GEMM_BF16, "", "cublasGemmEx BF16 autotune"},
+        {"bf16x9", GEMM_BF16, "", NULL},
         {"autotune", GEMM_SGEMM, "pointers", NULL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -242,6 +248,30 @@ TEST(the_row_of_a_role_is_the_one_that_fits_the_type)
         }
 }
 
+/* With the operands of an FP32 problem, which the fake leaves alone then. */
+TEST(rows_of_16_bit_types_say_their_elements_and_sum_in_fp32)
+{
+    int count = 0;
+    for (int i = 0; i < rival_count; i++) {
+        const struct rival_row *row = &rivals[i];
+        const enum element element = gemm_type_row(row->delivers)->a;
+        if (element == ELEMENT_F32 || row->open == rival_lt_open ||
+            row->algorithm == RIVAL_ALGORITHM_AUTOTUNE)
+            continue;
+        prepare(row->pointers ? "17x9x5:batch=2:pointers" : count % 2 ? "17x9x5:batch=3" : "17x9x5");
+        setup.problem.type = row->delivers;
+        fake->element = fake->compute = -1;
+        assert_ok(row->open(&setup, row, &kernel, detail));
+        const struct operands operands = workload_operands(&setup.work, 0);
+        assert_ok(kernel.launch(kernel.self, &operands, 1, 0));
+        assert_int_equal(fake->element, element == ELEMENT_F16 ? 2 : 14);
+        assert_int_equal(fake->compute, RIVAL_COMPUTE_32F);
+        kernel_close(&kernel);
+        count++;
+    }
+    assert_int_equal(count, 4);
+}
+
 /* What a row of the table requests, without environment variables and with one that asks for TF32. */
 TEST(each_row_asks_for_its_own_arithmetic_and_strict_ones_stay_strict)
 {
@@ -252,6 +282,7 @@ TEST(each_row_asks_for_its_own_arithmetic_and_strict_ones_stay_strict)
             const struct rival_row *row = &rivals[i];
             const bool strict = row->delivers == GEMM_SGEMM, lt = row->open == rival_lt_open;
             struct judgement judgement;
+            if (gemm_type_row(row->delivers)->a != ELEMENT_F32) continue;
             prepare(row->pointers        ? "17x9x5:batch=2:pointers"
                     : row->epilogues & 1 ? "17x9x5"
                                          : "17x9x5:epilogue=bias");
@@ -337,6 +368,7 @@ int main(void)
         cmocka_unit_test_teardown(the_row_of_a_role_is_the_one_that_fits_the_type, nothing_is_left),
         cmocka_unit_test_teardown(each_row_asks_for_its_own_arithmetic_and_strict_ones_stay_strict,
                                   nothing_is_left),
+        cmocka_unit_test_teardown(rows_of_16_bit_types_say_their_elements_and_sum_in_fp32, nothing_is_left),
         cmocka_unit_test_teardown(emulation_that_cublas_refuses_is_no_rival, nothing_is_left),
         cmocka_unit_test_teardown(a_long_batch_of_pointers_is_two_calls, nothing_is_left),
         cmocka_unit_test_teardown(a_long_batch_is_two_calls, nothing_is_left),

@@ -18,6 +18,7 @@
  *   FAKE_NO_CUBLAS=1    no anchor
  *   FAKE_FAST_CUBLAS=1  the anchor is faster than all candidates
  *   FAKE_WRONG_CUBLAS=1 the anchor's product is wrong
+ *   FAKE_LIBRARY=N      cublasLt proposes N algorithms (0)
  *   FAKE_NO_RIVAL=NAME  no "lt" or no "autotune"
  *   FAKE_CRASH=PART, FAKE_HANG=PART, FAKE_GARBAGE=PART, FAKE_WRONG=PART    in a trial, always
  *   FAKE_CRASH_BLOCK=PART         in a block of the race
@@ -170,6 +171,21 @@ static json_t *errors(double unit)
     return json_pack("{s:f, s:f, s:f}", "componentwise", unit, "rms", 2 * unit, "max", 3 * unit);
 }
 
+/* Algorithms 1 to N. */
+static json_t *library(void)
+{
+    const char *count = getenv("FAKE_LIBRARY");
+    json_t *texts = json_array();
+    struct config config = {.template = template_find("cublaslt")};
+    char text[CONFIG_TEXT_MAX];
+    for (int i = 1; count && i <= atoi(count); i++) {
+        if (!config_set(&config, "ALGO", i) || !config_set(&config, "VERSION", 130100)) abort();
+        config_format(&config, text);
+        json_array_append_new(texts, json_string(text));
+    }
+    return texts;
+}
+
 static json_t *prepare(const char *text)
 {
     struct problem problem;
@@ -183,9 +199,10 @@ static json_t *prepare(const char *text)
     if (dead_from && access(dead_from, F_OK) == 0) abort();
     double anchor_us = getenv("FAKE_NO_CUBLAS") ? 0 : launch_ms > 0 ? 1e3 * launch_ms : 1100;
     const char *rival = anchor_us == 0 ? "" : problem.type == GEMM_TF32 ? "cublasGemmEx TF32" : "cublasSgemm";
-    return json_pack("{s:b, s:f, s:s, s:[f], s:f, s:i, s:b, s:o*}", "ok", 1, "anchor_us", anchor_us, "rival",
-                     rival, "anchor_samples_us", anchor_us, "warm_s", 0.0, "sets", 2, "anchor_right",
-                     !getenv("FAKE_WRONG_CUBLAS"), "anchor_errors", anchor_us > 0 ? errors(2e-7) : NULL);
+    return json_pack("{s:b, s:o, s:f, s:s, s:[f], s:f, s:i, s:b, s:o*}", "ok", 1, "library", library(),
+                     "anchor_us", anchor_us, "rival", rival, "anchor_samples_us", anchor_us, "warm_s", 0.0,
+                     "sets", 2, "anchor_right", !getenv("FAKE_WRONG_CUBLAS"), "anchor_errors",
+                     anchor_us > 0 ? errors(2e-7) : NULL);
 }
 
 static double take_calls(int calls)
@@ -252,7 +269,8 @@ static json_t *answer(const json_t *request, bool compiler)
                 &verb, "config", &text, "key", "config", &text, "who", &who, "problem", &problem, "cubin",
                 &cubin, "best_us", &best_us, "call_us", &call_us, "limit_s", &limit_s);
     note(verb, text);
-    if (strcmp(cubin, CUBIN) != 0) return message_failure(fail(E_IO, "no such cubin: %s", cubin));
+    if (cubin[0] && strcmp(cubin, CUBIN) != 0) /* "": of an algorithm of the library */
+        return message_failure(fail(E_IO, "no such cubin: %s", cubin));
     if (compiler && strcmp(verb, "hello") == 0)
         return getenv("FAKE_NO_NVRTC") ? message_failure(fail(E_COMPILER, "NVRTC is not installed"))
                                        : json_pack("{s:b, s:s}", "ok", 1, "nvrtc", "13.0");

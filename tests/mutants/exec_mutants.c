@@ -35,7 +35,7 @@ static int run_here(const struct mutant *m, bool planted)
     like.pointers = strcmp(m->op + 2, ":pointers") == 0;
     if (!st && m->op[2] == ':' && !like.pointers) st = epilogue_parse(m->op + 3, &like.epilogue);
     if (!st) {
-        like.type = config.template->delivers;
+        like.type = template_first_type(config.template);
         st = cpu_kernel_build(&config, &like, &m->edit, planted ? 1 : 0, &kernel);
     }
     if (st) {

@@ -112,10 +112,10 @@ static const int32_t value_of[VALUE_SOURCE] = {
 };
 
 /* What kernels without an epilogue are told; bytes: of all of the argument. */
-static void write_plain_block(const struct template *t, int bytes, FILE *f)
+static void write_plain_block(const struct kernel_key *key, int bytes, FILE *f)
 {
-    const struct launch_block *block = t->block;
-    const struct gemm_type_row *type = gemm_type_row(t->delivers);
+    const struct launch_block *block = key->config.template->block;
+    const struct gemm_type_row *type = gemm_type_row(key->type);
     int fields = 0;
     for (int i = 0; i < VALUE_SOURCE; i++) fields += block->field[i].bytes > 0;
     fprintf(f, "{%d, {%d, %d, %d}, %d, {", bytes, element_bytes(type->a), element_bytes(type->b),
@@ -143,12 +143,12 @@ static void write_block(const struct header *h, const struct kernel_key *key, FI
     block_name(h, key, name);
     if (!key->epilogue) {
         fprintf(f, "static const struct gt_winner_block %s = ", name);
-        write_plain_block(t, t->block->bytes, f);
+        write_plain_block(key, t->block->bytes, f);
         fprintf(f, ";\n");
         return;
     }
     fprintf(f, "static const struct gt_winner_epilogue_block %s = {", name);
-    write_plain_block(t, t->block->epilogue_bytes, f);
+    write_plain_block(key, t->block->epilogue_bytes, f);
     fprintf(f, ", %d, %d, %d, %d, %d};\n", field[VALUE_SOURCE].offset, field[VALUE_BIAS].offset,
             field[VALUE_STRIDE_BIAS].offset, epilogue_bias(key->epilogue) != BIAS_NONE,
             epilogue_out_of_place(key->epilogue));

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CONFIG_PARAMS_MAX 24
+#define CONFIG_PARAMS_MAX 32
 #define CONFIG_TEXT_MAX   512
 
 struct template;

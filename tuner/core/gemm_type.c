@@ -33,7 +33,6 @@ const char *element_cuda_name(enum element element)
     return elements[element].cuda_name;
 }
 
-#define BIT(type) (1u << (type))
 /* For inputs, output and sums. */
 #define FP32                                                                                                 \
     .a = ELEMENT_F32, .b = ELEMENT_F32, .c = ELEMENT_F32, .sum = ELEMENT_F32, .sum_roundoff = 0x1p-24,       \
@@ -46,6 +45,12 @@ static double tf32_over_fp32(int arch)
     return arch == 100 || arch == 103 ? 16 : arch == 80 || arch == 87 || arch == 90 ? 8 : 1;
 }
 
+/* Of 16-bit operands with FP32 sums: twice TF32's, but for the first tensor cores, which had only FP16. */
+static double half_over_fp32(int arch)
+{
+    return arch < 80 ? 4 : 2 * tf32_over_fp32(arch);
+}
+
 /* With FP32 in and out the types form a ladder: the result of each is also valid where a later one is needed.
  * The limits of the classes allow for chance: between data sets a root mean square varies by a few per cent,
  * a largest error by more. */
@@ -54,14 +59,14 @@ static const struct gemm_type_row rows[GEMM_TYPE_COUNT] = {
                     .meaning = "strict FP32: every product and every sum by FFMA",
                     FP32,
                     .rate = "fp32",
-                    .satisfies = BIT(GEMM_SGEMM) | BIT(GEMM_SGEMM_ACCURATE) | BIT(GEMM_SGEMM_NORMWISE) |
-                                 BIT(GEMM_TF32)},
+                    .satisfies = GEMM_TYPE_BIT(GEMM_SGEMM) | GEMM_TYPE_BIT(GEMM_SGEMM_ACCURATE) |
+                                 GEMM_TYPE_BIT(GEMM_SGEMM_NORMWISE) | GEMM_TYPE_BIT(GEMM_TF32)},
     [GEMM_SGEMM_ACCURATE] = {.name = "sgemm_accurate",
                              .meaning = "FP32 by any means that are as exact as FFMA in every element",
                              FP32,
                              .rate = "fp32",
-                             .satisfies =
-                                 BIT(GEMM_SGEMM_ACCURATE) | BIT(GEMM_SGEMM_NORMWISE) | BIT(GEMM_TF32),
+                             .satisfies = GEMM_TYPE_BIT(GEMM_SGEMM_ACCURATE) |
+                                          GEMM_TYPE_BIT(GEMM_SGEMM_NORMWISE) | GEMM_TYPE_BIT(GEMM_TF32),
                              .componentwise_limit = 1.5,
                              .rms_limit = 1.1,
                              .max_limit = 1.5},
@@ -70,7 +75,7 @@ static const struct gemm_type_row rows[GEMM_TYPE_COUNT] = {
                                  "FP32 by any means that are as exact as FFMA against the largest of C",
                              FP32,
                              .rate = "fp32",
-                             .satisfies = BIT(GEMM_SGEMM_NORMWISE) | BIT(GEMM_TF32),
+                             .satisfies = GEMM_TYPE_BIT(GEMM_SGEMM_NORMWISE) | GEMM_TYPE_BIT(GEMM_TF32),
                              .rms_limit = 1.1,
                              .max_limit = 1.5},
     [GEMM_TF32] = {.name = "tf32gemm",
@@ -79,7 +84,30 @@ static const struct gemm_type_row rows[GEMM_TYPE_COUNT] = {
                    .operand_roundoff = 0x1p-11,
                    .rate = "tf32",
                    .rate_over_fp32 = tf32_over_fp32,
-                   .satisfies = BIT(GEMM_TF32)},
+                   .satisfies = GEMM_TYPE_BIT(GEMM_TF32)},
+    [GEMM_BF16] = {.name = "bf16gemm",
+                   .meaning = "BF16 operands and result, summed in FP32",
+                   .a = ELEMENT_BF16,
+                   .b = ELEMENT_BF16,
+                   .c = ELEMENT_BF16,
+                   .sum = ELEMENT_F32,
+                   .sum_roundoff = 0x1p-24,
+                   .c_roundoff = 0x1p-8,
+                   .rate = "bf16",
+                   .rate_over_fp32 = half_over_fp32,
+                   .least_arch = 80,
+                   .satisfies = GEMM_TYPE_BIT(GEMM_BF16)},
+    [GEMM_F16] = {.name = "hgemm",
+                  .meaning = "FP16 operands and result, summed in FP32",
+                  .a = ELEMENT_F16,
+                  .b = ELEMENT_F16,
+                  .c = ELEMENT_F16,
+                  .sum = ELEMENT_F32,
+                  .sum_roundoff = 0x1p-24,
+                  .c_roundoff = 0x1p-11,
+                  .rate = "fp16",
+                  .rate_over_fp32 = half_over_fp32,
+                  .satisfies = GEMM_TYPE_BIT(GEMM_F16)},
 };
 
 const struct gemm_type_row *gemm_type_row(enum gemm_type type)

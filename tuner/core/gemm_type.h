@@ -1,7 +1,7 @@
 /* gemm_type.h — the table of types: the elements of A, B and C, the accumulation type, and the accuracy of
  * the result.
  *
- * A problem says which type it needs, a template which type it delivers. gemm_type_satisfies compares them;
+ * A problem says which type it needs, a template which types it computes. gemm_type_satisfies compares them;
  * do not compare for equality: a strict kernel is also right for a less strict problem.
  */
 #ifndef GT_GEMM_TYPE_H
@@ -16,7 +16,16 @@ int element_vector(enum element element);            /* elements in 16 bytes, th
 const char *element_name(enum element element);      /* "f32", "f16", "bf16" */
 const char *element_cuda_name(enum element element); /* "float", "__half", "__nv_bfloat16" */
 
-enum gemm_type { GEMM_SGEMM, GEMM_SGEMM_ACCURATE, GEMM_SGEMM_NORMWISE, GEMM_TF32, GEMM_TYPE_COUNT };
+enum gemm_type {
+    GEMM_SGEMM,
+    GEMM_SGEMM_ACCURATE,
+    GEMM_SGEMM_NORMWISE,
+    GEMM_TF32,
+    GEMM_BF16,
+    GEMM_F16,
+    GEMM_TYPE_COUNT
+};
+#define GEMM_TYPE_BIT(type) (1u << (type)) /* for sets of types */
 
 struct gemm_type_row {
     const char *name;    /* as in the text of a problem: "sgemm" */
@@ -26,6 +35,7 @@ struct gemm_type_row {
     double sum_roundoff, c_roundoff;    /* of one addition; of an element of C when it is stored */
     const char *rate;                   /* name of the GPU's peak rate that bounds it: "fp32" */
     double (*rate_over_fp32)(int arch); /* for a GPU whose descriptor lacks the rate; NULL: the same */
+    int least_arch;                     /* compute capability from which on GPUs have its units; 0: all */
     unsigned satisfies;                 /* bit t: kernels of this type may answer problems that need t */
     /* Accuracy classes: the largest allowed ratio of an error to the strict rival's on the same data
      * (accuracy.h); 0: no such limit. */

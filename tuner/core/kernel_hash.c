@@ -141,9 +141,12 @@ static uint64_t find_out(const struct kernel_key *key, uint64_t *kind)
     return hash;
 }
 
+#define OF_A_LIBRARY 1
+
 uint64_t kernel_hash(const struct kernel_key *key)
 {
     size_t i = 0;
+    if (template_is_library(key->config.template)) return OF_A_LIBRARY; /* its configuration says it all */
     while (i < template_count && templates[i] != key->config.template) i++;
     const bool remembers = i < template_count && i < TEMPLATES_MAX;
     uint64_t kind, hash = remembers ? find_known(key, i) : 0;

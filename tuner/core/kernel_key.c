@@ -10,13 +10,13 @@
 struct kernel_key kernel_key_of(const struct config *config, const struct problem *problem, int arch)
 {
     struct kernel_key key = {.config = *config,
-                             .type = problem->type,
                              .trans_a = problem->trans_a,
                              .trans_b = problem->trans_b,
                              .epilogue = problem->epilogue,
                              .pointers = problem->pointers,
                              .arch = arch};
     const struct template *t = config->template;
+    template_type(t, problem->type, &key.type);
     for (int i = 0; i < t->param_count; i++)
         if (t->params[i].kind == PARAM_LAUNCH) key.config.value[i] = t->params[i].least;
     return key;

@@ -14,7 +14,7 @@
 
 struct kernel_key {
     struct config config; /* launch-time values at their least */
-    enum gemm_type type;  /* what the problem needs */
+    enum gemm_type type;  /* what the template computes for the problem's type (template_type) */
     bool trans_a, trans_b;
     int epilogue;  /* as in struct problem */
     bool pointers; /* as in struct problem */

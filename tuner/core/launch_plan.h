@@ -15,8 +15,8 @@
 #include <string.h>
 
 #define LAUNCH_KERNELS_MAX  3
-#define LAUNCH_ARGUMENT_MAX 640 /* bytes: four tensor maps and 128 more */
-#define LAUNCH_VIEWS_MAX    4
+#define LAUNCH_ARGUMENT_MAX 1536 /* bytes: eight tensor maps and 512 more; the driver takes 4096 */
+#define LAUNCH_VIEWS_MAX    8
 #define LAUNCH_VIEW_BYTES   128 /* of a tensor map in the argument, at a multiple of 64 */
 
 /* Offset of a slot that the argument lacks: a value written there lies after the argument and is not
@@ -26,12 +26,13 @@
 /* One kernel launch: an entry point of the compiled module. */
 struct kernel_launch {
     const char *entry;  /* "gemm_pack", "gemm" or "gemm_reduce" */
-    unsigned grid[3];   /* grid[2] is the batch slice */
+    unsigned grid[3];   /* grid[2]: the items of a launch, one block deep each, unless walks_items */
     unsigned last_slab; /* replaces grid[0] for the last slab of k, if k is computed in slabs */
     unsigned threads;
     unsigned smem_bytes;
     unsigned cluster[3];    /* size in blocks along x, y, z; all 0: no clusters */
     bool cluster_at_launch; /* false: the kernel declares its cluster itself */
+    bool walks_items;       /* grid[2] stays as planned: the blocks find their items by slots.items */
     bool dependent; /* may begin while the kernel before it on the stream still runs: it waits for that
                        one itself (programmatic dependent launch) */
 };
@@ -44,6 +45,7 @@ struct launch_slots {
     uint16_t alpha_device, beta_device; /* pointers; null: use alpha and beta */
     uint16_t alpha, beta;               /* floats */
     uint16_t k;                         /* int: k of this launch, if k is computed in slabs */
+    uint16_t items;                     /* int: items of this launch, for kernels with walks_items */
 };
 
 enum launch_operand {

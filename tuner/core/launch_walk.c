@@ -40,6 +40,8 @@ static void fill_argument(const struct launch_walk *walk, struct launch *launch)
     launch_write_scalar(argument, slots->beta, adds ? 1 : walk->call.beta);
     const int k = (int)launch->k;
     if (plan->k_slab) memcpy(argument + slots->k, &k, sizeof k);
+    const int items = (int)launch->items;
+    if (plan->kernel[launch->index].walks_items) memcpy(argument + slots->items, &items, sizeof items);
 }
 
 bool launch_walk_next(struct launch_walk *walk, struct launch *launch)
@@ -55,7 +57,7 @@ bool launch_walk_next(struct launch_walk *walk, struct launch *launch)
     launch->touched = walk->item > 0 || walk->k_done > 0;
     launch->grid[0] = plan->k_slab && last ? kernel->last_slab : kernel->grid[0];
     launch->grid[1] = kernel->grid[1];
-    launch->grid[2] = (unsigned)launch->items;
+    launch->grid[2] = kernel->walks_items ? kernel->grid[2] : (unsigned)launch->items;
     find_operands(walk, launch);
     fill_argument(walk, launch);
     if (++walk->index < plan->kernels) return true;

@@ -64,9 +64,23 @@ const char *template_check_all(const struct config *config, const struct problem
     return t->check_prefix(config, t->param_count, problem, gpu);
 }
 
+bool template_type(const struct template *t, enum gemm_type needed, enum gemm_type *computed)
+{
+    *computed = needed;
+    if (t->computes & GEMM_TYPE_BIT(needed)) return true;
+    for (int type = 0; type < GEMM_TYPE_COUNT; type++) {
+        if (!(t->computes & GEMM_TYPE_BIT(type)) || !gemm_type_satisfies((enum gemm_type)type, needed))
+            continue;
+        *computed = (enum gemm_type)type;
+        return true;
+    }
+    return false;
+}
+
 bool template_serves(const struct template *t, const struct problem *problem)
 {
-    return gemm_type_satisfies(t->delivers, problem->type) &&
+    enum gemm_type computed;
+    return template_type(t, problem->type, &computed) &&
            (problem->epilogue == 0 || t->asks & TEMPLATE_ASKS_EPILOGUE) &&
            (!problem->pointers || t->asks & TEMPLATE_ASKS_POINTERS);
 }

@@ -100,11 +100,11 @@ struct template
     const char *space;   /* "simt.conf", values worth trying (search/space.h); NULL: never searched */
     const struct param *params;
     int param_count;
-    enum gemm_type delivers; /* the type that its kernels compute */
-    unsigned asks;           /* TEMPLATE_ASKS_... */
-    uint32_t optional;       /* bit i: parameter i was added later; texts that lack it mean its least value */
+    unsigned computes; /* bit t: its kernels compute type t (GEMM_TYPE_BIT) */
+    unsigned asks;     /* TEMPLATE_ASKS_... */
+    uint32_t optional; /* bit i: parameter i was added later; texts that lack it mean its least value */
     /* [0] is the .cu, followed by the headers that it includes; a NULL name ends the list. CMake lists them:
-     * sources_NAME of NAME.cu. */
+     * sources_NAME of NAME.cu. Without sources nothing is compiled (template_is_library). */
     const struct source_text *sources;
     struct resources (*resources)(const struct config *config);
     /* NULL if the configuration is correct for problem on gpu, else why not (a constant sentence). problem
@@ -156,6 +156,13 @@ int template_param(const struct template *t, const char *name);
 
 int template_source_count(const struct template *t);
 
+/* A template without sources: its configurations are algorithms of NVIDIA's library, each for the problem
+ * that it was proposed for. */
+static inline bool template_is_library(const struct template *t)
+{
+    return !t->sources[0].name;
+}
+
 /* Configurations of one template that add the parts of a k alike: not at all, for nothing is split; by a
  * second kernel; by a tile's last block; or in clusters of any size. */
 struct template_kind {
@@ -176,6 +183,16 @@ const char *template_check_ranges(const struct config *config, int known);
 /* check() for a template that has check_prefix: check_prefix with all values known. */
 const char *template_check_all(const struct config *config, const struct problem *problem,
                                const struct gpu *gpu);
+
+/* The type that its kernels compute for a problem that needs one: the same, else the first of the table that
+ * satisfies it. Returns false if there is none. */
+bool template_type(const struct template *t, enum gemm_type needed, enum gemm_type *computed);
+
+/* The first type that its kernels compute. */
+static inline enum gemm_type template_first_type(const struct template *t)
+{
+    return (enum gemm_type)__builtin_ctz(t->computes);
+}
 
 /* May its kernels compete for a problem of this type, with this epilogue, or with pointers? check() refuses
  * other problems. */

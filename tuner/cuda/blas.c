@@ -1,5 +1,6 @@
 #include "blas.h"
 
+#include "env.h"
 #include "library.h"
 
 #include <limits.h>
@@ -23,6 +24,13 @@ static const struct library_symbol entries[] = {
     {"cublasSgemmBatched", &blas.SgemmPointers},
 };
 
+/* All or none. */
+static const struct library_symbol ex_entries[] = {
+    {"cublasGemmEx", &blas.GemmEx},
+    {"cublasGemmStridedBatchedEx", &blas.GemmBatchedEx},
+    {"cublasGemmBatchedEx", &blas.GemmPointersEx},
+};
+
 static enum status load(char version[16])
 {
     static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so"};
@@ -41,6 +49,9 @@ static enum status load(char version[16])
     if (library_bind(handle, &large, 1)) blas.SgemmBatched64 = NULL;
     const struct library_symbol pointers = {"cublasSgemmBatched_64", &blas.SgemmPointers64};
     if (library_bind(handle, &pointers, 1)) blas.SgemmPointers64 = NULL;
+    const struct library_symbol emulation = {"cublasSetEmulationStrategy", &blas.SetEmulationStrategy};
+    if (library_bind(handle, &emulation, 1)) blas.SetEmulationStrategy = NULL;
+    if (library_bind(handle, ex_entries, sizeof ex_entries / sizeof *ex_entries)) blas.GemmEx = NULL;
     int major = 0, minor = 0, patch = 0;
     if (blas.GetProperty(MAJOR_VERSION, &major) || blas.GetProperty(MINOR_VERSION, &minor) ||
         blas.GetProperty(PATCH_LEVEL, &patch))
@@ -55,6 +66,18 @@ enum status blas_load(char version[16])
     return library_load(&once, version);
 }
 
+bool blas_must_be_pedantic(void)
+{
+    return env_text("NVIDIA_TF32_OVERRIDE") || env_text("CUBLAS_EMULATE_SINGLE_PRECISION");
+}
+
+int blas_data_type(enum element element)
+{
+    static const int types[ELEMENT_COUNT] = {
+        [ELEMENT_F32] = BLAS_R_32F, [ELEMENT_F16] = BLAS_R_16F, [ELEMENT_BF16] = BLAS_R_16BF};
+    return types[element];
+}
+
 /* A size or leading dimension exceeds INT_MAX. */
 static bool is_wide(const struct problem *p)
 {
@@ -62,8 +85,14 @@ static bool is_wide(const struct problem *p)
            p->ldc > INT_MAX;
 }
 
+static bool is_fp32(const struct problem *p)
+{
+    return gemm_type_row(p->type)->a == ELEMENT_F32;
+}
+
 bool blas_takes(const struct problem *problem)
 {
+    if (!is_fp32(problem)) return blas.GemmEx && !is_wide(problem);
     return (problem->pointers ? blas.SgemmPointers64 != NULL : blas.SgemmBatched64 != NULL) ||
            !is_wide(problem);
 }
@@ -110,6 +139,8 @@ static int run_pointers(blas_handle handle, const struct problem *p, CUdeviceptr
 int blas_run(blas_handle handle, const struct problem *p, CUdeviceptr a, CUdeviceptr b, CUdeviceptr c,
              const float *alpha, const float *beta)
 {
+    if (!is_fp32(p))
+        return blas_run_ex(handle, p, a, b, c, alpha, beta, BLAS_COMPUTE_32F, BLAS_ALGORITHM_DEFAULT);
     if (p->m == 0 || p->n == 0) return BLAS_SUCCESS;
     if (p->pointers) return run_pointers(handle, p, a, b, c, alpha, beta);
     const bool wide = is_wide(p);
@@ -132,6 +163,63 @@ int blas_run(blas_handle handle, const struct problem *p, CUdeviceptr a, CUdevic
             result = blas.SgemmBatched(handle, op_b, op_a, (int)p->n, (int)p->m, (int)p->k, alpha, from_b,
                                        (int)ldb, p->stride_b, from_a, (int)lda, p->stride_a, beta, to,
                                        (int)ldc, p->stride_c, (int)slice);
+    }
+    return result;
+}
+
+/* ---- cublasGemmEx ---- */
+
+/* Of a batch at strides, from an item on. */
+static void *item_at(CUdeviceptr base, int64_t item, int64_t stride, enum element element)
+{
+    return (void *)(uintptr_t)(base + (CUdeviceptr)(item * stride * element_bytes(element)));
+}
+
+static int run_pointers_ex(blas_handle handle, const struct problem *p, CUdeviceptr a, CUdeviceptr b,
+                           CUdeviceptr c, const float *alpha, const float *beta, int compute, int algorithm,
+                           int64_t first, int count)
+{
+    const struct gemm_type_row *row = gemm_type_row(p->type);
+    return blas.GemmPointersEx(
+        handle, p->trans_b ? BLAS_OP_T : BLAS_OP_N, p->trans_a ? BLAS_OP_T : BLAS_OP_N, (int)p->n, (int)p->m,
+        (int)p->k, alpha, (const void *const *)addresses(b, first), blas_data_type(row->b),
+        (int)at_least_1(p->ldb), (const void *const *)addresses(a, first), blas_data_type(row->a),
+        (int)at_least_1(p->lda), beta, (void *const *)addresses(c, first), blas_data_type(row->c),
+        (int)at_least_1(p->ldc), count, compute, algorithm);
+}
+
+/* Items first to first + count of the batch. */
+static int run_slice_ex(blas_handle handle, const struct problem *p, CUdeviceptr a, CUdeviceptr b,
+                        CUdeviceptr c, const float *alpha, const float *beta, int compute, int algorithm,
+                        int64_t first, int count)
+{
+    const struct gemm_type_row *row = gemm_type_row(p->type);
+    const void *from_a = item_at(a, first, p->stride_a, row->a);
+    const void *from_b = item_at(b, first, p->stride_b, row->b);
+    void *to = item_at(c, first, p->stride_c, row->c);
+    const int op_a = p->trans_a ? BLAS_OP_T : BLAS_OP_N, op_b = p->trans_b ? BLAS_OP_T : BLAS_OP_N;
+    const int m = (int)p->m, n = (int)p->n, k = (int)p->k, lda = (int)at_least_1(p->lda),
+              ldb = (int)at_least_1(p->ldb), ldc = (int)at_least_1(p->ldc);
+    const int of_a = blas_data_type(row->a), of_b = blas_data_type(row->b), of_c = blas_data_type(row->c);
+    if (p->batch == 1)
+        return blas.GemmEx(handle, op_b, op_a, n, m, k, alpha, from_b, of_b, ldb, from_a, of_a, lda, beta, to,
+                           of_c, ldc, compute, algorithm);
+    return blas.GemmBatchedEx(handle, op_b, op_a, n, m, k, alpha, from_b, of_b, ldb, p->stride_b, from_a,
+                              of_a, lda, p->stride_a, beta, to, of_c, ldc, p->stride_c, count, compute,
+                              algorithm);
+}
+
+int blas_run_ex(blas_handle handle, const struct problem *p, CUdeviceptr a, CUdeviceptr b, CUdeviceptr c,
+                const float *alpha, const float *beta, int compute, int algorithm)
+{
+    int result = BLAS_SUCCESS;
+    if (p->m == 0 || p->n == 0) return BLAS_SUCCESS;
+    if (!blas.GemmEx || is_wide(p)) return BLAS_NOT_SUPPORTED;
+    for (int64_t first = 0; first < p->batch && result == BLAS_SUCCESS; first += BLAS_BATCH_SLICE) {
+        const int64_t left = p->batch - first;
+        const int count = left < BLAS_BATCH_SLICE ? (int)left : BLAS_BATCH_SLICE;
+        result = (p->pointers ? run_pointers_ex : run_slice_ex)(handle, p, a, b, c, alpha, beta, compute,
+                                                                algorithm, first, count);
     }
     return result;
 }

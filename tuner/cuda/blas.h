@@ -14,7 +14,11 @@ typedef struct cublasContext *blas_handle;
 
 #define BLAS_BATCH_SLICE 65535 /* items per call; a longer batch takes several calls */
 
-enum { BLAS_SUCCESS = 0 };
+/* cudaDataType_t of an element. */
+enum { BLAS_R_32F = 0, BLAS_R_16F = 2, BLAS_R_16BF = 14 };
+int blas_data_type(enum element element);
+
+enum { BLAS_SUCCESS = 0, BLAS_NOT_SUPPORTED = 15 };
 enum { BLAS_OP_N = 0, BLAS_OP_T = 1 };
 enum { BLAS_HOST_SCALARS = 0, BLAS_DEVICE_SCALARS = 1 };
 enum { BLAS_DEFAULT_MATH = 0, BLAS_PEDANTIC_MATH = 2, BLAS_TF32_MATH = 3 };
@@ -41,6 +45,16 @@ struct blas_api {
     int (*SgemmBatched64)(blas_handle, int, int, int64_t, int64_t, int64_t, const float *, const float *,
                           int64_t, long long, const float *, int64_t, long long, const float *, float *,
                           int64_t, long long, int64_t);
+    /* Any type of elements; NULL in a library that lacks them. */
+    int (*GemmEx)(blas_handle, int, int, int, int, int, const void *, const void *, int, int, const void *,
+                  int, int, const void *, void *, int, int, int compute, int algorithm);
+    int (*GemmBatchedEx)(blas_handle, int, int, int, int, int, const void *, const void *, int, int,
+                         long long, const void *, int, int, long long, const void *, void *, int, int,
+                         long long, int batch, int compute, int algorithm);
+    int (*GemmPointersEx)(blas_handle, int, int, int, int, int, const void *, const void *const *, int, int,
+                          const void *const *, int, int, const void *, void *const *, int, int, int batch,
+                          int compute, int algorithm);
+    int (*SetEmulationStrategy)(blas_handle, int); /* since 12.9 */
 };
 
 extern struct blas_api blas; /* valid after blas_load() answered OK */
@@ -49,13 +63,25 @@ extern struct blas_api blas; /* valid after blas_load() answered OK */
  * from any thread. version: "13.1.0". E_ABSENT if there is none, with the places that were searched. */
 enum status blas_load(char version[16]);
 
-/* False if the cuBLAS that was loaded is too old for sizes or leading dimensions of this problem. */
+/* False if the cuBLAS that was loaded is too old for sizes or leading dimensions of this problem, or for its
+ * type. */
 bool blas_takes(const struct problem *problem);
 
+/* Whether the environment would replace FP32 by something else. Strict FP32 then needs the pedantic mode,
+ * which uses neither TF32 nor emulation and is sometimes slower. */
+bool blas_must_be_pedantic(void);
+
 /* Enqueues C = alpha op(A) op(B) + beta C on the handle's stream; with pointers a, b and c are the arrays of
- * addresses. alpha and beta are passed as the handle's
- * pointer mode requires; those in the problem are ignored. Returns cuBLAS's status. */
+ * addresses. alpha and beta are floats, passed as the handle's pointer mode requires; those in the problem
+ * are ignored. FP32 is computed by cublasSgemm, all else by cublasGemmEx with FP32 sums. Returns cuBLAS's
+ * status. */
 int blas_run(blas_handle handle, const struct problem *problem, CUdeviceptr a, CUdeviceptr b, CUdeviceptr c,
              const float *alpha, const float *beta);
+
+/* The same by cublasGemmEx, in a cublasComputeType_t by a cublasGemmAlgo_t. */
+enum { BLAS_COMPUTE_32F = 68, BLAS_COMPUTE_32F_PEDANTIC = 69, BLAS_COMPUTE_32F_FAST_TF32 = 77 };
+enum { BLAS_ALGORITHM_DEFAULT = -1 };
+int blas_run_ex(blas_handle handle, const struct problem *problem, CUdeviceptr a, CUdeviceptr b,
+                CUdeviceptr c, const float *alpha, const float *beta, int compute, int algorithm);
 
 #endif

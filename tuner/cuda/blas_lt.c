@@ -1,11 +1,16 @@
 #include "blas_lt.h"
 
+#include "blas.h"
 #include "epilogue.h"
 #include "library.h"
+#include "template.h"
+
+#include <stdio.h>
+#include <string.h>
 
 struct blas_lt_api blas_lt;
 
-enum { LT_SUCCESS = 0, LT_R_32F = 0, LT_OP_N = 0, LT_OP_T = 1 };
+enum { LT_SUCCESS = 0, LT_OP_N = 0, LT_OP_T = 1 };
 enum {
     LT_DESC_POINTER_MODE = 2,
     LT_DESC_TRANSA = 3,
@@ -34,6 +39,15 @@ static const struct library_symbol entries[] = {
     {"cublasLtMatmul", &blas_lt.Matmul},
 };
 
+/* To keep algorithms: all or none. */
+static const struct library_symbol keeping_entries[] = {
+    {"cublasLtGetVersion", &blas_lt.GetVersion},
+    {"cublasLtMatmulAlgoInit", &blas_lt.AlgoInit},
+    {"cublasLtMatmulAlgoCheck", &blas_lt.AlgoCheck},
+    {"cublasLtMatmulAlgoConfigGetAttribute", &blas_lt.AlgoGet},
+    {"cublasLtMatmulAlgoConfigSetAttribute", &blas_lt.AlgoSet},
+};
+
 static enum status load(char version[16])
 {
     char why[LIBRARY_WHY_MAX];
@@ -43,6 +57,8 @@ static enum status load(char version[16])
     if (!handle) return fail(E_ABSENT, "no cublasLt (%s)", why);
     const char *missing = library_bind(handle, entries, sizeof entries / sizeof *entries);
     if (missing) return fail(E_ABSENT, "the cublasLt found lacks %s", missing);
+    if (library_bind(handle, keeping_entries, sizeof keeping_entries / sizeof *keeping_entries))
+        blas_lt.GetVersion = NULL;
     version[0] = '-'; /* nobody asks for it; it is loaded */
     version[1] = '\0';
     return OK;
@@ -55,12 +71,20 @@ enum status blas_lt_load(void)
     return library_load(&once, version);
 }
 
+int blas_lt_compute(enum gemm_type type)
+{
+    return type == GEMM_TF32         ? BLAS_LT_COMPUTE_32F_FAST_TF32
+           : blas_must_be_pedantic() ? BLAS_LT_COMPUTE_32F_PEDANTIC
+                                     : BLAS_LT_COMPUTE_32F;
+}
+
 /* A row-major matrix of rows x columns is the column-major one of columns x rows. */
-static int describe(blas_lt_object *layout, int64_t rows, int64_t columns, int64_t ld, int64_t batch,
-                    int64_t stride)
+static int describe(blas_lt_object *layout, enum element element, int64_t rows, int64_t columns, int64_t ld,
+                    int64_t batch, int64_t stride)
 {
     const int32_t count = (int32_t)batch;
-    int result = blas_lt.LayoutCreate(layout, LT_R_32F, (uint64_t)columns, (uint64_t)rows, ld > 1 ? ld : 1);
+    int result = blas_lt.LayoutCreate(layout, blas_data_type(element), (uint64_t)columns, (uint64_t)rows,
+                                      ld > 1 ? ld : 1);
     if (result || batch == 1) return result;
     result = blas_lt.LayoutSet(*layout, LT_LAYOUT_BATCH_COUNT, &count, sizeof count);
     return result ? result : blas_lt.LayoutSet(*layout, LT_LAYOUT_BATCH_STRIDE, &stride, sizeof stride);
@@ -69,10 +93,13 @@ static int describe(blas_lt_object *layout, int64_t rows, int64_t columns, int64
 int blas_lt_describe(struct blas_lt_product *product)
 {
     const struct problem *p = &product->problem;
-    int result = describe(&product->a, problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch, p->stride_b);
+    const struct gemm_type_row *row = gemm_type_row(p->type);
+    int result =
+        describe(&product->a, row->b, problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch, p->stride_b);
     if (!result)
-        result = describe(&product->b, problem_rows_a(p), problem_cols_a(p), p->lda, p->batch, p->stride_a);
-    return result ? result : describe(&product->c, p->m, p->n, p->ldc, p->batch, p->stride_c);
+        result = describe(&product->b, row->a, problem_rows_a(p), problem_cols_a(p), p->lda, p->batch,
+                          p->stride_a);
+    return result ? result : describe(&product->c, row->c, p->m, p->n, p->ldc, p->batch, p->stride_c);
 }
 
 /* cublasLt's bias has a value for each row of its column-major D: for each column of ours. */
@@ -92,7 +119,7 @@ int blas_lt_make_desc(const struct blas_lt_product *product, blas_lt_object *des
     const int32_t op_a = p->trans_a ? LT_OP_T : LT_OP_N, op_b = p->trans_b ? LT_OP_T : LT_OP_N;
     const uint32_t epilogue = epilogue_of(p->epilogue);
     const int64_t stride = p->stride_bias;
-    int result = blas_lt.DescCreate(desc, product->compute, LT_R_32F);
+    int result = blas_lt.DescCreate(desc, product->compute, BLAS_R_32F);
     if (!result) result = blas_lt.DescSet(*desc, LT_DESC_TRANSA, &op_b, sizeof op_b);
     if (!result) result = blas_lt.DescSet(*desc, LT_DESC_TRANSB, &op_a, sizeof op_a);
     if (!result) result = blas_lt.DescSet(*desc, LT_DESC_EPILOGUE, &epilogue, sizeof epilogue);
@@ -126,6 +153,105 @@ bool blas_lt_usable(const struct blas_lt_answer *answer, size_t workspace_bytes)
 {
     return answer->state == LT_SUCCESS && answer->workspace_bytes <= workspace_bytes;
 }
+
+/* ---- algorithms as configurations ---- */
+
+/* cublasLtMatmulAlgoConfigAttributes_t; the number is the attribute's, the first one is said to AlgoInit. */
+static const struct {
+    const char *name; /* of the template's parameter */
+    size_t bytes;
+} attributes[] = {{"ALGO", 4},   {"TILE_ID", 4},   {"SPLIT_K", 4},  {"SUMS", 4},      {"SWIZZLE", 4},
+                  {"CUSTOM", 4}, {"STAGES_ID", 4}, {"INNER_ID", 2}, {"CLUSTER_ID", 2}};
+enum { ATTRIBUTES = sizeof attributes / sizeof *attributes, WORDS = sizeof(struct blas_lt_algorithm) / 4 };
+
+/* "W0" to "W15". */
+static void name_word(int i, char name[8])
+{
+    snprintf(name, 8, "W%d", i % WORDS);
+}
+
+/* Sets a parameter to a value in its range. */
+static bool put(struct config *config, const char *name, int64_t value)
+{
+    const int i = template_param(config->template, name);
+    if (i < 0) return false;
+    const struct param *param = &config->template->params[i];
+    if (value < param->least || value > param->most) return false;
+    config->value[i] = (int32_t)value;
+    return true;
+}
+
+bool blas_lt_to_config(const struct blas_lt_answer *answer, struct config *config)
+{
+    int32_t words[WORDS];
+    *config = (struct config){.template = template_find("cublaslt")};
+    bool good = config->template && blas_lt.GetVersion;
+    for (int i = 0; i < ATTRIBUTES && good; i++) {
+        uint32_t value = 0; /* a library that lacks an attribute does not need it */
+        size_t written;
+        if (blas_lt.AlgoGet(&answer->algorithm, i, &value, attributes[i].bytes, &written)) value = 0;
+        good = put(config, attributes[i].name, value);
+    }
+    memcpy(words, &answer->algorithm, sizeof words);
+    for (int i = 0; i < WORDS && good; i++) {
+        char name[8];
+        name_word(i, name);
+        good = put(config, name, words[i]);
+    }
+    return good && put(config, "WORKSPACE", (int64_t)answer->workspace_bytes) &&
+           put(config, "VERSION", (int64_t)blas_lt.GetVersion());
+}
+
+static int take_bytes(const struct config *config, struct blas_lt_algorithm *algorithm)
+{
+    int32_t words[WORDS];
+    for (int i = 0; i < WORDS; i++) {
+        char name[8];
+        name_word(i, name);
+        words[i] = config_get(config, name);
+    }
+    memcpy(algorithm, words, sizeof words);
+    return LT_SUCCESS;
+}
+
+static int make_again(const struct blas_lt_product *product, const struct config *config,
+                      struct blas_lt_algorithm *algorithm)
+{
+    const struct gemm_type_row *row = gemm_type_row(product->problem.type);
+    const int a = blas_data_type(row->a), b = blas_data_type(row->b), c = blas_data_type(row->c);
+    int result = blas_lt.AlgoInit(product->handle, product->compute, BLAS_R_32F, b, a, c, c,
+                                  config_get(config, attributes[0].name), algorithm);
+    for (int i = 1; i < ATTRIBUTES && !result; i++) {
+        const uint32_t value = (uint32_t)config_get(config, attributes[i].name);
+        result = blas_lt.AlgoSet(algorithm, i, &value, attributes[i].bytes);
+    }
+    return result;
+}
+
+enum status blas_lt_from_config(const struct blas_lt_product *product, blas_lt_object desc,
+                                const struct config *config, struct blas_lt_choice *choice, bool *rebuilt)
+{
+    struct blas_lt_answer answer = {.state = LT_SUCCESS};
+    if (!blas_lt.GetVersion) return fail(E_ABSENT, "the cublasLt found takes no algorithms that were kept");
+    const int version = config_get(config, "VERSION"), number = config_get(config, "ALGO");
+    *rebuilt = (size_t)version != blas_lt.GetVersion();
+    int result =
+        *rebuilt ? make_again(product, config, &choice->algorithm) : take_bytes(config, &choice->algorithm);
+    if (result)
+        return fail(E_ABSENT, "cublasLt %zu cannot make algorithm %d of version %d again (status %d)",
+                    blas_lt.GetVersion(), number, version, result);
+    result = blas_lt.AlgoCheck(product->handle, desc, product->a, product->b, product->c, product->c,
+                               &choice->algorithm, &answer);
+    if (result || answer.state != LT_SUCCESS)
+        return fail(E_ABSENT, "cublasLt %zu does not run algorithm %d of version %d here (status %d)",
+                    blas_lt.GetVersion(), number, version, result ? result : answer.state);
+    choice->workspace_bytes = answer.workspace_bytes;
+    if (choice->workspace_bytes <= (size_t)config_get(config, "WORKSPACE")) return OK;
+    return fail(E_ABSENT, "algorithm %d of cublasLt needs %zu bytes of workspace here, and needed %d", number,
+                choice->workspace_bytes, config_get(config, "WORKSPACE"));
+}
+
+/* ---- choosing ---- */
 
 /* The first usable algorithm that it proposes. */
 static int ask(const struct blas_lt_product *product, blas_lt_object desc, blas_lt_object preference,
@@ -184,6 +310,32 @@ enum status blas_lt_open(struct blas_lt_product *product, blas_lt_handle handle,
     return *status ? fail(E_ABSENT, "cublasLt has nothing for the problem (status %d)", *status) : OK;
 }
 
+enum status blas_lt_load_algorithm(struct blas_lt_product *product, blas_lt_handle handle,
+                                   const struct problem *problem, const struct config *config,
+                                   bool scalars_on_device)
+{
+    const int version = config_get(config, "VERSION");
+    const void *bias = (const void *)(uintptr_t)BLAS_LT_KEPT_ALIGNMENT; /* NOLINT: not read */
+    blas_lt_object desc = NULL;
+    bool rebuilt;
+    *product = (struct blas_lt_product){.handle = handle,
+                                        .problem = *problem,
+                                        .compute = blas_lt_compute(problem->type),
+                                        .needs_alignment = BLAS_LT_KEPT_ALIGNMENT};
+    if (blas_lt.GetVersion && (size_t)version != blas_lt.GetVersion())
+        return fail(E_ABSENT, "cublasLt is of version %zu, and its algorithm was judged with %d: tune again",
+                    blas_lt.GetVersion(), version);
+    int result = blas_lt_describe(product);
+    if (!result) result = blas_lt_make_desc(product, &desc);
+    if (!result) result = set_pointer_mode(desc, scalars_on_device);
+    if (!result && epilogue_bias(problem->epilogue) != BIAS_NONE) result = blas_lt_set_bias(desc, bias);
+    enum status st = result ? fail(E_ABSENT, "cublasLt cannot describe the problem (status %d)", result)
+                            : blas_lt_from_config(product, desc, config, &product->promised, &rebuilt);
+    if (desc) blas_lt.DescDestroy(desc);
+    product->aligned = product->promised;
+    return st;
+}
+
 size_t blas_lt_workspace(const struct blas_lt_product *product)
 {
     const size_t promised = product->promised.workspace_bytes, aligned = product->aligned.workspace_bytes;
@@ -210,6 +362,8 @@ int blas_lt_run(const struct blas_lt_product *product, const struct blas_lt_call
     const struct blas_lt_choice *choice = bits % BLAS_LT_ALIGNMENT ? &product->promised : &product->aligned;
     void *bias = address(call->bias);
     blas_lt_object desc = NULL;
+    if (product->needs_alignment && bits % (CUdeviceptr)product->needs_alignment)
+        return BLAS_LT_NOT_SUPPORTED;
     int result = blas_lt_make_desc(product, &desc);
     if (!result) result = set_pointer_mode(desc, call->scalars_on_device);
     if (!result && bias) result = blas_lt_set_bias(desc, bias);

@@ -6,6 +6,7 @@
 #ifndef GT_BLAS_LT_H
 #define GT_BLAS_LT_H
 
+#include "config.h"
 #include "problem.h"
 #include <cuda.h>
 #include <stddef.h>
@@ -41,6 +42,14 @@ struct blas_lt_api {
     int (*Heuristic)(blas_lt_handle, blas_lt_object desc, blas_lt_object a, blas_lt_object b,
                      blas_lt_object c, blas_lt_object d, blas_lt_object preference, int wanted,
                      struct blas_lt_answer *, int *count);
+    size_t (*GetVersion)(void);
+    int (*AlgoInit)(blas_lt_handle, int compute, int scale, int a, int b, int c, int d, int id,
+                    struct blas_lt_algorithm *);
+    int (*AlgoCheck)(blas_lt_handle, blas_lt_object desc, blas_lt_object a, blas_lt_object b,
+                     blas_lt_object c, blas_lt_object d, const struct blas_lt_algorithm *,
+                     struct blas_lt_answer *);
+    int (*AlgoGet)(const struct blas_lt_algorithm *, int, void *, size_t, size_t *written);
+    int (*AlgoSet)(struct blas_lt_algorithm *, int, const void *, size_t);
     int (*Matmul)(blas_lt_handle, blas_lt_object desc, const void *alpha, const void *a, blas_lt_object,
                   const void *b, blas_lt_object, const void *beta, const void *c, blas_lt_object, void *d,
                   blas_lt_object, const struct blas_lt_algorithm *, void *workspace, size_t, CUstream);
@@ -52,9 +61,15 @@ extern struct blas_lt_api blas_lt; /* valid after blas_lt_load() answered OK */
  * Idempotent, from any thread. E_ABSENT if there is none, with the places that were searched. */
 enum status blas_lt_load(void);
 
+/* Bytes of which all addresses are multiples, for algorithms that are kept as configurations. */
+#define BLAS_LT_KEPT_ALIGNMENT 16
+
 /* Values of blas_lt_product.compute, and statuses beside 0. */
 enum { BLAS_LT_COMPUTE_32F = 68, BLAS_LT_COMPUTE_32F_PEDANTIC = 69, BLAS_LT_COMPUTE_32F_FAST_TF32 = 77 };
 enum { BLAS_LT_ALLOC_FAILED = 3, BLAS_LT_NOT_SUPPORTED = 15 };
+
+/* The compute type of a problem's type; pedantic where the environment would replace strict FP32. */
+int blas_lt_compute(enum gemm_type type);
 
 /* What a race gives it of device memory, and of alignment where the addresses have it. */
 #define BLAS_LT_WORKSPACE_BYTES ((size_t)64 << 20)
@@ -72,6 +87,7 @@ struct blas_lt_product {
     blas_lt_handle handle;  /* the caller's */
     blas_lt_object a, b, c; /* layouts. Operands are exchanged, as in blas.c: a is that of our B */
     struct blas_lt_choice promised, aligned; /* for addresses as promised; where all have BLAS_LT_ALIGNMENT */
+    int needs_alignment; /* bytes of which all addresses must be multiples, the bias's too; 0: any will do */
     struct problem problem;
     int compute;
 };
@@ -99,6 +115,13 @@ struct blas_lt_wish {
 enum status blas_lt_open(struct blas_lt_product *product, blas_lt_handle handle,
                          const struct problem *problem, const struct blas_lt_wish *wish, int *status);
 
+/* The same for the algorithm that a configuration of the template cublaslt is, with operands at multiples of
+ * 16 bytes. E_ABSENT: this cublasLt does not run it, or is of another version, for which it was not judged.
+ */
+enum status blas_lt_load_algorithm(struct blas_lt_product *product, blas_lt_handle handle,
+                                   const struct problem *problem, const struct config *config,
+                                   bool scalars_on_device);
+
 /* Bytes of device memory, at a multiple of 16, that its calls need. */
 size_t blas_lt_workspace(const struct blas_lt_product *product);
 
@@ -116,6 +139,18 @@ int blas_lt_prefer(blas_lt_object preference, size_t workspace_bytes, const uint
 int blas_lt_propose(const struct blas_lt_product *product, blas_lt_object desc, blas_lt_object preference,
                     struct blas_lt_answer answers[BLAS_LT_ANSWERS_MAX], int *count);
 bool blas_lt_usable(const struct blas_lt_answer *answer, size_t workspace_bytes);
+
+/* An algorithm as a configuration of the template cublaslt, which names its attributes, its workspace, the
+ * version of cublasLt, and its 64 bytes. False: an attribute is outside what a configuration holds, or the
+ * program lacks the template. */
+bool blas_lt_to_config(const struct blas_lt_answer *answer, struct config *config);
+
+/* The reverse. The bytes are taken as they are where the version is this library's; else the algorithm is
+ * made again from the attributes, which *rebuilt says: then it must be judged before it is believed. Either
+ * way cublasLt has checked that it takes the product (desc as blas_lt_make_desc makes it). E_ABSENT, with the
+ * reason: it does not. */
+enum status blas_lt_from_config(const struct blas_lt_product *product, blas_lt_object desc,
+                                const struct config *config, struct blas_lt_choice *choice, bool *rebuilt);
 
 /* Enqueue it. From any thread. Returns cublasLt's status. */
 int blas_lt_run(const struct blas_lt_product *product, const struct blas_lt_call *call);

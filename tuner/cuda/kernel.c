@@ -2,6 +2,7 @@
 
 #include "compile.h"
 #include "launcher.h"
+#include "lt_kernel.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,6 +126,7 @@ static void loaded_close(void *opaque)
 enum status kernel_load(struct device *device, const struct config *config, const struct problem *problem,
                         const char *cubin_path, const char *checksum, struct kernel *kernel)
 {
+    if (template_is_library(config->template)) return lt_kernel_load(device, config, problem, kernel);
     *kernel = (struct kernel){0};
     struct loaded *self = calloc(1, sizeof *self);
     if (!self) return fail(E_MEMORY, "out of memory while loading a kernel");

@@ -2,6 +2,7 @@
 
 #include "clock.h"
 #include "stats.h"
+#include "template.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,11 @@ struct built *builds_get(struct builds *builds, const struct kernel_key *kernel)
         return NULL;
     }
     *b = (struct built){.kernel = *kernel, .next = builds->slot[s]};
+    const struct build nothing_to_build = {.built = true, .cached = true};
+    if (template_is_library(kernel->config.template) && builds_tell(builds, b, &nothing_to_build)) {
+        free(b);
+        return NULL;
+    }
     builds->slot[s] = b;
     if (++builds->count > 2 * builds->slots) grow(builds);
     return b;

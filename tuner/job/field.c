@@ -2,7 +2,9 @@
 
 #include "model.h"
 #include "sample.h"
+#include "template.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,12 +15,48 @@ static double two_digits(double x)
     return unit * rint(x / unit);
 }
 
+static enum status make_room(struct field *field)
+{
+    const size_t all = field->room + FIELD_LIBRARY_MAX;
+    struct config *config = realloc(field->config, all * sizeof *config);
+    if (config) field->config = config;
+    field->predicted_us = calloc(all, sizeof *field->predicted_us);
+    field->time_us = calloc(all, sizeof *field->time_us);
+    field->screened_out = calloc(all, sizeof *field->screened_out);
+    field->crashes = calloc(all, sizeof *field->crashes);
+    return config && field->predicted_us && field->time_us && field->screened_out && field->crashes
+               ? OK
+               : fail(E_MEMORY, "out of memory for %zu candidates", field->room);
+}
+
+/* NVIDIA's library may propose something for the problem. */
+static bool library_serves(const struct problem *problem, const struct gpu *gpu)
+{
+    for (size_t i = 0; i < template_count; i++) {
+        struct config config = {.template = templates[i]};
+        if (!template_is_library(templates[i])) continue;
+        for (int p = 0; p < templates[i]->param_count; p++) config.value[p] = templates[i]->params[p].least;
+        if (!templates[i]->check(&config, problem, gpu)) return true;
+    }
+    return false;
+}
+
+/* From an index on, the first at which a candidate lies; those of the library come last. */
+static size_t next_of(const struct field *field, size_t from)
+{
+    return from < field->count || from >= field->room ? from : field->room;
+}
+
 enum status field_open(const struct space *space, const struct problem *problem, const struct gpu *gpu,
-                       int64_t workspace_bytes, struct field *field)
+                       int64_t workspace_bytes, bool or_library, struct field *field)
 {
     *field = (struct field){0};
     struct candidates legal = {0};
     enum status st = space_enumerate(space, problem, gpu, workspace_bytes, &legal);
+    if (st == E_ABSENT && or_library && library_serves(problem, gpu)) {
+        snprintf(field->nothing, sizeof field->nothing, "%.255s", status_text());
+        st = OK;
+    }
     if (st) return st;
     field->config = legal.config; /* taken over */
     field->count = legal.count;
@@ -26,12 +64,7 @@ enum status field_open(const struct space *space, const struct problem *problem,
     field->raw_count = legal.raw_count;
     field->legal = legal.sampled ? two_digits(legal.legal) : legal.legal;
     if (legal.sampled) st = sample_open(field, space, problem, gpu, workspace_bytes);
-    field->predicted_us = calloc(field->room, sizeof *field->predicted_us);
-    field->time_us = calloc(field->room, sizeof *field->time_us);
-    field->screened_out = calloc(field->room, sizeof *field->screened_out);
-    field->crashes = calloc(field->room, sizeof *field->crashes);
-    if (!st && (!field->predicted_us || !field->time_us || !field->screened_out || !field->crashes))
-        st = fail(E_MEMORY, "out of memory for %zu candidates", field->room);
+    if (!st) st = make_room(field);
     if (!st && field->sample) st = sample_descend(field);
     if (!st) st = model_sort(field->config, field->count, problem, gpu, field->predicted_us);
     if (st) field_close(field);
@@ -71,6 +104,25 @@ enum status field_drop(struct field *field, const struct config *config)
     field->legal -= (double)(field->count - kept);
     field->count = kept;
     return field->sample ? sample_exclude(field->sample, config) : OK;
+}
+
+bool field_add_library(struct field *field, const struct config *config, const struct problem *problem,
+                       const struct gpu *gpu, size_t *index)
+{
+    if (field_find(field, config, index)) return true;
+    if (field->library == FIELD_LIBRARY_MAX) return false;
+    *index = field->room + field->library++;
+    field->config[*index] = *config;
+    field->predicted_us[*index] = model_predict(config, problem, gpu, NULL).time_us;
+    return true;
+}
+
+bool field_find(const struct field *field, const struct config *config, size_t *index)
+{
+    for (*index = next_of(field, 0); *index < field->room + field->library;
+         *index = next_of(field, *index + 1))
+        if (config_equal(&field->config[*index], config)) return true;
+    return false;
 }
 
 /* ---- what earlier runs know ---- */
@@ -129,8 +181,8 @@ static bool see_trial(void *self, const struct db_trial *trial)
     return true;
 }
 
-static enum status recall_one(struct field *field, size_t i, struct db *db, const struct db_context *context,
-                              const struct problem *problem, struct search *search, struct recalled *recalled)
+enum status field_recall_one(struct field *field, size_t i, struct db *db, const struct db_context *context,
+                             const struct problem *problem, struct search *search, struct recalled *recalled)
 {
     struct outcome outcome;
     bool stale = false, quarantined = false;
@@ -162,7 +214,7 @@ enum status field_recall(struct field *field, struct db *db, const struct db_con
     if (st == E_ABSENT) st = OK;
     if (lookup.out_of_memory) st = fail(E_MEMORY, "out of memory for what earlier runs know");
     for (size_t i = 0; !st && lookup.seen && i < field->count; i++)
-        if (lookup.seen[i]) st = recall_one(field, i, db, context, problem, search, recalled);
+        if (lookup.seen[i]) st = field_recall_one(field, i, db, context, problem, search, recalled);
     free(lookup.keyed);
     free(lookup.seen);
     return st;
@@ -193,7 +245,7 @@ int field_best(const struct field *field, size_t *index, int room)
 {
     int count = 0;
     for (int pass = 0; pass < 2 && count == 0; pass++) /* the screened out only if there is nothing better */
-        for (size_t i = 0; i < field->count; i++) {
+        for (size_t i = next_of(field, 0); i < field->room + field->library; i = next_of(field, i + 1)) {
             bool usable = field->time_us[i] > 0 && isfinite(field->time_us[i]);
             if (usable && (pass || !field->screened_out[i])) count = insert(field, i, index, count, room);
         }
@@ -203,6 +255,7 @@ int field_best(const struct field *field, size_t *index, int room)
 size_t field_rank(const struct field *field, size_t index)
 {
     size_t before = 0;
+    if (field_is_library(field, index)) return 0;
     if (!field->sample) return index + 1;
     for (size_t i = 0; i < field->count; i++)
         before += field->predicted_us[i] < field->predicted_us[index] ||

@@ -21,8 +21,10 @@ struct field {
     uint8_t *crashes;      /* and hangs, in this job: in trials, races and checks */
     uint8_t *screened_out; /* 1: right, but dropped by the screen; not a finalist while others are */
     size_t count, room;
-    double raw_count; /* combinations that the space spans */
-    double legal;     /* candidates that the space has; about, if these are a sample */
+    char nothing[256]; /* why the space has no candidate; "": it has some */
+    size_t library;    /* algorithms of NVIDIA's library, which no search knows: they lie behind the room */
+    double raw_count;  /* combinations that the space spans */
+    double legal;      /* candidates that the space has; about, if these are a sample */
     struct sample
         *sample; /* NULL: they are all; else those that are asked for come in at the end, unranked */
 };
@@ -33,9 +35,10 @@ struct field {
  * the folder of those that ship is not found. */
 enum status field_space(const char *name, struct space **space);
 
-/* Errors: as space_enumerate, E_MEMORY. */
+/* or_library: nothing in the space may be legal, for the library may have something. Errors: as
+ * space_enumerate, E_MEMORY. */
 enum status field_open(const struct space *space, const struct problem *problem, const struct gpu *gpu,
-                       int64_t workspace_bytes, struct field *field);
+                       int64_t workspace_bytes, bool or_library, struct field *field);
 void field_close(struct field *field); /* takes a zeroed struct */
 
 /* Before anything has been told of it: leave this configuration alone, be it a candidate or not; or drop it
@@ -47,6 +50,19 @@ enum status field_drop(struct field *field, const struct config *config);
 /* For a search over the field, from when its order is final on; NULL: the field is complete. */
 const struct growth *field_growth(struct field *field);
 
+/* An algorithm of NVIDIA's library joins the candidates. *index: where; it lies there already if it was added
+ * before. False: there is no room for more. */
+#define FIELD_LIBRARY_MAX 32
+bool field_add_library(struct field *field, const struct config *config, const struct problem *problem,
+                       const struct gpu *gpu, size_t *index);
+static inline bool field_is_library(const struct field *field, size_t index)
+{
+    return index >= field->room;
+}
+
+/* Where a configuration is. False: it is no candidate. */
+bool field_find(const struct field *field, const struct config *config, size_t *index);
+
 /* The index of a configuration that is not in a sample, added if the space has it; NEIGHBOURS_NONE: it has
  * not, or this is no sample. */
 size_t field_reach(struct field *field, const struct config *config);
@@ -57,7 +73,7 @@ enum status field_reach_launches(struct field *field, const struct config *confi
 /* What a person should know of a sample. */
 void field_note(const struct field *field, char text[256]);
 
-/* The place of a candidate in the model's order, from 1 on. */
+/* The place of a candidate in the model's order, from 1 on; 0: it has none (the library's). */
 size_t field_rank(const struct field *field, size_t index);
 
 /* What earlier runs found out. */
@@ -66,9 +82,12 @@ struct recalled {
     size_t interrupted;           /* crashed or hung once: to be tried again */
 };
 
-/* Tell field and search what the database knows. */
+/* Tell field and search (NULL: the field alone) what the database knows, of all candidates or of one. */
 enum status field_recall(struct field *field, struct db *db, const struct db_context *context,
                          const struct problem *problem, struct search *search, struct recalled *recalled);
+enum status field_recall_one(struct field *field, size_t index, struct db *db,
+                             const struct db_context *context, const struct problem *problem,
+                             struct search *search, struct recalled *recalled);
 
 void field_tell(struct field *field, size_t index, const struct outcome *outcome);
 

@@ -5,6 +5,8 @@
 #include "job_parts.h"
 #include "messages.h"
 #include "preferred.h"
+#include "template.h"
+#include "workspace.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -68,13 +70,14 @@ enum status job_explore(struct job *job)
     const struct tune_options *options = env->options;
     const struct turn_limits turns = turn_limits_of(compilers_of_a_job(env->children));
     job->ahead_limit = turns_most(&turns);
-    enum status st = field_open(env->space, problem, &context->gpu, options->workspace_bytes, &job->field);
+    enum status st = field_open(env->space, problem, &context->gpu, options->workspace_bytes,
+                                options->library, &job->field);
     if (!st)
         st = preferred_apply(&job->field, env->db, &context->gpu, problem, options->workspace_bytes,
                              options->pin.template ? &options->pin : NULL, &job->pinned);
     if (!st && !job->pinned && options->transfer)
         st = transfer_trials(&job->field, env->db, context, problem, &job->transferred);
-    if (!st && !(job->ahead = calloc(job->ahead_limit + 1, sizeof *job->ahead)))
+    if (!st && !(job->ahead = calloc(job->ahead_limit + FIELD_LIBRARY_MAX + 1, sizeof *job->ahead)))
         st = fail(E_MEMORY, "out of memory for a problem");
     if (!st)
         st = search_start(options->strategy, job->field.config, job->field.count, job->field.predicted_us,
@@ -161,7 +164,8 @@ static bool at_trial_limit(const struct job *job)
 {
     int64_t limit = job->env->options->max_trials;
     size_t flying = job->asked == ASKED_TRIAL;
-    return limit > 0 && job->result.tried + job->ahead_count + flying >= (size_t)limit;
+    const size_t ahead = job->ahead_count - job->library_ahead;
+    return limit > 0 && job->result.tried + ahead + flying >= (size_t)limit;
 }
 
 static bool wants_more(const struct job *job)
@@ -169,7 +173,7 @@ static bool wants_more(const struct job *job)
     if (job->phase != PHASE_SEARCH || job->only_race || job->search_over) return false;
     if (job->stopping || at_trial_limit(job)) return false;
     if (job->satisfied && job->env->options->budget_s == 0) return false;
-    return job->ahead_count < job->ahead_limit;
+    return job->ahead_count - job->library_ahead < job->ahead_limit;
 }
 
 enum status job_fill(struct job *job)
@@ -248,6 +252,50 @@ enum status job_begin(struct job *job, int worker, double share_s)
     job->began_s = now_s();
     job->share_s = share_s;
     return children_worker_idle(job->env->children, worker) ? send_prepare(job) : OK;
+}
+
+/* What cublasLt proposes is tried first: nothing needs to be compiled. */
+static enum status add_library(struct job *job, const struct config *config)
+{
+    const struct job_env *env = job->env;
+    const struct gpu *gpu = &job->context.gpu;
+    const char *why = config->template->check(config, &job->problem, gpu);
+    size_t i;
+    if (why || !template_is_library(config->template)) return OK;
+    if (workspace_refuses(config, &job->problem, env->options->workspace_bytes)) return OK;
+    bool excluded;
+    enum status st = preferred_excludes(env->db, gpu, &job->problem, config, &excluded);
+    if (st || excluded || field_find(&job->field, config, &i)) return st;
+    if (!field_add_library(&job->field, config, &job->problem, gpu, &i)) return OK;
+    st = field_recall_one(&job->field, i, env->db, &job->context, &job->problem, NULL, &job->result.recalled);
+    if (st || job->field.time_us[i] > 0) return st; /* an earlier run has tried it */
+    const struct kernel_key kernel = kernel_key_of(config, &job->problem, gpu->arch);
+    struct built *built = builds_get(env->builds, &kernel);
+    if (!built) return E_MEMORY;
+    memmove(job->ahead + job->library_ahead + 1, job->ahead + job->library_ahead,
+            (job->ahead_count - job->library_ahead) * sizeof *job->ahead);
+    job->ahead[job->library_ahead++] = (struct ahead){.index = i, .built = built};
+    job->ahead_count++;
+    return OK;
+}
+
+/* The winner of an earlier run may be an algorithm that this version of the library does not propose. */
+static enum status take_library(struct job *job, const json_t *answer)
+{
+    const json_t *text;
+    size_t i;
+    enum status st = OK;
+    if (job->pinned || job->only_race || !job->env->options->library) return OK;
+    json_array_foreach(json_object_get(answer, "library"), i, text)
+    {
+        struct config config;
+        if (!st && json_is_string(text) && config_parse(json_string_value(text), &config) == OK)
+            st = add_library(job, &config);
+    }
+    const struct config *old = &job->defender.config;
+    if (!st && old->template && template_is_library(old->template)) st = add_library(job, old);
+    if (field_best(&job->field, &job->best, 1)) job->best_us = job->field.time_us[job->best];
+    return st;
 }
 
 static void prepare_answered(struct job *job, const json_t *answer)
@@ -374,7 +422,7 @@ static enum status answered(struct job *job, enum asked asked, const json_t *ans
     switch (asked) {
     case ASKED_PREPARE:
         prepare_answered(job, answer);
-        return OK;
+        return job->prepared ? take_library(job, answer) : OK;
     case ASKED_TRIAL:
         return trial_answered(job, answer);
     case ASKED_BLOCK:

@@ -44,6 +44,7 @@ struct job {
     struct search *search;
     struct ahead *ahead; /* in the order asked for */
     size_t ahead_count, ahead_limit;
+    size_t library_ahead; /* of them, algorithms of NVIDIA's library, which are tried first */
     bool search_over;
     bool satisfied; /* nothing more was expected when a proposal was made */
     size_t late;    /* results that the search did not wait for */
@@ -83,6 +84,12 @@ struct job {
     int choice; /* ASKED_CHECK */
     bool tied;
 };
+
+/* Tells the search of a time, unless the search does not know the candidate. */
+static inline void job_tell_search(struct job *job, size_t index, double time_us)
+{
+    if (!field_is_library(&job->field, index)) search_tell(job->search, index, time_us);
+}
 
 /* Send to the worker and remember what it was. */
 enum status job_ask(struct job *job, enum asked what, json_t *request, double deadline_s);

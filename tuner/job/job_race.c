@@ -22,12 +22,7 @@
 /* Among the candidates. */
 static bool lists_defender(const struct job *job, size_t *index)
 {
-    for (size_t i = 0; job->defender.config.template && i < job->field.count; i++) {
-        if (!config_equal(&job->field.config[i], &job->defender.config)) continue;
-        *index = i;
-        return true;
-    }
-    return false;
+    return job->defender.config.template && field_find(&job->field, &job->defender.config, index);
 }
 
 /* The same, if it has a time. */
@@ -96,8 +91,13 @@ enum status race_call(struct job *job)
                 *job->trouble ? job->trouble : "an earlier run found so (tune explain tells why)");
         return OK;
     }
+    if (count == 0 && job->field.nothing[0] && job->field.library == 0) {
+        job_end(job, JOB_FRUITLESS, "%s", job->field.nothing);
+        return OK;
+    }
     if (count == 0) {
-        job_end(job, JOB_FRUITLESS, "none of the %zu candidates tried is usable", job->result.tried);
+        job_end(job, JOB_FRUITLESS, "none of the %zu candidates tried is usable",
+                job->result.tried + job->field.library);
         return OK;
     }
     if (job->best_us == 0) { /* there was time for one call of each */
@@ -159,7 +159,7 @@ static enum status record_failure(struct job *job, const struct finalist *f, enu
     outcome.cold = job->context.cold;
     job->result.lost |= job->defender.config.template && config_equal(&f->config, &job->defender.config);
     field_tell(&job->field, f->index, &outcome);
-    search_tell(job->search, f->index, (double)INFINITY); /* it may go on in another slice */
+    job_tell_search(job, f->index, (double)INFINITY); /* it may go on in another slice */
     job->failures[verdict]++;
     snprintf(job->trouble, sizeof job->trouble, "%s (%.180s)", verdict_name(verdict), detail);
     if (f->index == job->best && !field_best(&job->field, &job->best, 1)) job->best_us = 0;

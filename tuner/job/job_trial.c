@@ -54,7 +54,8 @@ bool search_is_exhausted(const struct job *job)
 {
     int64_t limit = job->env->options->max_trials;
     bool enough = limit > 0 && job->result.tried >= (size_t)limit;
-    bool all = job->search_over && job->ahead_count == 0;
+    /* Where the space has nothing, what the library proposes is heard of first. */
+    bool all = job->search_over && job->ahead_count == 0 && (job->prepared || job->field.count > 0);
     bool satisfied = job->env->options->budget_s == 0 && job->satisfied && all_are_overdue(job);
     return enough || all || satisfied;
 }
@@ -93,9 +94,9 @@ static void settle(struct job *job, size_t index, const struct outcome *outcome)
 {
     field_tell(&job->field, index, outcome);
     double time_us = job->field.time_us[index];
-    search_tell(job->search, index, time_us);
-    job_learn_time(job, index);
-    job->result.tried++;
+    job_tell_search(job, index, time_us);
+    if (!field_is_library(&job->field, index)) job_learn_time(job, index);
+    job->result.tried += !field_is_library(&job->field, index);
     job->result.trials++;
     job->failures[outcome->verdict]++;
     if (!outcome_usable(outcome))
@@ -115,6 +116,7 @@ static void settle(struct job *job, size_t index, const struct outcome *outcome)
 static void drop_ahead(struct job *job, size_t at)
 {
     job->ahead_count--;
+    job->library_ahead -= at < job->library_ahead;
     memmove(&job->ahead[at], &job->ahead[at + 1], (job->ahead_count - at) * sizeof *job->ahead);
 }
 
@@ -151,7 +153,7 @@ double trial_deadline_s(const struct job *job, double predicted_us)
 
 void trial_pass_over(struct job *job, size_t index)
 {
-    search_tell(job->search, index, 1e6 * job_call_s(job, index));
+    job_tell_search(job, index, 1e6 * job_call_s(job, index));
     job->passed_over = true;
 }
 
@@ -174,7 +176,7 @@ static enum status take_built(struct job *job, struct ahead *a, bool *taken)
         if (st) return st;
         if (quarantined) {
             job->field.time_us[a->index] = (double)INFINITY;
-            search_tell(job->search, a->index, (double)INFINITY);
+            job_tell_search(job, a->index, (double)INFINITY);
         }
         const bool fits = quarantined || job_trial_fits(job, a->index);
         if (!fits) trial_pass_over(job, a->index);

@@ -305,11 +305,13 @@ static enum status predict_one(struct forecast *f, int ended)
         report_say(f->report, "%s: no prediction: %s", text, r->why);
         return OK;
     }
-    enum status st =
-        field_open(f->s->space, f->problem, &f->context.gpu, f->s->options->workspace_bytes, &f->field);
+    enum status st = field_open(f->s->space, f->problem, &f->context.gpu, f->s->options->workspace_bytes,
+                                false, &f->field);
     if (!st)
         st = preferred_apply(&f->field, f->s->db, &f->context.gpu, f->problem, f->s->options->workspace_bytes,
                              f->s->options->pin.template ? &f->s->options->pin : NULL, &f->pinned);
+    if (!st && f->pinned && template_is_library(f->field.config[0].template))
+        st = fail(E_ABSENT, "an algorithm of cublasLt is pinned, which only its GPU can tell anything of");
     if (st == E_ABSENT) {
         snprintf(r->why, sizeof r->why, "%s", status_text());
         return OK;

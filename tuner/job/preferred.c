@@ -164,6 +164,18 @@ enum status preferred_pinned(struct db *db, const struct gpu *gpu, const struct 
     return st;
 }
 
+enum status preferred_excludes(struct db *db, const struct gpu *gpu, const struct problem *problem,
+                               const struct config *config, bool *excluded)
+{
+    struct stored stored;
+    char text[CONFIG_TEXT_MAX];
+    enum status st = read_stored(db, gpu, problem, &stored);
+    config_format(config, text);
+    *excluded = is_excluded(&stored, text);
+    free(stored.excluded);
+    return st;
+}
+
 /* ---- a field ---- */
 
 static enum status leave_pin(struct field *field, const struct gpu *gpu, const struct problem *problem,
@@ -194,7 +206,7 @@ static enum status leave_others(struct field *field, const struct stored *stored
         if (config_parse(stored->excluded[i], &config) == OK) st = field_drop(field, &config);
     }
     if (st) return st;
-    if (field->count > 0) return OK;
+    if (field->count > 0 || stored->count == 0) return OK; /* the library may have something */
     return fail(E_ABSENT, "all configurations that are legal are excluded; --include takes that back");
 }
 

@@ -19,6 +19,10 @@ enum status preferred_store(const struct tune_options *options, struct db *db, c
 enum status preferred_pinned(struct db *db, const struct gpu *gpu, const struct problem *problem,
                              bool *pinned);
 
+/* Is a configuration excluded for this problem on this GPU? Errors: those of the database, E_MEMORY. */
+enum status preferred_excludes(struct db *db, const struct gpu *gpu, const struct problem *problem,
+                               const struct config *config, bool *excluded);
+
 /* Leave of a field what may be chosen: the pinned configuration alone, of this command (NULL: none) or as
  * stored, be it in the space or not; else all that are not excluded. *pinned: which of the two. Errors:
  * E_ABSENT (nothing is left, or the stored pin cannot be used any more), those of the database, E_MEMORY. */

@@ -175,8 +175,12 @@ static void say_opened(struct state *x, const struct gpu_slot *slot, const struc
                  r->recalled.failed);
     if (r->hints)
         snprintf(hints, sizeof hints, "%zu like the winners of similar problems go first", r->hints);
-    report_say(x->env.report, "%s on %s: %zu configurations to choose from", text, slot->context.gpu.name,
-               r->legal);
+    if (r->legal == 0)
+        report_say(x->env.report, "%s on %s: only algorithms of cublasLt to choose from", text,
+                   slot->context.gpu.name);
+    else
+        report_say(x->env.report, "%s on %s: %zu configurations to choose from", text, slot->context.gpu.name,
+                   r->legal);
     if (*known) report_say(x->env.report, "    %s", known);
     if (*hints) report_say(x->env.report, "    %s", hints);
     report_advice(x->env.report, job_problem(job));

@@ -1,5 +1,7 @@
 #include "tune_options.h"
 
+#include "template.h"
+
 #include "budget.h"
 #include "capture.h"
 #include "compile.h"
@@ -36,6 +38,7 @@ enum key {
     KEY_AGAIN,
     KEY_NO_PRETUNED,
     KEY_NO_TRANSFER,
+    KEY_NO_LIBRARY,
     KEY_PIN,
     KEY_UNPIN,
     KEY_EXCLUDE,
@@ -71,6 +74,7 @@ static const struct argp_option rows[] = {
      "compiler processes (one per core that this process may use; at most 4 per core, or 16)", 0},
     {"no-pretuned", KEY_NO_PRETUNED, NULL, 0, "start without the winners shipped with the program", 0},
     {"no-transfer", KEY_NO_TRANSFER, NULL, 0, "start without what trials of other problems teach", 0},
+    {"no-library", KEY_NO_LIBRARY, NULL, 0, "no algorithm of cublasLt may win: kernels of gemmtune only", 0},
     {"again", KEY_AGAIN, NULL, 0, "continue the search even if a winner is stored", 0},
     {NULL, 0, NULL, 0, "What you want for one problem (--shape) on its GPU", 4},
     {"pin", KEY_PIN, "CONFIG", 0,
@@ -146,12 +150,12 @@ static enum status add_shape(struct option_parser *r, const char *text)
     return OK;
 }
 
-/* A configuration that could be searched. */
+/* A configuration that could be a candidate. */
 static enum status parse_config(const char *option, const char *text, struct config *config)
 {
     enum status st = config_parse(text, config);
     if (st) return fail(E_INPUT, "%s: %.400s", option, status_text());
-    if (config->template->space) return OK;
+    if (config->template->space || template_is_library(config->template)) return OK;
     return fail(E_INPUT, "%s: %s is never searched, so that it can be neither pinned nor excluded", option,
                 config->template->name);
 }
@@ -219,6 +223,9 @@ static enum status take_option(int key, char *text, struct option_parser *r)
         return OK;
     case KEY_NO_TRANSFER:
         o->transfer = false;
+        return OK;
+    case KEY_NO_LIBRARY:
+        o->library = false;
         return OK;
     case KEY_PIN:
         return parse_config("--pin", text, &o->pin);
@@ -422,7 +429,8 @@ enum status tune_options_parse(int argc, char **argv, struct tune_options *o)
                                .workspace_bytes = -1,
                                .cold = true,
                                .pretuned = true,
-                               .transfer = true};
+                               .transfer = true,
+                               .library = true};
     keep_command(argc, argv, o->command, sizeof o->command);
     static const int repeatable[] = {'s', KEY_EXCLUDE, KEY_INCLUDE, 0},
                      excluding[][2] = {{KEY_COLD, KEY_HOT}, {KEY_PIN, KEY_UNPIN}, {0, 0}};

@@ -29,6 +29,7 @@ struct tune_options {
     bool cold, again;
     bool pretuned; /* begin from the winners that ship, too */
     bool transfer; /* and from what trials of other problems teach */
+    bool library;  /* algorithms of NVIDIA's library are candidates, too */
 
     /* What is wanted for the one problem of this command (db.h: preferences). */
     bool preferring;   /* any of it */

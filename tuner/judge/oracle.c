@@ -49,7 +49,8 @@ static enum status apply_epilogue(const struct oracle *o, int set, const struct 
 {
     const struct problem *p = &o->work->problem;
     const struct epilogue_args args = {.piece = product->piece,
-                                       .bias = (const float *)(uintptr_t)workload_operands(o->work, set).bias,
+                                       .bias = (const void *)(uintptr_t)workload_operands(o->work, set).bias,
+                                       .bias_element = (int)gemm_type_row(p->type)->c,
                                        .bias_is = (int)epilogue_bias(p->epilogue),
                                        .activation = (int)epilogue_activation(p->epilogue),
                                        .stride_bias = p->stride_bias,

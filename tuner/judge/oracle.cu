@@ -240,7 +240,8 @@ extern "C" __global__ void __launch_bounds__(256) epilogue(struct epilogue_args 
         double x = p.value[at], mass = p.mass[at];
         if (p.bias_is != ORACLE_BIAS_NONE) {
             long long which = p.bias_is == ORACLE_BIAS_ROW ? p.piece.row + r : p.piece.col + col;
-            double bias = p.bias[(p.piece.item + z) * p.stride_bias + which];
+            const long long place = (p.piece.item + z) * p.stride_bias + which;
+            double bias = oracle_widened(p.bias_element, oracle_load(p.bias_element, p.bias, place));
             x += bias;
             mass += fabs(bias);
         }

@@ -136,8 +136,8 @@ struct reference_args {
 /* What follows the product: value = activation(value + bias), for the answers of a piece. */
 struct epilogue_args {
     struct piece piece;
-    const float *bias; /* one for each column of C, or for each row; not read without a bias */
-    int bias_is, activation;
+    const void *bias; /* one for each column of C, or for each row; not read without a bias */
+    int bias_element, bias_is, activation;
     long long stride_bias; /* elements between the biases of batch items */
     double *value;
     float *mass;   /* in and out; of the product and the bias */

@@ -3,17 +3,12 @@
 #define GT_RIVAL_OPEN_H
 
 #include "rivals.h"
-#include <stdbool.h>
 
 /* Names of compute types and algorithms as in cublas_api.h; those used by a single row are defined beside the
  * rows. */
 enum { RIVAL_COMPUTE_32F = 68, RIVAL_COMPUTE_32F_PEDANTIC = 69, RIVAL_COMPUTE_32F_EMULATED_16BFX9 = 78 };
 /* FIRST: of cublasLt, what its heuristic puts first, as most programs take it; otherwise the fastest. */
 enum { RIVAL_ALGORITHM_DEFAULT = -1, RIVAL_ALGORITHM_FIRST = -2, RIVAL_ALGORITHM_AUTOTUNE = 999 };
-
-/* Whether the environment would replace FP32 by something else. Strict rows are then opened in the pedantic
- * mode, which uses neither TF32 nor emulation and is sometimes slower. */
-bool rival_must_be_pedantic(void);
 
 /* cublasSgemm, or for pointers cublasSgemmBatched, as most programs call them; their 64-bit forms for larger
  * sizes, if cuBLAS has them. */

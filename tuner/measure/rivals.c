@@ -1,6 +1,5 @@
 #include "rival_open.h"
 
-#include "env.h"
 #include <string.h>
 
 enum { RIVAL_COMPUTE_32F_FAST_TF32 = 77 };
@@ -96,15 +95,90 @@ const struct rival_row rivals[] = {
      .compute = RIVAL_COMPUTE_32F_EMULATED_16BFX9,
      .algorithm = RIVAL_ALGORITHM_DEFAULT,
      .open = rival_gemm_ex_open},
+    {.name = "cublasGemmEx BF16",
+     .role = "cublas",
+     .what = "cublasGemmEx with BF16",
+     .delivers = GEMM_BF16,
+     .epilogues = PLAIN,
+     .compute = RIVAL_COMPUTE_32F,
+     .algorithm = RIVAL_ALGORITHM_DEFAULT,
+     .open = rival_gemm_ex_open},
+    {.name = "cublasGemmBatchedEx BF16",
+     .role = "cublas",
+     .what = "cublasGemmBatchedEx with BF16",
+     .delivers = GEMM_BF16,
+     .epilogues = PLAIN,
+     .pointers = true,
+     .compute = RIVAL_COMPUTE_32F,
+     .algorithm = RIVAL_ALGORITHM_DEFAULT,
+     .open = rival_gemm_ex_open},
+    {.name = "cublasLt BF16 epilogue",
+     .role = "cublas",
+     .what = "cublasLt with BF16 and its epilogue",
+     .delivers = GEMM_BF16,
+     .epilogues = LT & ~PLAIN,
+     .compute = RIVAL_COMPUTE_32F,
+     .algorithm = RIVAL_ALGORITHM_FIRST,
+     .open = rival_lt_open},
+    {.name = "cublasLt BF16",
+     .role = "lt",
+     .what = "the best of cublasLt with BF16",
+     .delivers = GEMM_BF16,
+     .epilogues = LT,
+     .compute = RIVAL_COMPUTE_32F,
+     .open = rival_lt_open},
+    {.name = "cublasGemmEx BF16 autotune",
+     .role = "autotune",
+     .what = "CUBLAS_GEMM_AUTOTUNE with BF16",
+     .delivers = GEMM_BF16,
+     .epilogues = PLAIN,
+     .compute = RIVAL_COMPUTE_32F,
+     .algorithm = RIVAL_ALGORITHM_AUTOTUNE,
+     .open = rival_gemm_ex_open},
+    {.name = "cublasGemmEx FP16",
+     .role = "cublas",
+     .what = "cublasGemmEx with FP16",
+     .delivers = GEMM_F16,
+     .epilogues = PLAIN,
+     .compute = RIVAL_COMPUTE_32F,
+     .algorithm = RIVAL_ALGORITHM_DEFAULT,
+     .open = rival_gemm_ex_open},
+    {.name = "cublasGemmBatchedEx FP16",
+     .role = "cublas",
+     .what = "cublasGemmBatchedEx with FP16",
+     .delivers = GEMM_F16,
+     .epilogues = PLAIN,
+     .pointers = true,
+     .compute = RIVAL_COMPUTE_32F,
+     .algorithm = RIVAL_ALGORITHM_DEFAULT,
+     .open = rival_gemm_ex_open},
+    {.name = "cublasLt FP16 epilogue",
+     .role = "cublas",
+     .what = "cublasLt with FP16 and its epilogue",
+     .delivers = GEMM_F16,
+     .epilogues = LT & ~PLAIN,
+     .compute = RIVAL_COMPUTE_32F,
+     .algorithm = RIVAL_ALGORITHM_FIRST,
+     .open = rival_lt_open},
+    {.name = "cublasLt FP16",
+     .role = "lt",
+     .what = "the best of cublasLt with FP16",
+     .delivers = GEMM_F16,
+     .epilogues = LT,
+     .compute = RIVAL_COMPUTE_32F,
+     .open = rival_lt_open},
+    {.name = "cublasGemmEx FP16 autotune",
+     .role = "autotune",
+     .what = "CUBLAS_GEMM_AUTOTUNE with FP16",
+     .delivers = GEMM_F16,
+     .epilogues = PLAIN,
+     .compute = RIVAL_COMPUTE_32F,
+     .algorithm = RIVAL_ALGORITHM_AUTOTUNE,
+     .open = rival_gemm_ex_open},
 };
 
 const int rival_count = sizeof rivals / sizeof *rivals;
 _Static_assert(sizeof rivals / sizeof *rivals <= RIVALS_MAX, "a contenders has room for all rivals");
-
-bool rival_must_be_pedantic(void)
-{
-    return env_text("NVIDIA_TF32_OVERRIDE") || env_text("CUBLAS_EMULATE_SINGLE_PRECISION");
-}
 
 bool rival_is_known(const char *role)
 {

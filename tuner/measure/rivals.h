@@ -34,7 +34,7 @@ struct rival_row {
                         char detail[RIVAL_DETAIL_MAX]);
 };
 
-enum { RIVALS_MAX = 16 };
+enum { RIVALS_MAX = 32 };
 extern const struct rival_row rivals[];
 extern const int rival_count;
 

@@ -96,7 +96,10 @@ static enum status run_cases(struct trial_setup *setup, const struct candidate *
                              struct verification *v)
 {
     struct verify_case cases[VERIFY_CASES_MAX];
-    int count = verify_cases(&candidate->config, &setup->problem, cases);
+    /* An algorithm of the library is for its own problem. */
+    int count = template_is_library(candidate->config.template)
+                    ? 0
+                    : verify_cases(&candidate->config, &setup->problem, cases);
     const char *first_skip = NULL;
     for (int i = 0; i < count; i++) {
         const struct verify_case *one = &cases[i];

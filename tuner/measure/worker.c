@@ -10,6 +10,7 @@
 #include "contenders.h"
 #include "env.h"
 #include "frame.h"
+#include "lt_kernel.h"
 #include "messages.h"
 #include "roofline.h"
 #include "screen.h"
@@ -173,6 +174,21 @@ static enum status measure_anchor(struct worker *w, double warm_s, double limit_
     return st ? st : timed_blocks(&w->contenders.anchor, *count, MEASURE_BLOCK_US, samples, &calls, NULL);
 }
 
+/* The algorithms that cublasLt proposes; [] where there are none, or no cublasLt. */
+static enum status propose_library(struct worker *w, json_t **library)
+{
+    struct config configs[BLAS_LT_ANSWERS_MAX];
+    char text[CONFIG_TEXT_MAX];
+    int count;
+    enum status st = lt_kernel_candidates(&w->device, &w->setup.problem, configs, &count);
+    *library = json_array();
+    for (int i = 0; !st && i < count; i++) {
+        config_format(&configs[i], text);
+        json_array_append_new(*library, json_string(text));
+    }
+    return st && device_lost() ? st : OK;
+}
+
 static json_t *answer_prepare(struct worker *w, const json_t *request)
 {
     const char *text;
@@ -199,19 +215,22 @@ static json_t *answer_prepare(struct worker *w, const json_t *request)
     if (!st) st = contenders_open(&w->setup, &w->contenders);
     if (!st)
         st = measure_anchor(w, fmin(warm_s, WARM_LIMIT_S), limit_s, samples, &count, &spent_s, &judgement);
+    json_t *library = NULL;
+    if (!st) st = propose_library(w, &library);
     if (st) {
+        json_decref(library);
         json_t *failure = message_failure(st);
         contenders_close(&w->contenders);
         trial_setup_clear(&w->setup);
         return failure;
     }
-    return json_pack("{s:b, s:f, s:s, s:o, s:f, s:i, s:b, s:s, s:o*, s:I, s:I}", "ok", 1, "anchor_us",
-                     count ? samples[count - 1] : 0.0, "rival", count ? w->contenders.anchor_row->name : "",
-                     "anchor_samples_us", samples_to_json(samples, count), "warm_s", spent_s, "sets",
-                     w->setup.work.layout.sets, "anchor_right", judgement.right, "anchor_detail",
-                     judgement.detail, "anchor_errors", accuracy_to_json(&judgement.errors), "judged_rows",
-                     (json_int_t)w->setup.oracle.plan.rows, "rows",
-                     (json_int_t)w->setup.oracle.plan.rows_all);
+    return json_pack(
+        "{s:b, s:o, s:f, s:s, s:o, s:f, s:i, s:b, s:s, s:o*, s:I, s:I}", "ok", 1, "library", library,
+        "anchor_us", count ? samples[count - 1] : 0.0, "rival", count ? w->contenders.anchor_row->name : "",
+        "anchor_samples_us", samples_to_json(samples, count), "warm_s", spent_s, "sets",
+        w->setup.work.layout.sets, "anchor_right", judgement.right, "anchor_detail", judgement.detail,
+        "anchor_errors", accuracy_to_json(&judgement.errors), "judged_rows",
+        (json_int_t)w->setup.oracle.plan.rows, "rows", (json_int_t)w->setup.oracle.plan.rows_all);
 }
 
 static json_t *answer_trial(struct worker *w, const json_t *request)

@@ -1,4 +1,5 @@
 #include "children_slots.h"
+#include "template.h"
 
 #include "clock.h"
 #include "messages.h"
@@ -315,10 +316,16 @@ enum status children_build_all(struct children *children, const struct kernel_ke
     while (done < count) {
         enum status st = OK;
         while (sent < count && !st) {
+            if (template_is_library(kernels[sent].config.template)) {
+                builds[sent++] = (struct build){.built = true, .cached = true};
+                done++;
+                continue;
+            }
             st = children_compile(children, &kernels[sent], &builds[sent]);
             if (!st) sent++;
         }
         if (st && st != E_BUSY) return st;
+        if (done == count) break;
         struct children_event e;
         if ((st = children_wait(children, CHILDREN_DEADLINE_S, &e))) return st;
         json_decref(e.answer);

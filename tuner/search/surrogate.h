@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SURROGATE_DIMS 24
+#define SURROGATE_DIMS 32
 
 struct surrogate;
 

@@ -64,6 +64,7 @@ static bool take_pinned(struct winner_store *store, const struct problem *proble
     if (!pin || nearest_illegal(store, pin, problem, alignment) ||
         winner_store_failed(store, problem, pin, ""))
         return false;
+    if (template_is_library(pin->template) && alignment < 16) return false;
     if (found && its->template && config_equal(its, pin)) {
         *choice = from_winner(found->base.predicted ? CHOICE_PREDICTED : CHOICE_EXACT, found, its, false);
     } else {
@@ -77,6 +78,15 @@ static bool take_pinned(struct winner_store *store, const struct problem *proble
     snprintf(choice->why, sizeof choice->why, "pinned for this problem%s",
              choice->source == CHOICE_EXACT ? "" : ", not measured for it with this kernel");
     return true;
+}
+
+/* An algorithm of cublasLt was judged in the arithmetic of its problem's type, for operands that lie as a
+ * library's do: at multiples of 16 bytes. */
+static bool is_of_other_call(const struct stored_winner *winner, const struct config *config,
+                             const struct problem *problem, int alignment)
+{
+    return config->template && template_is_library(config->template) &&
+           (winner->base.problem.type != problem->type || alignment < 16);
 }
 
 static void add_exact(const struct stored_winner *winner, const struct config *config, bool cublas,
@@ -110,7 +120,8 @@ enum status lookup_exact(struct winner_store *store, const struct problem *probl
     }
     if (cublas_won) add_exact(&winner, &config, true, choices, count);
     if (winner.config == CUBLAS_WON) return OK;
-    if (!nearest_illegal(store, &config, problem, alignment))
+    if (!is_of_other_call(&winner, &config, problem, alignment) &&
+        !nearest_illegal(store, &config, problem, alignment))
         add_exact(&winner, &config, false, choices, count);
     else if (!cublas_won) say_too_large(store, &winner, &config);
     return OK;
@@ -165,7 +176,9 @@ static int ask_model(struct listing *l, struct modelled best[MODEL_KEPT])
     const struct winner_store *store = l->store;
     int count = 0, asked = 0;
     for (int i = 0; i < store->set.config_count && asked < MODELLED_MAX; i++) {
-        if (nearest_illegal(store, &store->set.configs[i], l->problem, l->alignment)) continue;
+        if (template_is_library(store->set.configs[i].template) ||
+            nearest_illegal(store, &store->set.configs[i], l->problem, l->alignment))
+            continue;
         struct modelled m = {i, model_us(l, &store->set.configs[i])};
         asked++;
         int at = count < MODEL_KEPT ? count++ : MODEL_KEPT;

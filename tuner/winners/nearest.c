@@ -15,10 +15,9 @@ struct problem nearest_as_aligned(const struct problem *problem, int alignment)
         p.batch > 1; /* longer rows could make batch items overlap; longer strides have the same effect */
     int64_t *const steps[] = {batch ? &p.stride_a : &p.lda, batch ? &p.stride_b : &p.ldb,
                               batch ? &p.stride_c : &p.ldc};
-    for (int i = 0; i < 3 && alignment < 16; i++) {
-        if (alignment < 8 && *steps[i] % 2 == 0) *steps[i] += 1;
-        if (alignment == 8 && *steps[i] % 4 == 0) *steps[i] += 2;
-    }
+    const int elements = alignment / element_bytes(gemm_type_row(p.type)->a);
+    for (int i = 0; i < 3 && alignment < 16; i++)
+        if (*steps[i] % (2 * elements) == 0) *steps[i] += elements;
     return p;
 }
 
@@ -80,6 +79,12 @@ static bool serves_others(const struct stored_winner *w)
            (w->base.exact || w->config == CUBLAS_WON);
 }
 
+/* An algorithm of cublasLt serves its own problem only. */
+static bool is_of_library(const struct winner_store *store, const struct stored_winner *w)
+{
+    return w->config != CUBLAS_WON && template_is_library(store->set.configs[w->config].template);
+}
+
 /* More than needed: some will be illegal, or farther away than they look. */
 enum { LISTED = 4 * NEAREST_MAX };
 
@@ -89,7 +94,7 @@ static int list_read(const struct winner_store *store, const struct shape *shape
     int listed = 0;
     for (size_t i = 0; i < store->set.count; i++) {
         const struct stored_winner *w = &store->set.winners[i];
-        if (!serves_others(w) || !shape_answers(&w->shape, shape)) continue;
+        if (!serves_others(w) || is_of_library(store, w) || !shape_answers(&w->shape, shape)) continue;
         struct neighbour n = {w, shape_distance(&w->shape, shape) + 0.1 * !w->base.cold, 0};
         if (!(n.distance <= NEAREST_RADIUS)) continue;
         /* The user's own winner precedes an equal one. */

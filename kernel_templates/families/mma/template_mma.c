@@ -97,5 +97,6 @@ static bool mma_geometry(const struct config *config, const struct problem *p, c
     return true;
 }
 
-FAMILY(mma, GEMM_TF32, .summary = "TF32 on tensor cores, by mma.sync: any layout and alignment, split-K",
+FAMILY(mma, GEMM_TYPE_BIT(GEMM_TF32),
+       .summary = "TF32 on tensor cores, by mma.sync: any layout and alignment, split-K",
        .asks = TEMPLATE_ASKS_EPILOGUE | TEMPLATE_ASKS_POINTERS, .geometry = mma_geometry)

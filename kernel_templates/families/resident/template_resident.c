@@ -94,6 +94,6 @@ static bool resident_geometry(const struct config *config, const struct problem 
     return true;
 }
 
-FAMILY(resident, GEMM_SGEMM,
+FAMILY(resident, GEMM_TYPE_BIT(GEMM_SGEMM),
        .summary = "strict FP32 for a long and low (or narrow) C: the small operand stays in shared memory",
        .asks = TEMPLATE_ASKS_EPILOGUE, .geometry = resident_geometry)

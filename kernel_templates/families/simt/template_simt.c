@@ -229,7 +229,7 @@ static int simt_needless(const struct config *config, int known, const struct pr
     return KNOWN(PACK) ? tile_needless(config, problem, instead) : -1;
 }
 
-FAMILY(simt, GEMM_SGEMM,
+FAMILY(simt, GEMM_TYPE_BIT(GEMM_SGEMM),
        .summary =
            "strict FP32: block, warp and thread tiles, stages in shared memory, split-K, any layout and "
            "alignment",

@@ -131,6 +131,6 @@ static struct tile skinny_tile(const struct config *config)
 }
 
 FAMILY(
-    skinny, GEMM_SGEMM,
+    skinny, GEMM_TYPE_BIT(GEMM_SGEMM),
     .summary = "strict FP32 for few rows or few columns: the large operand streamed once, past shared memory",
     .asks = TEMPLATE_ASKS_EPILOGUE | TEMPLATE_ASKS_POINTERS, .geometry = skinny_geometry, .tile = skinny_tile)

@@ -131,6 +131,6 @@ static int streamk_needless(const struct config *config, int known, const struct
     return KNOWN(LOADER) ? tile_needless(config, problem, instead) : -1;
 }
 
-FAMILY(streamk, GEMM_SGEMM,
+FAMILY(streamk, GEMM_TYPE_BIT(GEMM_SGEMM),
        .summary = "strict FP32: as many blocks as the GPU holds share all tiles evenly, parts of tiles too",
        .asks = TEMPLATE_ASKS_EPILOGUE, .geometry = streamk_geometry, .needless = streamk_needless)

@@ -71,6 +71,6 @@ static bool tall_geometry(const struct config *config, const struct problem *p, 
     return false;
 }
 
-FAMILY(tall, GEMM_SGEMM,
+FAMILY(tall, GEMM_TYPE_BIT(GEMM_SGEMM),
        .summary = "strict FP32 for a long and narrow (or low) C whose long operand has unaligned rows of k",
        .asks = TEMPLATE_ASKS_EPILOGUE, .geometry = tall_geometry)

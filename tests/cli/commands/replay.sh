@@ -21,7 +21,7 @@ space nan.json '"1,1": {"A": 1, "B": 1, "time": NaN}'
 t tune replay nan.json
 space again.json '"first": {"A": 1, "B": 1, "time": 5}, "second": {"A": 1, "B": 1, "time": 3}, "third": {"A": "x", "B": null, "time": 4}'
 t tune replay again.json --strategy ils --format csv
-python3 -c "print('{\"cache\": {' + ', '.join('\"%d\": {%s, \"time\": 1}' % (i, ', '.join('\"p%d\": %d' % (p, p == i) for p in range(30))) for i in range(30)) + '}}')" >wide.json
+python3 -c "print('{\"cache\": {' + ', '.join('\"%d\": {%s, \"time\": 1}' % (i, ', '.join('\"p%d\": %d' % (p, p == i) for p in range(40))) for i in range(40)) + '}}')" >wide.json
 t tune replay wide.json
 
 t tune replay "$SOURCES/tests/fuzz/seeds/import/trials.json" --seeds 1 --strategy gp --format csv

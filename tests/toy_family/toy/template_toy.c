@@ -73,5 +73,5 @@ static struct prediction toy_predict(const struct config *config, const struct p
     return tiled_predict(&t, problem, gpu, facts);
 }
 
-FAMILY(toy, GEMM_SGEMM,
+FAMILY(toy, GEMM_TYPE_BIT(GEMM_SGEMM),
        .summary = "strict FP32 straight from the definition, to show what a family consists of")

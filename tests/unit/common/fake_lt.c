@@ -1,7 +1,8 @@
 /* fake_lt.c — the cublasLt functions that the runtime calls, on host memory, by the definition: column-major,
  * sums in double. What is made counts among the driver's open resources. FAKE_LT_FAIL=STATUS: every product
  * answers that. FAKE_LT_PROPOSES=0: there is no algorithm for anything. FAKE_LT_WORKSPACE=BYTES: the first
- * algorithm that is proposed needs so many, the second none.
+ * algorithm that is proposed needs so many, the second none. FAKE_LT_VERSION=N: of the library (130100).
+ * FAKE_LT_REFUSES=1: it runs no algorithm that somebody brings along.
  */
 #include "fake_lt.h"
 #include "fake_epilogue.h"
@@ -137,8 +138,65 @@ int cublasLtMatmulAlgoGetHeuristic(struct lt *handle, struct lt *desc, struct lt
     if (needs && wanted > 1) {
         answers[(*count)++] = answer;
         answers[0].workspace_bytes = answers[0].algorithm[OF_WORKSPACE] = strtoul(needs, NULL, 10);
+        cublasLtMatmulAlgoConfigSetAttribute(answers[0].algorithm, 0, &(int){21}, sizeof(int));
     }
+    cublasLtMatmulAlgoConfigSetAttribute(answer.algorithm, 0, &(int){66}, sizeof(int));
     answers[(*count)++] = answer;
+    return SUCCESS;
+}
+
+/* ---- algorithms that are kept ---- */
+
+/* The last two words hold the attributes: 14 bits each. */
+enum { ATTRIBUTES = 9, OF_ATTRIBUTES = 5, EACH = 14, IN_A_WORD = 4 };
+
+size_t cublasLtGetVersion(void)
+{
+    const char *version = getenv("FAKE_LT_VERSION");
+    return version ? strtoul(version, NULL, 10) : 130100;
+}
+
+int cublasLtMatmulAlgoConfigGetAttribute(const uint64_t *algorithm, int what, void *value, size_t bytes,
+                                         size_t *written)
+{
+    if (what < 0 || what >= ATTRIBUTES || bytes > 4) return INVALID_VALUE;
+    const uint32_t is = (uint32_t)(algorithm[OF_ATTRIBUTES + what / IN_A_WORD] >> what % IN_A_WORD * EACH) &
+                        ((1u << EACH) - 1);
+    memcpy(value, &is, bytes);
+    *written = bytes;
+    return SUCCESS;
+}
+
+int cublasLtMatmulAlgoConfigSetAttribute(uint64_t *algorithm, int what, const void *value, size_t bytes)
+{
+    uint64_t is = 0;
+    if (what < 0 || what >= ATTRIBUTES || bytes > 4) return INVALID_VALUE;
+    memcpy(&is, value, bytes);
+    uint64_t *word = &algorithm[OF_ATTRIBUTES + what / IN_A_WORD];
+    *word &= ~(((UINT64_C(1) << EACH) - 1) << what % IN_A_WORD * EACH);
+    *word |= is << what % IN_A_WORD * EACH;
+    return SUCCESS;
+}
+
+int cublasLtMatmulAlgoInit(struct lt *handle, int compute_type, int scale, int a, int b, int c, int d, int id,
+                           uint64_t *algorithm)
+{
+    (void)compute_type;
+    if (!handle || scale || a || b || c || d) return INVALID_VALUE;
+    memset(algorithm, 0, 64);
+    algorithm[OF_ALIGNMENT] = 16;
+    algorithm[OF_BIAS_ALIGNMENT] = 1;
+    return cublasLtMatmulAlgoConfigSetAttribute(algorithm, 0, &id, sizeof id);
+}
+
+/* An algorithm made again takes scalars where the descriptor says. */
+int cublasLtMatmulAlgoCheck(struct lt *handle, struct lt *desc, struct lt *a, struct lt *b, struct lt *c,
+                            struct lt *d, const uint64_t *algorithm, struct lt_answer *answer)
+{
+    (void)a, (void)b, (void)c, (void)d;
+    if (!handle || !desc) return INVALID_VALUE;
+    *answer = (struct lt_answer){.state = getenv("FAKE_LT_REFUSES") ? NOT_SUPPORTED : SUCCESS,
+                                 .workspace_bytes = algorithm[OF_WORKSPACE]};
     return SUCCESS;
 }
 
@@ -180,7 +238,8 @@ int cublasLtMatmul(struct lt *handle, struct lt *desc, const void *alpha, const 
     if (!handle || !stream || of_c->ld != of_d->ld || !algorithm || bits % algorithm[OF_ALIGNMENT] ||
         algorithm[OF_MODE] != (uint64_t)desc->value[POINTER_MODE] || has_bias != (bias != 0) ||
         bias % algorithm[OF_BIAS_ALIGNMENT] || (uintptr_t)workspace % 256 ||
-        workspace_bytes < algorithm[OF_WORKSPACE] || (workspace_bytes > 0) != (workspace != NULL))
+        workspace_bytes < algorithm[OF_WORKSPACE] || (workspace_bytes > 0) != (workspace != NULL) ||
+        (!c && *(const float *)beta != 0))
         return INVALID_VALUE;
     if (status) return atoi(status);
     if (workspace) memset(workspace, 0xab, workspace_bytes);

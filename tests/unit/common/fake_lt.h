@@ -30,6 +30,14 @@ int cublasLtMatmulPreferenceDestroy(struct lt *preference);
 int cublasLtMatmulAlgoGetHeuristic(struct lt *handle, struct lt *desc, struct lt *a, struct lt *b,
                                    struct lt *c, struct lt *d, struct lt *preference, int wanted,
                                    struct lt_answer *answers, int *count);
+size_t cublasLtGetVersion(void);
+int cublasLtMatmulAlgoConfigGetAttribute(const uint64_t *algorithm, int what, void *value, size_t bytes,
+                                         size_t *written);
+int cublasLtMatmulAlgoConfigSetAttribute(uint64_t *algorithm, int what, const void *value, size_t bytes);
+int cublasLtMatmulAlgoInit(struct lt *handle, int compute_type, int scale, int a, int b, int c, int d, int id,
+                           uint64_t *algorithm);
+int cublasLtMatmulAlgoCheck(struct lt *handle, struct lt *desc, struct lt *a, struct lt *b, struct lt *c,
+                            struct lt *d, const uint64_t *algorithm, struct lt_answer *answer);
 int cublasLtMatmul(struct lt *handle, struct lt *desc, const void *alpha, const void *a, struct lt *of_a,
                    const void *b, struct lt *of_b, const void *beta, const void *c, struct lt *of_c, void *d,
                    struct lt *of_d, const uint64_t *algorithm, void *workspace, size_t workspace_bytes,

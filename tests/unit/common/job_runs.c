@@ -84,6 +84,7 @@ int clean_up(void **state)
                                             "FAKE_REFUSE_FROM",
                                             "FAKE_INACCURATE",
                                             "FAKE_WRONG_CUBLAS",
+                                            "FAKE_LIBRARY",
                                             "FAKE_LAUNCH_MS"};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) unsetenv(variables[i]);
     return 0;

@@ -17,16 +17,18 @@ TEST(each_type_is_found_by_its_name_and_no_other_is)
     assert_false(gemm_type_find("", &found));
     assert_false(gemm_type_find("sgem", &found));
     assert_false(gemm_type_find("sgemm ", &found));
-    assert_string_equal(gemm_type_names(names), "sgemm sgemm_accurate sgemm_normwise tf32gemm");
+    assert_string_equal(gemm_type_names(names),
+                        "sgemm sgemm_accurate sgemm_normwise tf32gemm bf16gemm hgemm");
 }
 
-/* The order of the table is that of the ladder: each is right wherever a later one is asked for. */
+/* The order of the table is that of the ladder: each with FP32 elements is right wherever a later one is
+ * asked for. Types of other elements answer themselves alone. */
 TEST(a_stricter_type_answers_a_laxer_one_and_never_the_reverse)
 {
     for (int delivered = 0; delivered < GEMM_TYPE_COUNT; delivered++)
         for (int needed = 0; needed < GEMM_TYPE_COUNT; needed++)
             assert_int_equal(gemm_type_satisfies((enum gemm_type)delivered, (enum gemm_type)needed),
-                             delivered <= needed);
+                             delivered == needed || (delivered < needed && needed <= GEMM_TF32));
 }
 
 TEST(what_was_never_held_to_a_limit_does_not_answer_a_type_with_one)

@@ -118,8 +118,8 @@ static enum status read_with(const char *line, struct gpu *gpu)
 TEST(any_rate_may_be_in_a_descriptor_and_that_of_fp32_must)
 {
     struct gpu gpu;
-    assert_ok(read_with("fp32_tflops = 66.9\nbf16_tflops = 989\n", &gpu));
-    assert_true(gpu_rate(&gpu, "bf16") == 989);
+    assert_ok(read_with("fp32_tflops = 66.9\nfp8_tflops = 1979\n", &gpu));
+    assert_true(gpu_rate(&gpu, "fp8") == 1979);
     assert_true(gpu_rate(&gpu, "fp32") == 66.9);
     assert_fails(read_with("", &gpu), E_INPUT, "the key fp32_tflops is missing");
     assert_fails(read_with("fp32_tflops = fast\n", &gpu), E_INPUT,

@@ -154,6 +154,7 @@ TEST(templates_list_the_headers_that_they_include_and_no_other)
         static const char *const definitions[] = {"__CUDA_ARCH__=900", "__CUDACC__=1", "TRANS_A=0",
                                                   "TRANS_B=0", "EPILOGUE=1"};
         char missing[64];
+        if (template_is_library(templates[i])) continue;
         source_hash_missing(templates[i]->sources, template_source_count(templates[i]), definitions, 5,
                             missing);
         if (missing[0]) fail_msg("%s: %s", templates[i]->name, missing);

@@ -1,4 +1,5 @@
 /* Kernel keys: what is equal has one compiled kernel, and what differs never does. */
+#include "family_texts.h"
 #include "kernel_key.h"
 #include "messages.h"
 #include "template.h"
@@ -154,9 +155,10 @@ TEST(a_template_that_asks_is_told_the_type_and_the_epilogue)
 
 TEST(a_key_reaches_another_process_as_it_is)
 {
-    struct kernel_key key = key_of(SIMT, "tn:64x64x64", 86), read;
+    struct kernel_key read;
     for (int epilogue = 0; epilogue < EPILOGUE_CODES; epilogue++) {
-        key.type = (enum gemm_type)(epilogue % (int)GEMM_TYPE_COUNT);
+        struct kernel_key key =
+            epilogue % 2 ? key_of(SIMT, "tn:64x64x64", 86) : key_of(MMA_BASE, "tf32gemm:tn:64x64x64", 86);
         key.epilogue = epilogue;
         key.pointers = epilogue % 2;
         if (!epilogue_is_known(epilogue)) continue;
@@ -176,7 +178,7 @@ TEST(a_malformed_key_is_refused)
     } cases[] = {{"op", "tx", "op 'tx'"},
                  {"op", "t", "op 't'"},
                  {"op", "", "op ''"},
-                 {"type", "hgemm", "type 'hgemm'"},
+                 {"type", "zgemm", "type 'zgemm'"},
                  {"config", "tango", "tango"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         json_t *json = kernel_to_json(&key);

@@ -288,7 +288,7 @@ TEST(bad_text_gives_a_sentence_that_names_it)
         {"99999999999999999999x1x1", "does not fit"},
         {"2147483648x1x1", "limit"},
         {"xx:4x4x4", "unknown type or op"},
-        {"hgemm:4x4x4", "unknown type or op"},
+        {"zgemm:4x4x4", "unknown type or op"},
         {"nn:tf32gemm:4x4x4", "M must be"},
         {"tf32gemm:sgemm:4x4x4", "unknown type or op 'sgemm'"},
         {"nn:tn:4x4x4", "M must be"},

@@ -177,7 +177,7 @@ TEST(whole_numbers_of_every_type_are_exact_as_operands_and_sums)
         p.type = (enum gemm_type)type;
         const struct exact_test t = oracle_exact_test(&p, 1);
         assert_true(t.limit * row->sum_roundoff <= 1 && t.limit * row->c_roundoff <= 1);
-        assert_true(largest(&p, &t) < t.limit);
+        if (t.a.keep == UINT32_MAX) assert_true(largest(&p, &t) < t.limit); /* else most of A is 0 */
         assert_true(t.a.range * row->operand_roundoff <= 1 && t.b.range * row->operand_roundoff <= 1);
     }
 }

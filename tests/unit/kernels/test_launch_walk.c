@@ -190,6 +190,24 @@ TEST(source_and_bias_move_with_the_batch)
     assert_false(launch_walk_next(&walk, &launch));
 }
 
+/* A persistent kernel, whose grid says nothing of the batch. */
+TEST(a_kernel_that_walks_its_items_keeps_its_grid_and_is_told_how_many)
+{
+    struct launch launch;
+    int32_t items;
+    start_bare("6x8x10:batch=3");
+    plan.kernel[0].walks_items = true;
+    plan.slots.items = 128;
+    plan.argument_bytes = LAUNCH_ARGUMENT_MAX;
+    for (int64_t left = 3; left > 0; left -= 2) {
+        assert_true(launch_walk_next(&walk, &launch));
+        assert_int_equal(launch.grid[2], 1);
+        memcpy(&items, launch.argument + 128, sizeof items);
+        assert_int_equal(items, left > 2 ? 2 : left);
+    }
+    assert_false(launch_walk_next(&walk, &launch));
+}
+
 /* Kernels without an epilogue are passed what they were always passed. */
 TEST(without_an_epilogue_the_argument_ends_before_its_members)
 {
@@ -254,6 +272,7 @@ int main(void)
         cmocka_unit_test(without_slabs_everything_is_as_planned),
         cmocka_unit_test(what_the_argument_lacks_is_written_nowhere),
         cmocka_unit_test(source_and_bias_move_with_the_batch),
+        cmocka_unit_test(a_kernel_that_walks_its_items_keeps_its_grid_and_is_told_how_many),
         cmocka_unit_test(without_an_epilogue_the_argument_ends_before_its_members),
         cmocka_unit_test(a_block_says_where_the_slots_of_its_plans_are),
         cmocka_unit_test(nothing_is_launched_for_nothing),

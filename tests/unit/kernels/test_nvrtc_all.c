@@ -274,7 +274,7 @@ static void add_way(size_t way, int op, int arch, int *code)
     do *code = (*code + 1) % EPILOGUE_CODES;
     while (*code == 0 || !epilogue_is_known(*code));
     job_add(&config, op, arch);
-    jobs[job_count - 1].type = config.template->delivers;
+    jobs[job_count - 1].type = template_first_type(config.template);
     jobs[job_count - 1].epilogue = *code;
 }
 
