@@ -47,11 +47,11 @@ const char *const fuzz_words[] = {"sgemm:",
                                   "-0.0",
                                   NULL};
 
-static void check_operand(const char *text, int64_t span, int64_t ld, int64_t cols, int align)
+static void check_operand(const char *text, int64_t span, int64_t ld, int64_t cols, int align, int widest)
 {
     PROMISE(span >= 0 && span <= INT64_C(1) << 60, "'%s' spans %lld elements", text, (long long)span);
     PROMISE(ld >= cols && ld >= 1, "'%s' has rows that overlap", text);
-    PROMISE(align == 1 || align == 2 || align == 4, "'%s' is aligned to %d", text, align);
+    PROMISE(align > 0 && align <= widest && (align & (align - 1)) == 0, "'%s' is aligned to %d", text, align);
 }
 
 static void check_problem(const char *text, const struct problem *p)
@@ -77,9 +77,12 @@ static void check_problem(const char *text, const struct problem *p)
     PROMISE(problem_span_bias(p) >= 0 && problem_span_bias(p) <= INT64_C(1) << 60, "'%s'", canonical);
     PROMISE((float)p->alpha == (float)q.alpha && (float)p->beta == (float)q.beta, "'%s'", canonical);
     PROMISE(p->m <= PROBLEM_DIM_MAX && p->n <= PROBLEM_DIM_MAX && p->k <= PROBLEM_DIM_MAX, "'%s'", canonical);
-    check_operand(canonical, problem_span_a(p), p->lda, problem_cols_a(p), problem_align_a(p));
-    check_operand(canonical, problem_span_b(p), p->ldb, problem_cols_b(p), problem_align_b(p));
-    check_operand(canonical, problem_span_c(p), p->ldc, p->n, problem_align_c(p));
+    const struct gemm_type_row *row = gemm_type_row(p->type);
+    check_operand(canonical, problem_span_a(p), p->lda, problem_cols_a(p), problem_align_a(p),
+                  element_vector(row->a));
+    check_operand(canonical, problem_span_b(p), p->ldb, problem_cols_b(p), problem_align_b(p),
+                  element_vector(row->b));
+    check_operand(canonical, problem_span_c(p), p->ldc, p->n, problem_align_c(p), element_vector(row->c));
     PROMISE(isfinite(problem_flop(p)) && problem_flop(p) >= 0, "'%s'", canonical);
     PROMISE(isfinite(problem_bytes(p)) && problem_bytes(p) >= 0, "'%s'", canonical);
 }
