@@ -287,6 +287,18 @@ static bool fits_memory(struct forecast *f)
     return false;
 }
 
+/* E_ABSENT: there is nothing that a prediction could choose among. */
+static enum status check_served(const struct problem *problem)
+{
+    for (size_t i = 0; i < template_count; i++)
+        if (templates[i]->space && template_serves(templates[i], problem)) return OK;
+    return fail(
+        E_ABSENT,
+        "no kernel of gemmtune computes such a problem of %s yet; algorithms of cublasLt may, which only "
+        "the GPU itself proposes",
+        gemm_type_row(problem->type)->name);
+}
+
 static enum status predict_one(struct forecast *f, int ended)
 {
     char text[PROBLEM_TEXT_MAX];
@@ -305,8 +317,10 @@ static enum status predict_one(struct forecast *f, int ended)
         report_say(f->report, "%s: no prediction: %s", text, r->why);
         return OK;
     }
-    enum status st = field_open(f->s->space, f->problem, &f->context.gpu, f->s->options->workspace_bytes,
-                                false, &f->field);
+    enum status st = check_served(f->problem);
+    if (!st)
+        st = field_open(f->s->space, f->problem, &f->context.gpu, f->s->options->workspace_bytes, false,
+                        &f->field);
     if (!st)
         st = preferred_apply(&f->field, f->s->db, &f->context.gpu, f->problem, f->s->options->workspace_bytes,
                              f->s->options->pin.template ? &f->s->options->pin : NULL, &f->pinned);
