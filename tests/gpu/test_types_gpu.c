@@ -45,7 +45,8 @@ static void check_product(struct gt_handle *handle, const char *text)
         assert_ok(device_allocate(&buffer[i], 2 * (size_t)spans[i]));
         assert_ok(device_check(cuda.MemcpyHtoD(buffer[i].address, half[i], 2 * (size_t)spans[i]), "copy in"));
     }
-    const struct gt_problem said = public_problem(&p);
+    struct gt_problem said = public_problem(&p);
+    if (p.beta != 0) said.flags |= GT_ADDS_TO_C; /* so that the plan described is the one that is launched */
     const float alpha = (float)p.alpha, beta = (float)p.beta;
     struct gt_call call =
         gt_call_make(&alpha, (void *)(uintptr_t)buffer[0].address, (void *)(uintptr_t)buffer[1].address,
@@ -54,8 +55,11 @@ static void check_product(struct gt_handle *handle, const char *text)
     struct gt_plan_info info = gt_plan_info_make();
     if (gt_plan_open(handle, &said, &plan) || gt_plan_describe(plan, &info) || gt_launch(plan, &call))
         fail_msg("%s: %s", text, gt_error_text());
-    printf("%s: %.60s (%s)\n", text, info.config, info.why);
     assert_ok(device_check(cuda.CtxSynchronize(), text));
+    if (gt_plan_describe(plan, &info)) fail_msg("%s: %s", text, gt_error_text());
+    printf("%s: %.60s (%s)\n", text, info.config, info.why);
+    if (getenv("TYPES_DB"))
+        assert_int_equal(info.source, GT_EXACT); /* also after the launch: it was not refused */
     uint16_t *got = malloc(2 * (size_t)spans[2]);
     assert_non_null(got);
     assert_ok(device_check(cuda.MemcpyDtoH(got, buffer[2].address, 2 * (size_t)spans[2]), "copy out"));
