@@ -76,13 +76,17 @@ static enum status check_pointers(const struct gt_problem *from)
 }
 
 _Static_assert((int)GT_SGEMM == (int)GEMM_SGEMM && (int)GT_TF32 == (int)GEMM_TF32 &&
-                   (int)GT_BF16 == (int)GEMM_BF16 && (int)GT_FP16 == (int)GEMM_F16,
+                   (int)GT_BF16 == (int)GEMM_BF16 && (int)GT_FP16 == (int)GEMM_F16 &&
+                   (int)GT_BF16_TO_F32 == (int)GEMM_BF16_TO_F32 &&
+                   (int)GT_FP16_TO_F32 == (int)GEMM_F16_TO_F32,
                "the caller's types are ours");
 
 static enum status check_members(const struct gt_problem *from)
 {
-    if (from->type != GT_SGEMM && (from->type < GT_TF32 || from->type > GT_FP16))
-        return fail(E_INPUT, "type %d is unknown: 0 is GT_SGEMM, 3 GT_TF32, 4 GT_BF16, 5 GT_FP16",
+    if (from->type != GT_SGEMM && (from->type < GT_TF32 || from->type > GT_FP16_TO_F32))
+        return fail(E_INPUT,
+                    "type %d is unknown: 0 is GT_SGEMM, 3 GT_TF32, 4 GT_BF16, 5 GT_FP16, 6 GT_BF16_TO_F32, 7 "
+                    "GT_FP16_TO_F32",
                     (int)from->type);
     if (from->flags & ~problem_flags)
         return fail(E_INPUT, "flags of the problem are 0x%x, of which this version knows 0x%x",

@@ -187,6 +187,11 @@ enum gt_status gt_trim(struct gt_handle *handle)
 /* Of a caller's type, known or not. */
 static inline int element_bytes_of(int32_t type)
 {
+    return type >= GT_BF16 ? 2 : 4;
+}
+
+static inline int bytes_of_c(int32_t type)
+{
     return type == GT_BF16 || type == GT_FP16 ? 2 : 4;
 }
 
@@ -202,6 +207,7 @@ static enum status open_plan(struct gt_handle *handle, uint64_t context_id, cons
                                                     : p->alignment ? p->alignment
                                                                    : 16,
                                        .element = element,
+                                       .element_c = bytes_of_c(p->type),
                                        .scalars_on_device = p->flags & GT_SCALARS_ON_DEVICE,
                                        .column_major = p->flags & GT_COLUMN_MAJOR,
                                        .out_of_place = p->flags & GT_OUT_OF_PLACE,
@@ -327,7 +333,7 @@ static enum status check_extended(const struct gt_plan *plan, const struct gemm_
         return fail(E_INPUT, "the call has a source, and its problem is not GT_OUT_OF_PLACE");
     if (is_empty(&plan->problem)) return OK;
     if (bias && !call->bias) return fail(E_INPUT, "the bias is NULL");
-    const int element = plan->traits.element;
+    const int element = plan->traits.element_c;
     if (call->bias & (CUdeviceptr)(element - 1))
         return fail(E_INPUT, "the bias must be a multiple of %d bytes", element);
     if (!plan->traits.out_of_place || not_read) return OK;
@@ -363,8 +369,9 @@ static __attribute__((noinline)) enum gt_status launch_extended(struct gt_plan *
 static enum gt_status launch(struct gt_plan *plan, const struct gemm_call *call)
 {
     if (!call->alpha || !call->beta) return answer(fail(E_INPUT, "alpha or beta is NULL"));
-    if ((call->a | call->b | call->c) & (CUdeviceptr)(plan->traits.element - 1))
-        return answer(fail(E_INPUT, "A, B and C must be multiples of %d bytes", plan->traits.element));
+    const int element = plan->traits.element, element_c = plan->traits.element_c;
+    if (((call->a | call->b) & (CUdeviceptr)(element - 1)) | (call->c & (CUdeviceptr)(element_c - 1)))
+        return answer(fail(E_INPUT, "A and B must be multiples of %d bytes, C of %d", element, element_c));
     if (call->workspace & 15) return answer(fail(E_INPUT, "the workspace must be a multiple of 16 bytes"));
     if ((!call->c || ((!call->a || !call->b) && plan->problem.k > 0)) && !is_empty(&plan->problem))
         return answer(fail(E_INPUT, "A, B or C is NULL"));

@@ -12,7 +12,8 @@ enum plan_case { PLAN_USUAL = 0, PLAN_UNALIGNED = 1, PLAN_WITHOUT = 2, PLAN_CASE
 /* How the caller means a plan, beside its problem. */
 struct plan_traits {
     int alignment; /* of the operands, bytes */
-    int element;   /* bytes of an element of A, B and C */
+    int element;   /* bytes of an element of A and B */
+    int element_c; /* of C, the source and the bias */
     bool scalars_on_device;
     bool column_major; /* A and B of a call change contexts: the problem is by rows */
     bool out_of_place; /* where C is read, it is the call's source */

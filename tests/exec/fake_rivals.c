@@ -159,7 +159,7 @@ static bool is_noted(int type_a, int type_b, int type_c, int compute)
 {
     fake_rivals.element = type_a;
     fake_rivals.compute = compute;
-    return type_a == type_b && type_a == type_c && (type_a == 2 || type_a == 14);
+    return type_a == type_b && (type_c == type_a || type_c == 0) && (type_a == 2 || type_a == 14);
 }
 
 int cublasGemmEx(struct blas *handle, int op_a, int op_b, int m, int n, int k, const void *alpha,

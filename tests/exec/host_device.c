@@ -81,9 +81,17 @@ static CUresult copy_on_device(CUdeviceptr to, CUdeviceptr from, size_t bytes, C
     return CUDA_SUCCESS;
 }
 
+static CUresult set_bytes(CUdeviceptr to, unsigned char byte, size_t count, CUstream stream)
+{
+    (void)stream;
+    memset((void *)(uintptr_t)to, byte, count);
+    return CUDA_SUCCESS;
+}
+
 static CUresult set_words(CUdeviceptr to, unsigned word, size_t count, CUstream stream)
 {
     (void)stream;
+    if (to % sizeof word) return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < count; i++) ((unsigned *)(uintptr_t)to)[i] = word;
     return CUDA_SUCCESS;
 }
@@ -205,6 +213,7 @@ void host_device_open(struct device *device, struct oracle_kernels *kernels)
                              .MemcpyHtoD = copy_in,
                              .MemcpyDtoH = copy_out,
                              .MemcpyDtoDAsync = copy_on_device,
+                             .MemsetD8Async = set_bytes,
                              .MemsetD32Async = set_words,
                              .LaunchKernel = launch,
                              .CtxSynchronize = synchronize,

@@ -226,6 +226,8 @@ TEST(the_row_of_a_role_is_the_one_that_fits_the_type)
         {"lt", GEMM_BF16, "", "cublasLt BF16"},
         {"autotune", GEMM_BF16, "", "cublasGemmEx BF16 autotune"},
         {"bf16x9", GEMM_BF16, "", NULL},
+        {"cublas", GEMM_BF16_TO_F32, "", "cublasGemmEx BF16/FP32"},
+        {"lt", GEMM_F16_TO_F32, "bias", "cublasLt FP16/FP32"},
         {"autotune", GEMM_SGEMM, "pointers", NULL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -269,7 +271,7 @@ TEST(rows_of_16_bit_types_say_their_elements_and_sum_in_fp32)
         kernel_close(&kernel);
         count++;
     }
-    assert_int_equal(count, 4);
+    assert_int_equal(count, 8);
 }
 
 /* What a row of the table requests, without environment variables and with one that asks for TF32. */

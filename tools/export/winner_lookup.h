@@ -29,13 +29,15 @@
 /* How exact a product must be. A kernel of strict FP32 also answers TF32GEMM; one that was measured against
  * the limits of an accuracy class also answers the classes after it. Never the reverse. */
 enum gt_winner_type {
-    GT_WINNER_SGEMM = 0,          /* strict FP32: every product and every sum by FFMA */
-    GT_WINNER_SGEMM_ACCURATE = 1, /* by any means that are as exact in every element */
-    GT_WINNER_SGEMM_NORMWISE = 2, /* by any means that are as exact against the largest element */
-    GT_WINNER_TF32GEMM = 3,       /* operands rounded to TF32 */
-    GT_WINNER_BF16GEMM = 4,       /* BF16 operands and result, summed in FP32 */
-    GT_WINNER_HGEMM = 5,          /* FP16 operands and result, summed in FP32 */
-    GT_WINNER_TYPES = 6
+    GT_WINNER_SGEMM = 0,           /* strict FP32: every product and every sum by FFMA */
+    GT_WINNER_SGEMM_ACCURATE = 1,  /* by any means that are as exact in every element */
+    GT_WINNER_SGEMM_NORMWISE = 2,  /* by any means that are as exact against the largest element */
+    GT_WINNER_TF32GEMM = 3,        /* operands rounded to TF32 */
+    GT_WINNER_BF16GEMM = 4,        /* BF16 operands and result, summed in FP32 */
+    GT_WINNER_HGEMM = 5,           /* FP16 operands and result, summed in FP32 */
+    GT_WINNER_BF16GEMM_TO_F32 = 6, /* BF16 operands, FP32 result, summed in FP32 */
+    GT_WINNER_HGEMM_TO_F32 = 7,    /* FP16 operands, FP32 result, summed in FP32 */
+    GT_WINNER_TYPES = 8
 };
 
 /* A: m x k with lda >= k, or if trans_a: k x m with lda >= m. B: k x n, or if trans_b: n x k. C: m x n.

@@ -79,7 +79,7 @@ static inline int gt_winner_valid(const struct gt_winner_shape *s)
 
 GT_WINNERS_API int gt_winner_answers(int tuned, int needed)
 {
-    static const unsigned char answers[GT_WINNER_TYPES] = {9, 14, 12, 8, 16, 32}; /* bit t: type t */
+    static const unsigned char answers[GT_WINNER_TYPES] = {9, 14, 12, 8, 16, 32, 64, 128}; /* bit t: type t */
     if (tuned < 0 || tuned >= GT_WINNER_TYPES || needed < 0 || needed >= GT_WINNER_TYPES) return 0;
     return answers[tuned] >> needed & 1;
 }

@@ -108,6 +108,29 @@ static const struct gemm_type_row rows[GEMM_TYPE_COUNT] = {
                   .rate = "fp16",
                   .rate_over_fp32 = half_over_fp32,
                   .satisfies = GEMM_TYPE_BIT(GEMM_F16)},
+    [GEMM_BF16_TO_F32] = {.name = "bf16gemm:c=f32",
+                          .meaning = "BF16 operands, FP32 result, summed in FP32",
+                          .a = ELEMENT_BF16,
+                          .b = ELEMENT_BF16,
+                          .c = ELEMENT_F32,
+                          .sum = ELEMENT_F32,
+                          .sum_roundoff = 0x1p-24,
+                          .c_roundoff = 0x1p-24,
+                          .rate = "bf16",
+                          .rate_over_fp32 = half_over_fp32,
+                          .least_arch = 80,
+                          .satisfies = GEMM_TYPE_BIT(GEMM_BF16_TO_F32)},
+    [GEMM_F16_TO_F32] = {.name = "hgemm:c=f32",
+                         .meaning = "FP16 operands, FP32 result, summed in FP32",
+                         .a = ELEMENT_F16,
+                         .b = ELEMENT_F16,
+                         .c = ELEMENT_F32,
+                         .sum = ELEMENT_F32,
+                         .sum_roundoff = 0x1p-24,
+                         .c_roundoff = 0x1p-24,
+                         .rate = "fp16",
+                         .rate_over_fp32 = half_over_fp32,
+                         .satisfies = GEMM_TYPE_BIT(GEMM_F16_TO_F32)},
 };
 
 const struct gemm_type_row *gemm_type_row(enum gemm_type type)
@@ -120,6 +143,19 @@ bool gemm_type_find(const char *name, enum gemm_type *type)
     for (int i = 0; i < GEMM_TYPE_COUNT; i++) {
         if (strcmp(rows[i].name, name) != 0) continue;
         *type = (enum gemm_type)i;
+        return true;
+    }
+    return false;
+}
+
+bool gemm_type_with_c(const char *element, enum gemm_type *type)
+{
+    const struct gemm_type_row *own = &rows[*type];
+    for (int i = 0; i < GEMM_TYPE_COUNT; i++) {
+        const struct gemm_type_row *row = &rows[i];
+        const bool same = row->a == own->a && row->b == own->b && row->rate == own->rate;
+        if (!same || strcmp(element_name(row->c), element) != 0) continue;
+        if (row->c != own->c) *type = (enum gemm_type)i;
         return true;
     }
     return false;

@@ -23,12 +23,15 @@ enum gemm_type {
     GEMM_TF32,
     GEMM_BF16,
     GEMM_F16,
+    GEMM_BF16_TO_F32,
+    GEMM_F16_TO_F32,
     GEMM_TYPE_COUNT
 };
 #define GEMM_TYPE_BIT(type) (1u << (type)) /* for sets of types */
 
 struct gemm_type_row {
-    const char *name;    /* as in the text of a problem: "sgemm" */
+    const char *name; /* "sgemm"; before a colon as in the text of a problem, after it the option that C is:
+                         "hgemm:c=f32" */
     const char *meaning; /* one line */
     enum element a, b, c, sum;
     double operand_roundoff; /* relative, of an element of A or B before multiplication; 0: not rounded */
@@ -49,6 +52,10 @@ bool gemm_type_has_limits(enum gemm_type type);
 
 /* Returns false if no type has this name. */
 bool gemm_type_find(const char *name, enum gemm_type *type);
+
+/* The type with the operands of *type and results of the element with this name. Returns false if there is
+ * none. */
+bool gemm_type_with_c(const char *element, enum gemm_type *type);
 
 /* The names of all types, separated by blanks, for messages. Returns text. */
 #define GEMM_TYPE_NAMES_MAX 128

@@ -77,6 +77,18 @@ static enum status parse_epilogue(const char *whole, const char **text, int *cod
     return OK;
 }
 
+/* The elements of C: those of the type, or FP32. */
+static enum status parse_c(const char *whole, const char **text, enum gemm_type *type)
+{
+    char name[8];
+    const size_t length = strcspn(*text, ":");
+    snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name), *text);
+    if (!gemm_type_with_c(name, type))
+        return fail(E_INPUT, "'%s': c is '%.16s'; C has the elements of A and B, or f32", whole, *text);
+    *text += length;
+    return OK;
+}
+
 /* "pointers", the only option without a value. */
 static bool parse_pointers(const char **text)
 {
@@ -104,7 +116,8 @@ static enum status parse_option(const char *whole, const char **text, unsigned *
                    {"alpha", NULL, &p->alpha},
                    {"beta", NULL, &p->beta},
                    {"epilogue", NULL, NULL},
-                   {"stride_bias", &p->stride_bias, NULL}};
+                   {"stride_bias", &p->stride_bias, NULL},
+                   {"c", NULL, NULL}};
     if (parse_pointers(text)) {
         if (p->pointers) return fail(E_INPUT, "'%s': pointers is given twice", whole);
         p->pointers = true;
@@ -117,7 +130,9 @@ static enum status parse_option(const char *whole, const char **text, unsigned *
         *seen |= 1u << i;
         *text += length + 1;
         if (options[i].scalar) return parse_scalar(whole, text, options[i].name, options[i].scalar);
-        if (!options[i].integer) return parse_epilogue(whole, text, &p->epilogue);
+        if (!options[i].integer)
+            return strcmp(options[i].name, "c") == 0 ? parse_c(whole, text, &p->type)
+                                                     : parse_epilogue(whole, text, &p->epilogue);
         enum status st = parse_integer(whole, text, options[i].name, options[i].integer);
         const bool stride = strncmp(options[i].name, "stride", 6) == 0;
         if (!st && *options[i].integer == 0 && !stride)
@@ -127,7 +142,7 @@ static enum status parse_option(const char *whole, const char **text, unsigned *
     return fail(E_INPUT,
                 "'%s': unknown option at '%.16s'; known: batch pointers lda ldb ldc stride_a stride_b "
                 "stride_c alpha beta "
-                "epilogue stride_bias",
+                "epilogue stride_bias c",
                 whole, *text);
 }
 
@@ -202,9 +217,10 @@ static void format(const struct problem *problem, char *text, int number(char *,
     strided.stride_a = strided.stride_b = strided.stride_c = STRIDE_ABSENT;
     problem_set_defaults(&strided);
 
-    int used = snprintf(text, PROBLEM_TEXT_MAX, "%s:%s:%" PRId64 "x%" PRId64 "x%" PRId64,
-                        gemm_type_row(problem->type)->name, problem_op_name(problem), problem->m, problem->n,
-                        problem->k);
+    const char *const type = gemm_type_row(problem->type)->name, *const of_c = type + strcspn(type, ":");
+    int used =
+        snprintf(text, PROBLEM_TEXT_MAX, "%.*s:%s:%" PRId64 "x%" PRId64 "x%" PRId64 "%s", (int)(of_c - type),
+                 type, problem_op_name(problem), problem->m, problem->n, problem->k, of_c);
     const struct {
         const char *name;
         int64_t value, usual;

@@ -9,6 +9,46 @@ enum { RIVAL_COMPUTE_32F_FAST_TF32 = 77 };
 #define LT    ((3u | 3u << 4 | 3u << 8) * 0x10001u)
 _Static_assert(EPILOGUE_CODES <= 32, "every code has a bit");
 
+/* The rivals of a type with operands of 16 bits and FP32 sums. */
+#define RIVALS_OF_16_BITS(type, name_)                                                                       \
+    {.name = "cublasGemmEx " name_,                                                                          \
+     .role = "cublas",                                                                                       \
+     .what = "cublasGemmEx with " name_,                                                                     \
+     .delivers = type,                                                                                       \
+     .epilogues = PLAIN,                                                                                     \
+     .compute = RIVAL_COMPUTE_32F,                                                                           \
+     .algorithm = RIVAL_ALGORITHM_DEFAULT,                                                                   \
+     .open = rival_gemm_ex_open},                                                                            \
+        {.name = "cublasGemmBatchedEx " name_,                                                               \
+         .role = "cublas",                                                                                   \
+         .what = "cublasGemmBatchedEx with " name_,                                                          \
+         .delivers = type,                                                                                   \
+         .epilogues = PLAIN,                                                                                 \
+         .pointers = true,                                                                                   \
+         .compute = RIVAL_COMPUTE_32F,                                                                       \
+         .algorithm = RIVAL_ALGORITHM_DEFAULT,                                                               \
+         .open = rival_gemm_ex_open},                                                                        \
+        {.name = "cublasLt " name_ " epilogue",                                                              \
+         .role = "cublas",                                                                                   \
+         .what = "cublasLt with " name_ " and its epilogue",                                                 \
+         .delivers = type,                                                                                   \
+         .epilogues = LT & ~PLAIN,                                                                           \
+         .compute = RIVAL_COMPUTE_32F,                                                                       \
+         .algorithm = RIVAL_ALGORITHM_FIRST,                                                                 \
+         .open = rival_lt_open},                                                                             \
+        {.name = "cublasLt " name_,                                                                          \
+         .role = "lt",                                                                                       \
+         .what = "the best of cublasLt with " name_,                                                         \
+         .delivers = type,                                                                                   \
+         .epilogues = LT,                                                                                    \
+         .compute = RIVAL_COMPUTE_32F,                                                                       \
+         .open = rival_lt_open},                                                                             \
+    {                                                                                                        \
+        .name = "cublasGemmEx " name_ " autotune", .role = "autotune",                                       \
+        .what = "CUBLAS_GEMM_AUTOTUNE with " name_, .delivers = type, .epilogues = PLAIN,                    \
+        .compute = RIVAL_COMPUTE_32F, .algorithm = RIVAL_ALGORITHM_AUTOTUNE, .open = rival_gemm_ex_open      \
+    }
+
 /* If no row of a role delivers exactly the needed type, the first one that satisfies it is taken. */
 const struct rival_row rivals[] = {
     {.name = "cublasSgemm",
@@ -95,86 +135,10 @@ const struct rival_row rivals[] = {
      .compute = RIVAL_COMPUTE_32F_EMULATED_16BFX9,
      .algorithm = RIVAL_ALGORITHM_DEFAULT,
      .open = rival_gemm_ex_open},
-    {.name = "cublasGemmEx BF16",
-     .role = "cublas",
-     .what = "cublasGemmEx with BF16",
-     .delivers = GEMM_BF16,
-     .epilogues = PLAIN,
-     .compute = RIVAL_COMPUTE_32F,
-     .algorithm = RIVAL_ALGORITHM_DEFAULT,
-     .open = rival_gemm_ex_open},
-    {.name = "cublasGemmBatchedEx BF16",
-     .role = "cublas",
-     .what = "cublasGemmBatchedEx with BF16",
-     .delivers = GEMM_BF16,
-     .epilogues = PLAIN,
-     .pointers = true,
-     .compute = RIVAL_COMPUTE_32F,
-     .algorithm = RIVAL_ALGORITHM_DEFAULT,
-     .open = rival_gemm_ex_open},
-    {.name = "cublasLt BF16 epilogue",
-     .role = "cublas",
-     .what = "cublasLt with BF16 and its epilogue",
-     .delivers = GEMM_BF16,
-     .epilogues = LT & ~PLAIN,
-     .compute = RIVAL_COMPUTE_32F,
-     .algorithm = RIVAL_ALGORITHM_FIRST,
-     .open = rival_lt_open},
-    {.name = "cublasLt BF16",
-     .role = "lt",
-     .what = "the best of cublasLt with BF16",
-     .delivers = GEMM_BF16,
-     .epilogues = LT,
-     .compute = RIVAL_COMPUTE_32F,
-     .open = rival_lt_open},
-    {.name = "cublasGemmEx BF16 autotune",
-     .role = "autotune",
-     .what = "CUBLAS_GEMM_AUTOTUNE with BF16",
-     .delivers = GEMM_BF16,
-     .epilogues = PLAIN,
-     .compute = RIVAL_COMPUTE_32F,
-     .algorithm = RIVAL_ALGORITHM_AUTOTUNE,
-     .open = rival_gemm_ex_open},
-    {.name = "cublasGemmEx FP16",
-     .role = "cublas",
-     .what = "cublasGemmEx with FP16",
-     .delivers = GEMM_F16,
-     .epilogues = PLAIN,
-     .compute = RIVAL_COMPUTE_32F,
-     .algorithm = RIVAL_ALGORITHM_DEFAULT,
-     .open = rival_gemm_ex_open},
-    {.name = "cublasGemmBatchedEx FP16",
-     .role = "cublas",
-     .what = "cublasGemmBatchedEx with FP16",
-     .delivers = GEMM_F16,
-     .epilogues = PLAIN,
-     .pointers = true,
-     .compute = RIVAL_COMPUTE_32F,
-     .algorithm = RIVAL_ALGORITHM_DEFAULT,
-     .open = rival_gemm_ex_open},
-    {.name = "cublasLt FP16 epilogue",
-     .role = "cublas",
-     .what = "cublasLt with FP16 and its epilogue",
-     .delivers = GEMM_F16,
-     .epilogues = LT & ~PLAIN,
-     .compute = RIVAL_COMPUTE_32F,
-     .algorithm = RIVAL_ALGORITHM_FIRST,
-     .open = rival_lt_open},
-    {.name = "cublasLt FP16",
-     .role = "lt",
-     .what = "the best of cublasLt with FP16",
-     .delivers = GEMM_F16,
-     .epilogues = LT,
-     .compute = RIVAL_COMPUTE_32F,
-     .open = rival_lt_open},
-    {.name = "cublasGemmEx FP16 autotune",
-     .role = "autotune",
-     .what = "CUBLAS_GEMM_AUTOTUNE with FP16",
-     .delivers = GEMM_F16,
-     .epilogues = PLAIN,
-     .compute = RIVAL_COMPUTE_32F,
-     .algorithm = RIVAL_ALGORITHM_AUTOTUNE,
-     .open = rival_gemm_ex_open},
+    RIVALS_OF_16_BITS(GEMM_BF16, "BF16"),
+    RIVALS_OF_16_BITS(GEMM_F16, "FP16"),
+    RIVALS_OF_16_BITS(GEMM_BF16_TO_F32, "BF16/FP32"),
+    RIVALS_OF_16_BITS(GEMM_F16_TO_F32, "FP16/FP32"),
 };
 
 const int rival_count = sizeof rivals / sizeof *rivals;

@@ -38,36 +38,55 @@ static enum status repeat_tuned(struct trial_setup *setup, const struct candidat
     return OK;
 }
 
-static enum status set_words(const struct workload *work, struct matrices where, int64_t index, int64_t count,
-                             unsigned bits)
+static enum status set_bytes(const struct workload *work, struct matrices where, int64_t from, int64_t count,
+                             unsigned char byte)
 {
-    CUdeviceptr address = (CUdeviceptr)(uintptr_t)where.data + 4 * (CUdeviceptr)index;
-    return device_check(cuda.MemsetD32Async(address, bits, (size_t)count, work->kernels->device->stream),
+    CUdeviceptr address = (CUdeviceptr)(uintptr_t)where.data + (CUdeviceptr)from;
+    return device_check(cuda.MemsetD8Async(address, byte, (size_t)count, work->kernels->device->stream),
                         "planting NaN or infinity");
+}
+
+/* In every type of elements a NaN has all bits set. */
+static enum status set_nan(const struct workload *work, struct matrices where, enum element element,
+                           int64_t index, int64_t count)
+{
+    const int bytes = element_bytes(element);
+    return set_bytes(work, where, bytes * index, bytes * count, 0xff);
+}
+
+static enum status set_infinity(const struct workload *work, struct matrices where, enum element element,
+                                int64_t index)
+{
+    static const unsigned char infinity[ELEMENT_COUNT][4] = {
+        [ELEMENT_F32] = {0, 0, 0x80, 0x7f}, [ELEMENT_F16] = {0, 0x7c}, [ELEMENT_BF16] = {0x80, 0x7f}};
+    const int bytes = element_bytes(element);
+    enum status st = OK;
+    for (int i = 0; i < bytes && !st; i++)
+        st = set_bytes(work, where, bytes * index + i, 1, infinity[element][i]);
+    return st;
 }
 
 /* Puts special values into the operands before the reference is computed. */
 static enum status plant(const struct workload *work, enum verify_data data)
 {
-    const unsigned not_a_number = 0x7fc00000u, infinity = 0x7f800000u;
     const struct problem *p = &work->problem;
+    const struct gemm_type_row *type = gemm_type_row(p->type);
     enum status st = OK;
     if (data == DATA_NAN_OPERANDS) {
         const int sets[] = {0, WORKLOAD_EXACT};
         for (int i = 0; i < 2 && !st; i++) {
             const struct problem placed = workload_placed(p, sets[i]);
-            st = set_words(work, workload_a(work, sets[i]), 0, problem_span_a(&placed), not_a_number);
-            if (!st)
-                st = set_words(work, workload_b(work, sets[i]), 0, problem_span_b(&placed), not_a_number);
+            st = set_nan(work, workload_a(work, sets[i]), type->a, 0, problem_span_a(&placed));
+            if (!st) st = set_nan(work, workload_b(work, sets[i]), type->b, 0, problem_span_b(&placed));
         }
     }
     if (data == DATA_NOT_FINITE) {
         /* Row 0 of op(A) at the middle of K; the last column of op(B) at the end of K. */
         int64_t middle = p->k / 2, last = p->k - 1, col = p->n - 1;
-        st = set_words(work, workload_a(work, 0), p->trans_a ? middle * p->lda : middle, 1, infinity);
+        st = set_infinity(work, workload_a(work, 0), type->a, p->trans_a ? middle * p->lda : middle);
         if (!st)
-            st = set_words(work, workload_b(work, 0), p->trans_b ? col * p->ldb + last : last * p->ldb + col,
-                           1, not_a_number);
+            st = set_nan(work, workload_b(work, 0), type->b,
+                         p->trans_b ? col * p->ldb + last : last * p->ldb + col, 1);
     }
     return st;
 }

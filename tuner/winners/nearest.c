@@ -13,11 +13,18 @@ struct problem nearest_as_aligned(const struct problem *problem, int alignment)
     if (p.pointers) return p; /* no alignment is expected of the items */
     const bool batch =
         p.batch > 1; /* longer rows could make batch items overlap; longer strides have the same effect */
-    int64_t *const steps[] = {batch ? &p.stride_a : &p.lda, batch ? &p.stride_b : &p.ldb,
-                              batch ? &p.stride_c : &p.ldc};
-    const int elements = alignment / element_bytes(gemm_type_row(p.type)->a);
-    for (int i = 0; i < 3 && alignment < 16; i++)
-        if (*steps[i] % (2 * elements) == 0) *steps[i] += elements;
+    const struct gemm_type_row *row = gemm_type_row(p.type);
+    const struct {
+        int64_t *step;
+        enum element element;
+    } operands[] = {{batch ? &p.stride_a : &p.lda, row->a},
+                    {batch ? &p.stride_b : &p.ldb, row->b},
+                    {batch ? &p.stride_c : &p.ldc, row->c}};
+    for (int i = 0; i < 3 && alignment < 16; i++) {
+        const int bytes = element_bytes(operands[i].element),
+                  elements = alignment < bytes ? 1 : alignment / bytes;
+        if (*operands[i].step % (2 * elements) == 0) *operands[i].step += elements;
+    }
     return p;
 }
 

@@ -70,7 +70,7 @@ const struct template template_cublaslt = {
     .params = params,
     .param_count = P_COUNT,
     .computes = GEMM_TYPE_BIT(GEMM_SGEMM) | GEMM_TYPE_BIT(GEMM_TF32) | GEMM_TYPE_BIT(GEMM_BF16) |
-                GEMM_TYPE_BIT(GEMM_F16),
+                GEMM_TYPE_BIT(GEMM_F16) | GEMM_TYPE_BIT(GEMM_BF16_TO_F32) | GEMM_TYPE_BIT(GEMM_F16_TO_F32),
     .asks = TEMPLATE_ASKS_EPILOGUE,
     .sources = no_sources,
     .resources = cublaslt_resources,

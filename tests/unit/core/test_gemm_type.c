@@ -17,8 +17,31 @@ TEST(each_type_is_found_by_its_name_and_no_other_is)
     assert_false(gemm_type_find("", &found));
     assert_false(gemm_type_find("sgem", &found));
     assert_false(gemm_type_find("sgemm ", &found));
-    assert_string_equal(gemm_type_names(names),
-                        "sgemm sgemm_accurate sgemm_normwise tf32gemm bf16gemm hgemm");
+    assert_string_equal(
+        gemm_type_names(names),
+        "sgemm sgemm_accurate sgemm_normwise tf32gemm bf16gemm hgemm bf16gemm:c=f32 hgemm:c=f32");
+}
+
+TEST(c_has_the_elements_of_a_and_b_or_is_fp32)
+{
+    static const struct {
+        enum gemm_type from, to;
+        const char *element;
+    } rows[] = {{GEMM_BF16, GEMM_BF16_TO_F32, "f32"}, {GEMM_F16, GEMM_F16_TO_F32, "f32"},
+                {GEMM_BF16, GEMM_BF16, "bf16"},       {GEMM_BF16_TO_F32, GEMM_BF16, "bf16"},
+                {GEMM_SGEMM, GEMM_SGEMM, "f32"},      {GEMM_SGEMM_NORMWISE, GEMM_SGEMM_NORMWISE, "f32"},
+                {GEMM_TF32, GEMM_TF32, "f32"}};
+    enum gemm_type type;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        type = rows[i].from;
+        assert_true(gemm_type_with_c(rows[i].element, &type));
+        assert_int_equal(type, rows[i].to);
+    }
+    type = GEMM_BF16;
+    assert_false(gemm_type_with_c("f16", &type));
+    type = GEMM_SGEMM;
+    assert_false(gemm_type_with_c("bf16", &type) || gemm_type_with_c("", &type));
+    assert_int_equal(type, GEMM_SGEMM);
 }
 
 /* The order of the table is that of the ladder: each with FP32 elements is right wherever a later one is
@@ -96,6 +119,7 @@ TEST(an_error_that_is_no_number_is_too_large_and_one_rounding_is_not)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(c_has_the_elements_of_a_and_b_or_is_fp32),
         cmocka_unit_test(each_type_is_found_by_its_name_and_no_other_is),
         cmocka_unit_test(a_stricter_type_answers_a_laxer_one_and_never_the_reverse),
         cmocka_unit_test(what_was_never_held_to_a_limit_does_not_answer_a_type_with_one),

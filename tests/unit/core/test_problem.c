@@ -68,7 +68,8 @@ TEST(each_type_reads_back_as_what_was_written)
         char text[PROBLEM_TEXT_MAX], wanted[PROBLEM_TEXT_MAX];
         p.type = (enum gemm_type)type;
         problem_format(&p, text);
-        snprintf(wanted, sizeof wanted, "%s:nn:3x5x7", gemm_type_row(p.type)->name);
+        const char *const name = gemm_type_row(p.type)->name, *const of_c = name + strcspn(name, ":");
+        snprintf(wanted, sizeof wanted, "%.*s:nn:3x5x7%s", (int)(of_c - name), name, of_c);
         assert_string_equal(text, wanted);
         assert_ok(problem_parse(text, &again));
         assert_int_equal(again.type, type);
@@ -296,6 +297,10 @@ TEST(bad_text_gives_a_sentence_that_names_it)
         {"4x4x4:lda=99999999999", "limit"},
         {"4x4x4:depth=3", "unknown option"},
         {"4x4x4:lda=64:lda=128", "lda is given twice"},
+        {"bf16gemm:4x4x4:c=f32:c=f32", "c is given twice"},
+        {"bf16gemm:4x4x4:c=f16", "c is 'f16'; C has the elements of A and B, or f32"},
+        {"4x4x4:c=", "c is ''"},
+        {"4x4x4:c", "unknown option"},
         {"4x4x4:beta=1:batch=2:beta=1", "beta is given twice"},
         {"4x4x4:batch=0", "at least 1"},
         {"4x4x4:alpha=nan", "finite"},

@@ -5,19 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROBLEMS = 60000, ROOM = 4096, ORIGIN = 65536 };
+enum { PROBLEMS = 60000, ROOM = 8192, ORIGIN = 65536 };
 
-/* Elements of a matrix that are marked in `map`; mark: they are marked now. */
-static int walk(char map[ROOM], bool mark, uint64_t at, int64_t rows, int64_t columns, int64_t ld,
-                int64_t batch, int64_t stride)
+/* Halves of words of a matrix that are marked in `map`; mark: they are marked now. */
+static int walk(char map[ROOM], bool mark, uint64_t at, enum element element, int64_t rows, int64_t columns,
+                int64_t ld, int64_t batch, int64_t stride)
 {
+    const int64_t halves = element_bytes(element) / 2;
     int met = 0;
     for (int64_t item = 0; item < batch; item++)
         for (int64_t i = 0; i < rows; i++)
-            for (int64_t j = 0; j < columns; j++) {
-                char *element = &map[(int64_t)(at - ORIGIN) / 4 + item * stride + i * ld + j];
-                met += *element;
-                if (mark) *element = 1;
+            for (int64_t j = 0; j < halves * columns; j++) {
+                char *half = &map[(int64_t)(at - ORIGIN) / 2 + halves * (item * stride + i * ld) + j];
+                met += *half;
+                if (mark) *half = 1;
             }
     return met;
 }
@@ -35,7 +36,9 @@ static int64_t some_ld(int64_t row, int64_t common)
 
 static struct problem some_problem(void)
 {
+    static const enum gemm_type types[] = {GEMM_SGEMM, GEMM_BF16, GEMM_F16_TO_F32};
     struct problem p = problem_make(1 + up_to(4), 1 + up_to(4), 1 + up_to(4));
+    p.type = types[up_to(2)];
     const int64_t common = 5 + up_to(12);
     p.trans_a = up_to(1);
     p.trans_b = up_to(1);
@@ -52,12 +55,15 @@ static struct problem some_problem(void)
 }
 
 /* What a batch with gaps leaves out, or the paddings of two matrices, may go unnoticed. */
-static bool is_simple(const struct problem *p, int64_t rows, int64_t columns, int64_t ld, int64_t stride)
+static bool is_simple(const struct problem *p, enum element element, int64_t rows, int64_t columns,
+                      int64_t ld, int64_t stride)
 {
+    const int64_t bytes = element_bytes(element) * ld,
+                  bytes_c = element_bytes(gemm_type_row(p->type)->c) * p->ldc;
     const bool whole =
         p->batch == 1 || (p->stride_c == p->m * p->ldc && (stride == 0 || stride == rows * ld));
     const bool single = rows == 1 || columns == ld || p->m == 1 || p->n == p->ldc;
-    return whole && (ld == p->ldc || (single && p->batch == 1));
+    return whole && (bytes == bytes_c || (single && p->batch == 1));
 }
 
 static void check(bool simple, bool met, bool found, const char *who, int number)
@@ -73,34 +79,35 @@ TEST(only_memory_that_is_shared_is_found)
     srand(1);
     for (int number = 0; number < PROBLEMS; number++) {
         const struct problem p = some_problem();
+        const struct gemm_type_row *type = gemm_type_row(p.type);
         const int other = (int)up_to(3);
         struct places at = {0, 0, ORIGIN + 4 * 1000, 0, 0};
-        const uint64_t there = ORIGIN + 4 * (uint64_t)(1000 - 120 + up_to(240));
+        const uint64_t there = ORIGIN + 2 * (uint64_t)(2000 - 150 + up_to(300)); /* elements may be cut */
         at.source = at.c;
         struct extents bytes = extents_of(&p);
         static char map[ROOM];
         memset(map, 0, sizeof map);
-        walk(map, true, at.c, p.m, p.n, p.ldc, p.batch, p.stride_c);
+        walk(map, true, at.c, type->c, p.m, p.n, p.ldc, p.batch, p.stride_c);
         bool met, simple;
         if (other == 0) {
             const int64_t rows = problem_rows_a(&p), columns = problem_cols_a(&p);
             at.a = there;
-            met = walk(map, false, there, rows, columns, p.lda, p.batch, p.stride_a);
-            simple = is_simple(&p, rows, columns, p.lda, p.stride_a);
+            met = walk(map, false, there, type->a, rows, columns, p.lda, p.batch, p.stride_a);
+            simple = is_simple(&p, type->a, rows, columns, p.lda, p.stride_a);
         } else if (other == 1) {
             const int64_t rows = problem_rows_b(&p), columns = problem_cols_b(&p);
             at.b = there;
-            met = walk(map, false, there, rows, columns, p.ldb, p.batch, p.stride_b);
-            simple = is_simple(&p, rows, columns, p.ldb, p.stride_b);
+            met = walk(map, false, there, type->b, rows, columns, p.ldb, p.batch, p.stride_b);
+            simple = is_simple(&p, type->b, rows, columns, p.ldb, p.stride_b);
         } else if (other == 2) {
             const int64_t length = problem_bias_length(&p);
             at.bias = there;
-            met = length && walk(map, false, there, 1, length, length, p.batch, p.stride_bias);
+            met = length && walk(map, false, there, type->c, 1, length, length, p.batch, p.stride_bias);
             simple = p.batch == 1;
         } else {
             at.source = there;
-            met = there != at.c && walk(map, false, there, p.m, p.n, p.ldc, p.batch, p.stride_c);
-            simple = is_simple(&p, p.m, p.n, p.ldc, p.stride_c);
+            met = there != at.c && walk(map, false, there, type->c, p.m, p.n, p.ldc, p.batch, p.stride_c);
+            simple = is_simple(&p, type->c, p.m, p.n, p.ldc, p.stride_c);
         }
         const char *found = overlap_find(&p, &bytes, &at);
         if (found) assert_string_equal(found, names[other]);
