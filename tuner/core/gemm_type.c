@@ -165,7 +165,9 @@ const char *gemm_type_names(char text[GEMM_TYPE_NAMES_MAX])
 {
     size_t used = 0;
     for (int i = 0; i < GEMM_TYPE_COUNT && used < GEMM_TYPE_NAMES_MAX; i++)
-        used += (size_t)snprintf(text + used, GEMM_TYPE_NAMES_MAX - used, "%s%s", i ? " " : "", rows[i].name);
+        if (!strchr(rows[i].name, ':'))
+            used +=
+                (size_t)snprintf(text + used, GEMM_TYPE_NAMES_MAX - used, "%s%s", i ? " " : "", rows[i].name);
     return text;
 }
 

@@ -57,7 +57,7 @@ bool gemm_type_find(const char *name, enum gemm_type *type);
  * none. */
 bool gemm_type_with_c(const char *element, enum gemm_type *type);
 
-/* The names of all types, separated by blanks, for messages. Returns text. */
+/* The names of the types that a text may begin with, separated by blanks, for messages. Returns text. */
 #define GEMM_TYPE_NAMES_MAX 128
 const char *gemm_type_names(char text[GEMM_TYPE_NAMES_MAX]);
 
