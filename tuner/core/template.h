@@ -1,4 +1,4 @@
-/* template.h — the interface of a kernel template: name, parameters, rules, launch geometry, which problems
+/* template.h — the interface of a kernel template: name, parameters, rules, launch plan, which problems
  * it serves.
  *
  * A template is a .cu source whose parameters are -D macros. Its rules are in a file beside the kernel, which

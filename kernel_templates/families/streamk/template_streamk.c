@@ -116,7 +116,6 @@ static void streamk_plan(const struct config *config, const struct problem *p, s
                                .smem_bytes = (unsigned)need.smem_bytes};
 }
 
-/* How many blocks share a batch, no number says. */
 static int streamk_needless(const struct config *config, int known, const struct problem *problem,
                             int32_t *instead)
 {
