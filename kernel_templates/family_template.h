@@ -91,5 +91,4 @@ static const char *check_prefix(const struct config *config, int known, const st
                                                .check_prefix = check_prefix,                                 \
                                                .plan = family##_plan,                                        \
                                                .predict = family##_predict,                                  \
-                                               .block = &gemm_block,                                         \
                                                __VA_ARGS__};

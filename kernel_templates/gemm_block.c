@@ -21,36 +21,6 @@ static const struct launch_slots slots = {.a = AT(a),
                                           .beta = AT(beta),
                                           .k = AT(k)};
 
-#define FIELD(member)                                                                                        \
-    {                                                                                                        \
-        AT(member), sizeof((struct gemm_args *)0)->member                                                    \
-    }
-
-const struct launch_block gemm_block = {.bytes = PLAIN_BYTES,
-                                        .epilogue_bytes = sizeof(struct gemm_args),
-                                        .field = {[VALUE_A] = FIELD(a),
-                                                  [VALUE_B] = FIELD(b),
-                                                  [VALUE_C] = FIELD(c),
-                                                  [VALUE_WORKSPACE] = FIELD(workspace),
-                                                  [VALUE_LDA] = FIELD(lda),
-                                                  [VALUE_LDB] = FIELD(ldb),
-                                                  [VALUE_LDC] = FIELD(ldc),
-                                                  [VALUE_STRIDE_A] = FIELD(stride_a),
-                                                  [VALUE_STRIDE_B] = FIELD(stride_b),
-                                                  [VALUE_STRIDE_C] = FIELD(stride_c),
-                                                  [VALUE_M] = FIELD(m),
-                                                  [VALUE_N] = FIELD(n),
-                                                  [VALUE_K] = FIELD(k),
-                                                  [VALUE_SPLITS] = FIELD(splits),
-                                                  [VALUE_K_PER_SPLIT] = FIELD(k_per_split),
-                                                  [VALUE_GROUP] = FIELD(group),
-                                                  [VALUE_COUNTERS] = FIELD(counters),
-                                                  [VALUE_ALPHA] = FIELD(alpha),
-                                                  [VALUE_BETA] = FIELD(beta),
-                                                  [VALUE_SOURCE] = FIELD(source),
-                                                  [VALUE_BIAS] = FIELD(bias),
-                                                  [VALUE_STRIDE_BIAS] = FIELD(stride_bias)}};
-
 _Static_assert(sizeof(struct gemm_args) <= LAUNCH_ARGUMENT_MAX, "struct gemm_args is one argument");
 
 struct gemm_args gemm_args_of(const struct problem *p)

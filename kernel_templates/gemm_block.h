@@ -5,12 +5,8 @@
 #define GT_GEMM_BLOCK_H
 
 #include "gemm_args.h"
-#include "launch_block.h"
 #include "launch_plan.h"
 #include "problem.h"
-
-/* struct gemm_args as a template's description of its argument. */
-extern const struct launch_block gemm_block;
 
 /* What the kernels are told of a problem: one split of all k, groups of one row of tiles, no counters; null
  * pointers, which launches fill in. */

@@ -21,21 +21,3 @@ struct kernel_launch reduce_launch(const struct gemm_args *args, int width, unsi
         .threads = REDUCE_THREADS,
         .smem_bytes = ways > 1 ? (unsigned)(4 * REDUCE_THREADS * width) : 0};
 }
-
-struct launch_geometry tile_geometry(const struct config *config, int split, int align_a, int align_b,
-                                     int align_c)
-{
-    const struct resources need = config->template->resources(config);
-    const struct tile tile = template_tile(config);
-    return (struct launch_geometry){.entry = {NULL, "gemm", NULL},
-                                    .align = {align_a, align_b, align_c},
-                                    .m = tile.m,
-                                    .n = tile.n,
-                                    .k = tile.k,
-                                    .split = split,
-                                    .group = 1,
-                                    .threads = need.threads,
-                                    .smem_bytes = need.smem_bytes,
-                                    .batch_bytes = BATCH_WORKSPACE_BYTES,
-                                    .most = {PROBLEM_DIM_MAX, PROBLEM_DIM_MAX, PROBLEM_DIM_MAX}};
-}

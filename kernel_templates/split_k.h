@@ -1,5 +1,5 @@
-/* split_k.h — a k that several blocks share: how it is cut, the kernel that adds the parts, and the numbers
- * that declare such a launch. For the host half of families whose kernels take struct gemm_args.
+/* split_k.h — a k that several blocks share: how it is cut, and the kernel that adds the parts. For the host
+ * half of families whose kernels take struct gemm_args.
  */
 #ifndef GT_SPLIT_K_H
 #define GT_SPLIT_K_H
@@ -17,10 +17,5 @@ struct k_cut cut_k(int64_t k, int64_t unit, int64_t most, int64_t cluster);
 
 /* gemm_reduce for the splits of args, with `width` elements of C an access. */
 struct kernel_launch reduce_launch(const struct gemm_args *args, int width, unsigned batch_slice);
-
-/* The geometry of a configuration whose blocks compute its tile, with so many splits at most and operands
- * that must be aligned so. Where the parts go the family adds. */
-struct launch_geometry tile_geometry(const struct config *config, int split, int align_a, int align_b,
-                                     int align_c);
 
 #endif

@@ -187,7 +187,6 @@ static struct prediction predict(const struct config *config, const struct probl
         .resources = resources,                                                                              \
         .check = check,                                                                                      \
         .plan = plan,                                                                                        \
-        .block = &gemm_block,                                                                                \
         .predict = predict,                                                                                  \
     };
 

@@ -1,7 +1,7 @@
 /* cpu_kernel.h — a configuration built as C++ for the CPU, loaded, and launched on a problem as the host
  * would.
  *
- * Sources, definitions and launch geometry are the real ones: the template's sources,
+ * Sources, definitions and launch plans are the real ones: the template's sources,
  * kernel_key_definitions() and plan(). Does not judge results.
  */
 #ifndef GT_CPU_KERNEL_H

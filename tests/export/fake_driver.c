@@ -2,9 +2,11 @@
  * nothing. */
 #include "fake_driver.h"
 
+#include <stdint.h>
 #include <string.h>
 
 struct fake_driver fake = {.major = 9};
+const char *const fake_names[3] = {"gemm_pack", "gemm", "gemm_reduce"};
 
 CUresult cuCtxGetDevice(CUdevice *device)
 {
@@ -35,10 +37,9 @@ CUresult cuModuleUnload(CUmodule module)
 
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {
-    static const char *const names[] = {"gemm_pack", "gemm", "gemm_reduce"};
     (void)module;
     for (size_t i = 0; i < 3; i++)
-        if (strcmp(name, names[i]) == 0) {
+        if (strcmp(name, fake_names[i]) == 0) {
             *function = (CUfunction)&fake.function[i];
             return CUDA_SUCCESS;
         }
@@ -83,6 +84,52 @@ CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z,
     launch->smem_bytes = smem_bytes;
     launch->stream = stream;
     launch->allowed = smem_bytes <= 48u << 10 || (int)smem_bytes <= fake.function[launch->kernel].smem_bytes;
+    launch->extended = 0;
     memcpy(launch->args, parameters[0], sizeof launch->args);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra)
+{
+    CUresult result = cuLaunchKernel(function, config->gridDimX, config->gridDimY, config->gridDimZ,
+                                     config->blockDimX, config->blockDimY, config->blockDimZ,
+                                     config->sharedMemBytes, config->hStream, parameters, extra);
+    if (result != CUDA_SUCCESS) return result;
+    struct fake_launch *launch = &fake.launch[fake.launch_count - 1];
+    launch->extended = 1;
+    launch->dependent = 0;
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        const CUlaunchAttribute *attribute = &config->attrs[i];
+        if (attribute->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
+            launch->cluster[0] = attribute->value.clusterDim.x;
+            launch->cluster[1] = attribute->value.clusterDim.y;
+            launch->cluster[2] = attribute->value.clusterDim.z;
+        }
+        if (attribute->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+            launch->dependent = attribute->value.programmaticStreamSerializationAllowed;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *address,
+                                const cuuint64_t *extent, const cuuint64_t *stride, const cuuint32_t *box,
+                                const cuuint32_t *step, CUtensorMapInterleave interleave,
+                                CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
+                                CUtensorMapFloatOOBfill fill)
+{
+    struct fake_map told = {.address = (CUdeviceptr)(uintptr_t)address,
+                            .type = (int)type,
+                            .rank = (int)rank,
+                            .swizzle = (int)swizzle};
+    (void)interleave, (void)promotion, (void)fill;
+    if ((uintptr_t)map % 64 || told.address % 16 || rank > 3) return CUDA_ERROR_INVALID_VALUE;
+    for (cuuint32_t i = 0; i < rank; i++) {
+        if (step[i] != 1) return CUDA_ERROR_INVALID_VALUE;
+        told.extent[i] = (unsigned)extent[i];
+        told.box[i] = box[i];
+        if (i) told.stride[i - 1] = (unsigned)stride[i - 1];
+    }
+    memset(map, 0, sizeof *map);
+    memcpy(map, &told, sizeof told);
     return CUDA_SUCCESS;
 }

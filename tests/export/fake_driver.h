@@ -12,7 +12,18 @@ struct fake_launch {
     unsigned grid[3], threads, smem_bytes;
     int allowed; /* the shared memory had been asked for */
     CUstream stream;
-    unsigned char args[160]; /* struct gemm_args; zeros behind what the kernel is passed */
+    int extended, dependent; /* by cuLaunchKernelEx; with programmatic stream serialization */
+    unsigned cluster[3];
+    unsigned char args[512]; /* zeros behind what the kernel is passed */
+};
+
+extern const char *const fake_names[3];
+
+/* What is put into a tensor map. */
+struct fake_map {
+    CUdeviceptr address;
+    int type, rank, swizzle;
+    unsigned extent[3], stride[2], box[3];
 };
 
 struct fake_function {

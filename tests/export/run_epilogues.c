@@ -1,10 +1,11 @@
 /* run_epilogues.c — the kernels with an epilogue of an exported header on a GPU, against double precision:
- * all sets of the header, in place and out of place, ragged sizes, batches whose items have biases of their
- * own. Ends with 77 where there is no GPU. */
+ * all sets of the header, in place and out of place, tight and with other leading dimensions, batches whose
+ * items have biases of their own. Ends with 77 where there is no GPU. */
 #define GT_WINNERS_IMPLEMENTATION
 #include "kernels.h"
 
 #include "run_gpu.h"
+#include "run_shape.h"
 
 static int failures, runs;
 
@@ -87,44 +88,33 @@ static void compare(const struct gt_winner_shape *s, const struct gt_winner_epil
 static void run(const struct gt_winner_gpu *gpu, const struct gt_winner_epilogue *e,
                 const struct gt_winner *w, struct gt_winner_shape s, CUstream stream)
 {
-    struct gt_winner_epilogue_loaded kernel;
+    struct gt_winner_loaded kernel;
     struct gt_winner_plan plan;
     const float scalars[][2] = {{1, 0}, {-1.5f, 0.5f}};
-    if (w->kernel == -1 || !gt_winner_plan_make(gpu, w, &s, &plan)) return;
+    if (w->kernel < 0) return;
+    if (!gt_winner_plan_make(gpu, w, &s, &plan)) {
+        fprintf(stderr, "%s has no plan for its own shape\n", w->config);
+        failures++;
+        return;
+    }
     if ((double)s.m * (double)s.n * (double)s.k * (double)s.batch > 3e10) return;
     struct operands o = operands_of(&s, e);
     const struct gt_winner_extra extra = {e->bias ? o.dbias : 0, e->bias ? o.width : 0,
                                           e->out_of_place ? o.dc : 0};
     const CUdeviceptr workspace = shared_workspace(plan.workspace_bytes);
-    MUST(gt_winner_epilogue_load(gpu, w, &kernel));
+    MUST(gt_winner_load(gpu, w, &kernel));
     for (int i = 0; i < 2; i++) {
         MUST(cuMemcpyHtoD(o.dc, o.c, (size_t)o.count_c * sizeof *o.c));
         MUST(gt_winner_clear(&plan, workspace, stream));
-        MUST(gt_winner_epilogue_launch(&kernel, &plan, &s, scalars[i][0], o.da, o.db, scalars[i][1], o.dd,
-                                       &extra, workspace, stream));
+        MUST(gt_winner_launch_extra(&kernel, &plan, &s, scalars[i][0], o.da, o.db, scalars[i][1], o.dd,
+                                    &extra, workspace, stream));
         MUST(cuStreamSynchronize(stream));
         MUST(cuMemcpyDtoH(o.after, o.dd, (size_t)o.count_c * sizeof *o.after));
         compare(&s, e, &o, (double)scalars[i][0], (double)scalars[i][1], w->config);
         runs++;
     }
-    MUST(gt_winner_unload(&kernel.loaded));
+    MUST(gt_winner_unload(&kernel));
     free_operands(&o);
-}
-
-/* A winner for its own shape, a ragged one, and a batch. */
-static void run_winner(const struct gt_winner_gpu *gpu, const struct gt_winner_epilogue *e,
-                       const struct gt_winner *w, CUstream stream)
-{
-    const int ta = w->op / 2, tb = w->op % 2;
-    struct gt_winner_shape shapes[3];
-    shapes[0] = gt_winner_shape_make(ta, tb, w->m, w->n, w->k);
-    shapes[1] = gt_winner_shape_make(ta, tb, w->m < 100 ? w->m : w->m - 3, w->n - w->n / 8, w->k + 5);
-    shapes[2] = gt_winner_shape_make(ta, tb, w->m < 100 ? w->m : 96, w->n < 100 ? w->n : 96, 160);
-    shapes[2].batch = 7;
-    for (int i = 0; i < 3; i++) {
-        shapes[i].type = w->type;
-        run(gpu, e, w, shapes[i], stream);
-    }
 }
 
 int main(void)
@@ -137,7 +127,8 @@ int main(void)
     for (int32_t i = 0; i < gt_kernels_winners_epilogues.count; i++) {
         const struct gt_winner_epilogue *e = &gt_kernels_winners_epilogues.list[i];
         const struct gt_winner_gpu *gpu = winners_of(e->set, device, name);
-        for (int32_t j = 0; gpu && j < gpu->count; j++) run_winner(gpu, e, &gpu->winners[j], stream);
+        for (int32_t j = 0; gpu && j < 2 * gpu->count; j++)
+            run(gpu, e, &gpu->winners[j / 2], own_shape(&gpu->winners[j / 2], j % 2 * 32), stream);
         sets += gpu != NULL;
     }
     if (sets == 0) {

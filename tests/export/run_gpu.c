@@ -1,10 +1,11 @@
-/* run_gpu.c — the kernels of an exported header on a GPU, against sums in double precision: exact shapes and
- * nearest ones, ragged sizes, batches, scalars, and a graph that captured a launch. Ends with 77 where there
- * is no GPU. */
+/* run_gpu.c — the kernels of an exported header on a GPU, against sums in double precision: tight, and with
+ * other leading dimensions and strides, batches, scalars, and a graph that captured a launch. Ends with 77
+ * where there is no GPU. */
 #define GT_WINNERS_IMPLEMENTATION
 #include "kernels.h"
 
 #include "run_gpu.h"
+#include "run_shape.h"
 
 static int failures, runs;
 
@@ -57,7 +58,12 @@ static void run(const struct gt_winner_gpu *gpu, const struct gt_winner *w, stru
 {
     struct gt_winner_loaded kernel;
     struct gt_winner_plan plan;
-    if (w->kernel < 0 || !gt_winner_plan_make(gpu, w, &s, &plan)) return;
+    if (w->kernel < 0) return;
+    if (!gt_winner_plan_make(gpu, w, &s, &plan)) {
+        fprintf(stderr, "%s has no plan for its own shape\n", w->config);
+        failures++;
+        return;
+    }
     if ((double)s.m * (double)s.n * (double)s.k * (double)s.batch > 3e10) return;
     const int64_t count_a = (s.batch - 1) * s.stride_a + (s.trans_a ? s.k : s.m) * s.lda;
     const int64_t count_b = (s.batch - 1) * s.stride_b + (s.trans_b ? s.n : s.k) * s.ldb;
@@ -99,20 +105,8 @@ int main(void)
     }
     for (int32_t i = 0; i < gpu->count; i++) {
         const struct gt_winner *w = &gpu->winners[i];
-        struct gt_winner_shape s = gt_winner_shape_make(w->op / 2, w->op % 2, w->m, w->n, w->k);
-        s.type = w->type;
-        run(gpu, w, s, stream);
-        s = gt_winner_shape_make(w->op / 2, w->op % 2, w->m < 100 ? w->m : w->m - 3, w->n - w->n / 8,
-                                 w->k + 5);
-        s.type = w->type;
-        run(gpu, w, s, stream);
-        s = gt_winner_shape_make(w->op / 2, w->op % 2, w->m < 100 ? w->m : 96, w->n < 100 ? w->n : 96, 160);
-        s.batch = 7;
-        s.type = w->type;
-        run(gpu, w, s, stream);
-        s = gt_winner_shape_make(w->op / 2, w->op % 2, 1000, 1000, 20000); /* packed operands go in slabs */
-        s.type = w->type;
-        run(gpu, w, s, stream);
+        run(gpu, w, own_shape(w, 0), stream);
+        run(gpu, w, own_shape(w, 32), stream);
     }
     printf("%s: %d runs of %d winners, %d wrong\n", name, runs, (int)gpu->count, failures);
     return failures || runs == 0;

@@ -1,6 +1,6 @@
 #include "export_header.h"
 
-#include "export_geometry.h"
+#include "export_plan.h"
 #include "export_tables.h"
 #include "export_text.h"
 
@@ -9,10 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const char text_shape_weights_h[], text_winner_lookup_h[], text_winner_plan_code_h[],
-    text_winner_lookup_code_h[], text_winner_launch_h[], text_winner_launch_code_h[],
-    text_winner_epilogue_h[], text_winner_epilogue_code_h[], text_winner_epilogue_launch_h[],
-    text_winner_epilogue_launch_code_h[];
+extern const char text_shape_weights_h[], text_winner_lookup_h[], text_winner_lookup_code_h[],
+    text_winner_plan_h[], text_winner_launch_h[], text_winner_walk_h[], text_winner_launch_code_h[],
+    text_winner_epilogue_h[], text_winner_epilogue_code_h[];
 
 /* ---- names ---- */
 
@@ -41,115 +40,33 @@ enum status header_name(const char *path, struct header *header)
 
 /* ---- preparing ---- */
 
-/* The number of an element equal to one of the list, which it is added to if it is not there; -1 out of
- * memory. */
-static int number_of(void **list, int *count, const void *element, size_t bytes)
-{
-    for (int i = 0; i < *count; i++)
-        if (memcmp((const char *)*list + (size_t)i * bytes, element, bytes) == 0) return i;
-    void *grown = realloc(*list, (size_t)(*count + 1) * bytes);
-    if (!grown) return -1;
-    *list = grown;
-    memcpy((char *)grown + (size_t)*count * bytes, element, bytes);
-    return (*count)++;
-}
-
-/* What was found for a configuration, for the next winner that has it. */
-struct found {
-    const struct pick *pick;
-    struct gt_winner winner;
-    const char *entry[3];
-};
-
-static bool same_launch(const struct pick *x, const struct pick *y)
-{
-    return x->gpu == y->gpu && x->base.problem.type == y->base.problem.type &&
-           x->base.problem.trans_a == y->base.problem.trans_a &&
-           x->base.problem.trans_b == y->base.problem.trans_b &&
-           x->base.problem.epilogue == y->base.problem.epilogue && config_equal(&x->config, &y->config);
-}
-
-static bool find_launch(struct header *h, const struct pick *pick, struct found *found)
-{
-    const struct gpu *gpu = &h->picks->gpus[pick->gpu];
-    struct gt_winner_geometry geometry;
-    struct gt_winner_plan plan;
-    void *list;
-    int number;
-    found->pick = pick;
-    found->winner.geometry = found->winner.plan = -1;
-    found->winner.needs = geometry_needs(&pick->config, &pick->base.problem, gpu);
-    if (geometry_find(&pick->config, &pick->base.problem, gpu, &geometry, found->entry)) {
-        list = h->geometries;
-        number = number_of(&list, &h->geometry_count, &geometry, sizeof geometry);
-        h->geometries = list;
-        found->winner.geometry = number;
-    } else {
-        geometry_plan(&pick->config, &pick->base.problem, &plan, found->entry);
-        list = h->plans;
-        number = number_of(&list, &h->plan_count, &plan, sizeof plan);
-        h->plans = list;
-        found->winner.plan = number;
-    }
-    return number >= 0;
-}
-
-/* What the launcher that a header carries can do: no tensor maps, no attributes. */
-static bool launches_plainly(const struct pick *pick)
-{
-    const struct template *t = pick->config.template;
-    struct launch_plan plan;
-    if (!t->block || t->block->bytes > GT_WINNER_BLOCK_MAX) return false;
-    if (pick->base.problem.epilogue &&
-        (t->block->epilogue_bytes == 0 || t->block->epilogue_bytes > GT_WINNER_BLOCK_MAX))
-        return false;
-    t->plan(&pick->config, &pick->base.problem, &plan);
-    for (int i = 0; i < plan.kernels; i++)
-        if (launch_has_attributes(&plan.kernel[i])) return false;
-    return plan.views == 0;
-}
-
-/* Configurations that came before, by their hash: many winners share one. */
-#define RECENT 4096
-
 enum status header_prepare(struct header *h)
 {
-    struct found *recent = calloc(RECENT, sizeof *recent);
-    h->winners = calloc(h->picks->count, sizeof *h->winners);
-    bool enough = recent && h->winners;
-    for (size_t i = 0; enough && i < h->picks->count; i++) {
-        const struct pick *pick = &h->picks->list[i];
-        struct gt_winner *w = &h->winners[i];
-        *w = geometry_winner(&pick->base.problem);
-        w->source = pick->source;
-        if (!pick->config.template) continue;
-        struct found *found = &recent[config_hash(&pick->config) % RECENT];
-        if (!found->pick || !same_launch(found->pick, pick) || found->winner.geometry < 0)
-            enough = find_launch(h, pick, found);
-        w->geometry = found->winner.geometry;
-        if (w->geometry >= 0) geometry_allow(&h->geometries[w->geometry], &pick->config, &pick->base.problem);
-        w->plan = found->winner.plan;
-        w->needs = found->winner.needs;
-        if (!enough || !h->with_kernels || !launches_plainly(pick)) continue;
-        const struct kernel_key key =
-            kernel_key_of(&pick->config, &pick->base.problem, h->picks->gpus[pick->gpu].arch);
-        w->kernel = kernels_number(&h->kernels, &key, found->entry);
-        enough = w->kernel >= 0;
-        if (pick->base.problem.epilogue) w->kernel = -2 - w->kernel; /* not for gt_winner_load */
+    const struct picks *picks = h->picks;
+    h->winners = calloc(picks->count, sizeof *h->winners);
+    h->kernel_of = calloc(picks->count, sizeof *h->kernel_of);
+    bool enough = h->winners && h->kernel_of;
+    for (size_t i = 0; enough && i < picks->count; i++) {
+        const struct pick *pick = &picks->list[i];
+        const struct gpu *gpu = &picks->gpus[pick->gpu];
+        h->winners[i] = plan_winner(&pick->config, &pick->base.problem, gpu);
+        h->winners[i].source = pick->source;
+        if (!pick->config.template || !h->with_kernels) continue;
+        const struct kernel_key key = kernel_key_of(&pick->config, &pick->base.problem, gpu->arch);
+        h->kernel_of[h->plan_count] = kernels_number(&h->kernels, &key);
+        enough = h->kernel_of[h->plan_count] >= 0;
+        h->winners[i].kernel = h->plan_count++;
     }
-    free(recent);
-    return enough ? OK : fail(E_MEMORY, "out of memory for %zu winners", h->picks->count);
+    return enough ? OK : fail(E_MEMORY, "out of memory for %zu winners", picks->count);
 }
 
 void header_free(struct header *h)
 {
     kernels_free(&h->kernels);
     free(h->winners);
-    free(h->geometries);
-    free(h->plans);
+    free(h->kernel_of);
     h->winners = NULL;
-    h->geometries = NULL;
-    h->plans = NULL;
+    h->kernel_of = NULL;
 }
 
 /* ---- writing ---- */
@@ -195,9 +112,8 @@ static void write_declarations(const struct header *h, FILE *f)
     fprintf(f, "#ifndef %s\n#define %s\n\n", h->guard, h->guard);
     if (h->with_kernels) fprintf(f, "#include <cuda.h>\n\n");
     fprintf(f, "%s\n", text_winner_lookup_h);
-    if (h->with_kernels) fprintf(f, "%s\n", text_winner_launch_h);
+    if (h->with_kernels) fprintf(f, "%s\n%s\n", text_winner_plan_h, text_winner_launch_h);
     if (has_epilogues(h)) fprintf(f, "%s\n", text_winner_epilogue_h);
-    if (has_epilogues(h) && h->with_kernels) fprintf(f, "%s\n", text_winner_epilogue_launch_h);
     fprintf(f,
             "#ifndef GT_WINNERS_STATIC\n"
             "#ifdef __cplusplus\n"
@@ -220,11 +136,12 @@ static enum status write_definitions(const struct header *h, FILE *f)
     fprintf(f,
             "#if (defined(GT_WINNERS_IMPLEMENTATION) || defined(GT_WINNERS_STATIC)) && "
             "!defined(%s_IMPLEMENTED)\n"
-            "#define %s_IMPLEMENTED\n\n%s\n%s\n%s\n",
-            h->guard, h->guard, text_shape_weights_h, text_winner_plan_code_h, text_winner_lookup_code_h);
-    if (h->with_kernels) fprintf(f, "%s\n", text_winner_launch_code_h);
+            "#define %s_IMPLEMENTED\n\n%s\n%s\n",
+            h->guard, h->guard, text_shape_weights_h, text_winner_lookup_code_h);
+    if (h->with_kernels)
+        fprintf(f, "#ifndef GT_WINNER_WALK\n#define GT_WINNER_WALK\n%s#endif\n\n%s\n", text_winner_walk_h,
+                text_winner_launch_code_h);
     if (has_epilogues(h)) fprintf(f, "%s\n", text_winner_epilogue_code_h);
-    if (has_epilogues(h) && h->with_kernels) fprintf(f, "%s\n", text_winner_epilogue_launch_code_h);
     enum status st = tables_write(h, f);
     fprintf(f, "\n#endif\n");
     return st;

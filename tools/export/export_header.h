@@ -19,17 +19,15 @@ struct header {
 
     /* after header_prepare */
     struct export_kernels kernels;
-    struct gt_winner *winners; /* one for each pick; config and when are not set */
-    struct gt_winner_geometry *geometries;
-    struct gt_winner_plan *plans;
-    int geometry_count, plan_count;
+    struct gt_winner *winners;  /* one for each pick; config and when are not set */
+    int *kernel_of, plan_count; /* of each plan its number in kernels; winners have the numbers of plans */
 };
 
 /* Fill in name and guard: "dir/H200-winners.h" gives gt_h200_winners and GT_H200_WINNERS_H, "h200.h" gives
  * gt_h200_winners and GT_H200_H. Errors: E_USAGE (no letter or digit in it). */
 enum status header_name(const char *path, struct header *header);
 
-/* Work out how each winner is launched, and which kernels there are. Errors: E_MEMORY. */
+/* Work out what each winner fits, and which kernels there are. Errors: E_MEMORY. */
 enum status header_prepare(struct header *header);
 
 /* Everything, after the kernels have been compiled. Errors: E_MEMORY; those of the stream are the caller's.

@@ -11,28 +11,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The same names, as far as both know them: one winner cuts k and needs a kernel that sums, another does not.
- */
-static bool entries_agree(const char *const x[3], const char *const y[3])
+int kernels_number(struct export_kernels *kernels, const struct kernel_key *key)
 {
-    for (int i = 0; i < 3; i++)
-        if (x[i] && y[i] && strcmp(x[i], y[i]) != 0) return false;
-    return true;
-}
-
-int kernels_number(struct export_kernels *kernels, const struct kernel_key *key, const char *const entry[3])
-{
-    for (int i = 0; i < kernels->count; i++) {
-        struct export_kernel *k = &kernels->list[i];
-        if (!kernel_key_equal(&k->key, key) || !entries_agree(k->entry, entry)) continue;
-        for (int j = 0; j < 3; j++)
-            if (!k->entry[j]) k->entry[j] = entry[j];
-        return i;
-    }
+    for (int i = 0; i < kernels->count; i++)
+        if (kernel_key_equal(&kernels->list[i].key, key)) return i;
     struct export_kernel *grown = realloc(kernels->list, (size_t)(kernels->count + 1) * sizeof *grown);
     if (!grown) return -1;
     kernels->list = grown;
-    grown[kernels->count] = (struct export_kernel){.key = *key, .entry = {entry[0], entry[1], entry[2]}};
+    grown[kernels->count] = (struct export_kernel){.key = *key};
     return kernels->count++;
 }
 
@@ -123,6 +109,14 @@ void kernels_write(const struct export_kernels *kernels, const char *name, FILE 
         write_words(name, "cubin", i, k->cubin, k->cubin_bytes, stream);
         if (k->ptx) write_words(name, "ptx", i, k->ptx, k->ptx_bytes, stream);
     }
+    if (kernels->count) fprintf(stream, "static const struct gt_winner_kernel gt_%s_kernels[] = {\n", name);
+    for (int i = 0; i < kernels->count; i++) {
+        const struct export_kernel *k = &kernels->list[i];
+        fprintf(stream, "    {gt_%s_cubin%d, ", name, i);
+        if (k->ptx) fprintf(stream, "gt_%s_ptx%d, %zuu, %zuu},\n", name, i, k->cubin_bytes, k->ptx_bytes);
+        else fprintf(stream, "NULL, %zuu, 0},\n", k->cubin_bytes);
+    }
+    if (kernels->count) fprintf(stream, "};\n");
 }
 
 void kernels_free(struct export_kernels *kernels)

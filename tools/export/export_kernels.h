@@ -7,7 +7,6 @@
 
 struct export_kernel {
     struct kernel_key key;
-    const char *entry[3]; /* as in struct gt_winner_kernel */
     char *cubin, *ptx; /* malloc'ed; ptx is NULL if not wanted, or the kernel needs this one architecture */
     size_t cubin_bytes, ptx_bytes;
 };
@@ -19,13 +18,13 @@ struct export_kernels {
 };
 
 /* Number of a kernel; it is added if it is not there. -1: out of memory. */
-int kernels_number(struct export_kernels *kernels, const struct kernel_key *key, const char *const entry[3]);
+int kernels_number(struct export_kernels *kernels, const struct kernel_key *key);
 
 /* Compile them all on all cores, or take them from the cache. Errors: E_COMPILER, E_IO, E_MEMORY; a kernel
  * that the compiler refuses is E_COMPILER too, since it once took it. */
 enum status kernels_compile(struct export_kernels *kernels);
 
-/* As arrays gt_NAME_cubin0, gt_NAME_ptx0, ... */
+/* As arrays gt_NAME_cubin0, gt_NAME_ptx0, ..., and gt_NAME_kernels, which has them all. */
 void kernels_write(const struct export_kernels *kernels, const char *name, FILE *stream);
 
 void kernels_free(struct export_kernels *kernels); /* takes a zeroed struct */

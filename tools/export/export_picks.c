@@ -1,7 +1,7 @@
 #include "export_picks.h"
 
 #include "answer.h"
-#include "export_geometry.h"
+#include "export_plan.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,8 +87,8 @@ static const char *unwanted(const struct db_winner *w, const struct pick_rules *
         return "it takes arrays of pointers, which a header's kernels are not given";
     if (rules->measured_only && w->base.predicted) return "predicted, and measured ones are asked for";
     if (rules->no_cublas && answer_is_cublas(w)) return "cuBLAS is the fastest, and asked to be left out";
-    if (!answer_is_cublas(w) && !geometry_is_told(&w->config, &w->base.problem, &w->gpu))
-        return "its template declares neither a geometry nor what its kernels' argument means";
+    if (!answer_is_cublas(w) && template_is_library(w->config.template))
+        return "it is an algorithm of NVIDIA's library, which a header does not contain";
     return NULL;
 }
 
@@ -118,7 +118,7 @@ static bool take(void *self, const struct db_winner *w)
                       .base.ratio_low = w->base.ratio_low,
                       .base.ratio_high = w->base.ratio_high};
     memcpy(pick->base.when, w->base.when, sizeof pick->base.when);
-    const struct gt_winner_shape shape = geometry_shape(&w->base.problem);
+    const struct gt_winner_shape shape = plan_shape(&w->base.problem);
     pick->align = gt_winner_align(&shape);
     pick->shared = gt_winner_shared(&shape);
     if (pick->gpu < 0 || pick->source < 0) goto out_of_memory;

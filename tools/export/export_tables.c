@@ -1,8 +1,8 @@
 #include "export_tables.h"
 
 #include "epilogue.h"
+#include "export_plan.h"
 #include "export_text.h"
-#include "template.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,53 +23,27 @@ static void epilogue_name(int epilogue, char *name)
     sprintf(name, "%s%s", *text ? "_" : "", text);
 }
 
-static void write_geometries(const struct header *h, FILE *f)
+/* The plans of all winners with a kernel, in the order of their numbers. */
+static enum status write_plans(const struct header *h, FILE *f)
 {
-    if (h->geometry_count)
-        fprintf(f, "static const struct gt_winner_geometry gt_%s_geometries[] = {\n", h->name);
-    for (int i = 0; i < h->geometry_count; i++) {
-        const struct gt_winner_geometry *g = &h->geometries[i];
-        const int32_t before[] = {
-            g->bm,          g->bn,        g->bk,           g->split,         g->group,  g->walk,
-            g->walkers,     g->threads,   g->smem_bytes,   g->smem_step,     g->smem_k, g->parts,
-            g->part_floats, g->sum_width, g->counter_unit, g->counter_share, g->pack,   g->pack_row};
-        const int32_t after[] = {g->pack_threads, g->pack_smem_bytes, g->slab_unit, g->slab_min, g->pack_mib,
-                                 g->parts_mib,    g->workspace_mib,   g->batch_mib, g->m_min,    g->n_min,
-                                 g->k_min,        g->m_max,           g->n_max,     g->k_max};
-        fprintf(f, "    {");
-        for (size_t j = 0; j < sizeof before / sizeof *before; j++) fprintf(f, "%" PRId32 ", ", before[j]);
-        fprintf(f, "{%" PRId32 ", %" PRId32 "}, {%" PRId32 ", %" PRId32 "}", g->pack_x[0], g->pack_x[1],
-                g->pack_k[0], g->pack_k[1]);
-        for (size_t j = 0; j < sizeof after / sizeof *after; j++) fprintf(f, ", %" PRId32, after[j]);
+    if (h->plan_count == 0) return OK;
+    fprintf(f, "static const struct gt_winner_planned gt_%s_plans[] = {\n", h->name);
+    for (size_t i = 0; i < h->picks->count; i++) {
+        const struct pick *pick = &h->picks->list[i];
+        const struct problem *p = &pick->base.problem;
+        struct planned planned;
+        if (h->winners[i].kernel < 0) continue;
+        enum status st = plan_make(&pick->config, p, &h->picks->gpus[pick->gpu], &planned);
+        if (st) return st;
+        fprintf(f, "    {&gt_%s_kernels[%d], %d, %d, ", h->name, h->kernel_of[h->winners[i].kernel],
+                epilogue_bias(p->epilogue) != BIAS_NONE, epilogue_out_of_place(p->epilogue));
+        plan_write_lengths(&planned.lengths, f);
+        fprintf(f, ", ");
+        plan_write(&planned.plan, f);
         fprintf(f, "},\n");
     }
-    if (h->geometry_count) fprintf(f, "};\n");
-}
-
-static void write_three(const uint32_t *values, FILE *f)
-{
-    fprintf(f, "{%" PRIu32 "u, %" PRIu32 "u, %" PRIu32 "u}", values[0], values[1], values[2]);
-}
-
-static void write_plans(const struct header *h, FILE *f)
-{
-    if (h->plan_count) fprintf(f, "static const struct gt_winner_plan gt_%s_plans[] = {\n", h->name);
-    for (int i = 0; i < h->plan_count; i++) {
-        const struct gt_winner_plan *p = &h->plans[i];
-        const uint32_t *const threes[] = {p->grid[0], p->grid[1], p->grid[2], p->threads, p->smem_bytes};
-        fprintf(f, "    {%" PRId32 ", {", p->kernels);
-        for (size_t j = 0; j < sizeof threes / sizeof *threes; j++) {
-            write_three(threes[j], f);
-            fprintf(f, "%s", j == 2 ? "}, " : ", ");
-        }
-        fprintf(f,
-                "%" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId64 ", %" PRId64 ", %" PRId32 ", ",
-                p->splits, p->k_per_split, p->group, p->counters, p->workspace_bytes, p->batch_per_launch,
-                p->k_slab);
-        write_three(p->last_slab, f);
-        fprintf(f, "},\n");
-    }
-    if (h->plan_count) fprintf(f, "};\n");
+    fprintf(f, "};\n");
+    return OK;
 }
 
 static void write_sources(const struct header *h, FILE *f)
@@ -88,110 +62,6 @@ static void write_sources(const struct header *h, FILE *f)
     fprintf(f, "};\n");
 }
 
-/* Which of the exported launcher's values are the templates'. */
-static const int32_t value_of[VALUE_SOURCE] = {
-    [VALUE_A] = GT_WINNER_A,
-    [VALUE_B] = GT_WINNER_B,
-    [VALUE_C] = GT_WINNER_C,
-    [VALUE_WORKSPACE] = GT_WINNER_WORKSPACE,
-    [VALUE_LDA] = GT_WINNER_LDA,
-    [VALUE_LDB] = GT_WINNER_LDB,
-    [VALUE_LDC] = GT_WINNER_LDC,
-    [VALUE_STRIDE_A] = GT_WINNER_STRIDE_A,
-    [VALUE_STRIDE_B] = GT_WINNER_STRIDE_B,
-    [VALUE_STRIDE_C] = GT_WINNER_STRIDE_C,
-    [VALUE_M] = GT_WINNER_M,
-    [VALUE_N] = GT_WINNER_N,
-    [VALUE_K] = GT_WINNER_K,
-    [VALUE_SPLITS] = GT_WINNER_SPLITS,
-    [VALUE_K_PER_SPLIT] = GT_WINNER_K_PER_SPLIT,
-    [VALUE_GROUP] = GT_WINNER_GROUP,
-    [VALUE_COUNTERS] = GT_WINNER_COUNTERS,
-    [VALUE_ALPHA] = GT_WINNER_ALPHA,
-    [VALUE_BETA] = GT_WINNER_BETA,
-};
-
-/* What kernels without an epilogue are told; bytes: of all of the argument. */
-static void write_plain_block(const struct kernel_key *key, int bytes, FILE *f)
-{
-    const struct launch_block *block = key->config.template->block;
-    const struct gemm_type_row *type = gemm_type_row(key->type);
-    int fields = 0;
-    for (int i = 0; i < VALUE_SOURCE; i++) fields += block->field[i].bytes > 0;
-    fprintf(f, "{%d, {%d, %d, %d}, %d, {", bytes, element_bytes(type->a), element_bytes(type->b),
-            element_bytes(type->c), fields);
-    for (int i = 0; i < VALUE_SOURCE; i++) {
-        const struct launch_field *field = &block->field[i];
-        if (field->bytes == 0) continue;
-        fprintf(f, "{%" PRId32 ", %d, %d}%s", value_of[i], field->offset, field->bytes,
-                --fields ? ", " : "}}");
-    }
-}
-
-/* gt_NAME_block_simt, or gt_NAME_block_simt_bias_gelu. */
-static void block_name(const struct header *h, const struct kernel_key *key, char name[NAME_MAX_BYTES])
-{
-    const int used = snprintf(name, NAME_MAX_BYTES, "gt_%s_block_%s", h->name, key->config.template->name);
-    epilogue_name(key->epilogue, name + used);
-}
-
-static void write_block(const struct header *h, const struct kernel_key *key, FILE *f)
-{
-    const struct template *t = key->config.template;
-    const struct launch_field *field = t->block->field;
-    char name[NAME_MAX_BYTES];
-    block_name(h, key, name);
-    if (!key->epilogue) {
-        fprintf(f, "static const struct gt_winner_block %s = ", name);
-        write_plain_block(key, t->block->bytes, f);
-        fprintf(f, ";\n");
-        return;
-    }
-    fprintf(f, "static const struct gt_winner_epilogue_block %s = {", name);
-    write_plain_block(key, t->block->epilogue_bytes, f);
-    fprintf(f, ", %d, %d, %d, %d, %d};\n", field[VALUE_SOURCE].offset, field[VALUE_BIAS].offset,
-            field[VALUE_STRIDE_BIAS].offset, epilogue_bias(key->epilogue) != BIAS_NONE,
-            epilogue_out_of_place(key->epilogue));
-}
-
-/* One for each template and epilogue. */
-static void write_blocks(const struct header *h, FILE *f)
-{
-    for (int i = 0; i < h->kernels.count; i++) {
-        const struct kernel_key *key = &h->kernels.list[i].key;
-        bool written = false;
-        for (int j = 0; j < i; j++) {
-            const struct kernel_key *before = &h->kernels.list[j].key;
-            written = written ||
-                      (before->config.template == key->config.template && before->epilogue == key->epilogue);
-        }
-        if (!written) write_block(h, key, f);
-    }
-}
-
-static void write_kernels(const struct header *h, FILE *f)
-{
-    kernels_write(&h->kernels, h->name, f);
-    write_blocks(h, f);
-    if (h->kernels.count) fprintf(f, "static const struct gt_winner_kernel gt_%s_kernels[] = {\n", h->name);
-    for (int i = 0; i < h->kernels.count; i++) {
-        const struct export_kernel *k = &h->kernels.list[i];
-        char block[NAME_MAX_BYTES];
-        block_name(h, &k->key, block);
-        fprintf(f, "    {{");
-        for (int j = 0; j < 3; j++) {
-            if (k->entry[j]) text_c_string(k->entry[j], f);
-            else fprintf(f, "NULL");
-            fprintf(f, "%s", j < 2 ? ", " : "}, ");
-        }
-        fprintf(f, "gt_%s_cubin%d, ", h->name, i);
-        if (k->ptx) fprintf(f, "gt_%s_ptx%d, %zuu, %zuu, ", h->name, i, k->cubin_bytes, k->ptx_bytes);
-        else fprintf(f, "NULL, %zuu, 0, ", k->cubin_bytes);
-        fprintf(f, "&%s%s},\n", block, k->key.epilogue ? ".block" : "");
-    }
-    if (h->kernels.count) fprintf(f, "};\n");
-}
-
 static void write_winner(const struct pick *pick, const struct gt_winner *w, FILE *f)
 {
     const double numbers[] = {(double)w->log_m,     (double)w->log_n,     (double)w->log_k,
@@ -201,15 +71,15 @@ static void write_winner(const struct pick *pick, const struct gt_winner *w, FIL
     if (pick->config.template) config_format(&pick->config, config);
     fprintf(f,
             "    {%" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32
-            ", %" PRId32 ", %" PRId32 ", 0x%" PRIx32 ", 0x%" PRIx32 ", ",
+            ", %" PRId32 ", %" PRId32 ", 0x%" PRIx32 ", 0x%" PRIx32 ", {%" PRId32 ", %" PRId32 ", %" PRId32
+            "}, ",
             w->m, w->n, w->k, w->batch, w->type, w->op, w->adds_to_c, w->tight, w->shared, (uint32_t)w->align,
-            (uint32_t)w->needs);
+            (uint32_t)w->needs, w->most[0], w->most[1], w->most[2]);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         text_c_float(numbers[i], f);
         fprintf(f, ", ");
     }
-    fprintf(f, "%" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ", ", w->geometry, w->plan, w->kernel,
-            w->source);
+    fprintf(f, "%" PRId32 ", %" PRId32 ", ", w->kernel, w->source);
     text_c_string(config, f);
     fprintf(f, ", ");
     text_c_string(pick->base.when, f);
@@ -273,10 +143,7 @@ static void write_gpu(const struct header *h, const struct part *part, size_t be
     const struct {
         const char *what;
         int count;
-    } shared[] = {{"geometries", h->geometry_count},
-                  {"plans", h->plan_count},
-                  {"sources", h->picks->source_count},
-                  {"kernels", h->kernels.count}};
+    } shared[] = {{"plans", h->plan_count}, {"sources", h->picks->source_count}};
     for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
         if (i) fprintf(f, ", ");
         if (shared[i].count) fprintf(f, "gt_%s_%s", h->name, shared[i].what);
@@ -377,10 +244,9 @@ static enum status write_epilogues(const struct header *h, size_t begin, FILE *f
 enum status tables_write(const struct header *h, FILE *f)
 {
     struct part plain = part_of(h, 0, 0);
-    write_geometries(h, f);
-    write_plans(h, f);
     write_sources(h, f);
-    write_kernels(h, f);
-    enum status st = write_part(h, &plain, f);
+    kernels_write(&h->kernels, h->name, f);
+    enum status st = write_plans(h, f);
+    if (!st) st = write_part(h, &plain, f);
     return st ? st : write_epilogues(h, plain.end, f);
 }

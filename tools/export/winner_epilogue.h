@@ -6,12 +6,12 @@
  *         gt_winner_epilogue_find(&gt_NAME_epilogues, GT_WINNER_BIAS_COLUMN, GT_WINNER_GELU, 0);
  *     const struct gt_winner_gpu *gpu = gt_winner_gpu_find(set, "NVIDIA H200", 90, 132);
  *
- * All else is as without an epilogue: shapes, gt_winner_find, gt_winner_plan_make. The winners of an epilogue
- * are a set of their own, so none answers for another one. Their `kernel` is -1 where there is none, and else
- * -2 minus its number, so that gt_winner_load, whose launches know no epilogue, does not load them.
+ * All else is as without an epilogue: shapes, gt_winner_find, and with kernels gt_winner_plan_make and
+ * gt_winner_load; gt_winner_launch_extra takes the bias and what else there is. The winners of an epilogue
+ * are a set of their own, so none answers for another one.
  */
 #ifndef GT_WINNER_EPILOGUE
-#define GT_WINNER_EPILOGUE 1
+#define GT_WINNER_EPILOGUE 2
 
 /* Of row-major C. Column-major callers, who pass n for m, ask for the other one. */
 enum gt_winner_bias {
@@ -50,6 +50,6 @@ gt_winner_epilogue_find(const struct gt_winner_epilogues *epilogues, int bias, i
 }
 #endif
 
-#elif GT_WINNER_EPILOGUE != 1
+#elif GT_WINNER_EPILOGUE != 2
 #error "headers exported by different versions of gemmtune do not go together: export them again"
 #endif

@@ -10,8 +10,6 @@
 
 #include "winner_epilogue.h"
 
-#include "winner_plan_code.h"
-
 #include "winner_lookup_code.h"
 
 #include "winner_epilogue_code.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* winner_launch.h — the launcher in headers written by `tune export --header --with-kernels`, besides the
- * lookup. Needs only the driver API: <cuda.h>, which the exported header includes, and libcuda.
+ * look-up. Needs only the driver API: <cuda.h> of CUDA 12.0 or later, which the exported header includes, and
+ * libcuda.
  *
  *     struct gt_winner_loaded kernel;
  *     struct gt_winner_plan plan;
@@ -21,18 +22,50 @@
  * Every function may be called from any thread; a loaded kernel belongs to the context it was loaded in.
  */
 #ifndef GT_WINNER_LAUNCH
-#define GT_WINNER_LAUNCH 3
+#define GT_WINNER_LAUNCH 4
+
+#if CUDA_VERSION < 12000
+#error "the launcher of exported headers needs cuda.h of CUDA 12.0 or later"
+#endif
+
+struct gt_winner_kernel {
+    const void *cubin; /* for the GPU's architecture */
+    const void *ptx;   /* for later architectures, too, with a final 0; NULL: there is none (--ptx) */
+    size_t cubin_bytes, ptx_bytes;
+};
+
+/* How a winner runs the shape that it was measured for. */
+struct gt_winner_planned {
+    const struct gt_winner_kernel *kernel;
+    int32_t has_bias, out_of_place; /* what its epilogue takes */
+    struct gt_launch_lengths lengths;
+    struct gt_winner_plan plan;
+};
 
 struct gt_winner_loaded {
     CUmodule module;
-    CUfunction function[3];
-    const struct gt_winner_block *block;
+    CUfunction function[GT_LAUNCH_KERNELS_MAX]; /* of the plan's kernels */
+    const struct gt_winner_planned *planned;
     int32_t needs; /* alignment, as in struct gt_winner */
+};
+
+/* What an epilogue takes besides A, B and C. */
+struct gt_winner_extra {
+    CUdeviceptr bias;    /* a multiple of its element's size; 0: it has none */
+    int64_t stride_bias; /* elements from the bias of one item of a batch to the next; 0: all have the same */
+    CUdeviceptr source;  /* out of place: C, which is not read if beta = 0; in place: 0 */
 };
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* How the winner runs the shape: 1 if it was measured for these m, n, k and batch, takes this alignment, and
+ * its kernels take these leading dimensions and strides (those with tensor maps only take the measured ones).
+ * Else 0, and *plan launches nothing: compute the shape by cuBLAS, or by the library, which launches winners
+ * for any shape that they fit. "cublas" has a plan without kernels for every shape that it fits. */
+GT_WINNERS_API int gt_winner_plan_make(const struct gt_winner_gpu *gpu, const struct gt_winner *winner,
+                                       const struct gt_winner_shape *shape, struct gt_winner_plan *plan);
 
 /* Load a winner's kernel into the current context: compiled for its architecture, or from PTX for a later
  * one. CUDA_ERROR_NOT_FOUND: it has none, call cuBLAS (its config is "cublas") or export with kernels.
@@ -54,19 +87,31 @@ GT_WINNERS_API CUresult gt_winner_clear(const struct gt_winner_plan *plan, CUdev
 
 /* Enqueue C = alpha * op(A) * op(B) + beta * C: one or two launches, more for a batch beyond 65,535 and for a
  * k that goes in slabs. Nothing is allocated and nothing waits: a stream that is captured takes it. plan is
- * that of shape. workspace: plan->workspace_bytes, cleared, not used by another stream meanwhile; 0 where the
- * plan asks for none. CUDA_ERROR_INVALID_VALUE: no workspace, pointers less aligned than the kernel needs, or
- * NULL. CUDA_ERROR_NOT_FOUND: loaded holds no kernel. */
+ * that of shape and of the loaded winner. workspace: plan->workspace_bytes, cleared, not used by another
+ * stream meanwhile; 0 where the plan asks for none. CUDA_ERROR_INVALID_VALUE: no workspace, pointers less
+ * aligned than the kernel needs (16 bytes for tensor maps), a plan that launches nothing, an epilogue that
+ * takes more than an activation, or NULL. CUDA_ERROR_NOT_FOUND: loaded holds no kernel. */
 GT_WINNERS_API CUresult gt_winner_launch(const struct gt_winner_loaded *loaded,
                                          const struct gt_winner_plan *plan,
                                          const struct gt_winner_shape *shape, float alpha, CUdeviceptr a,
                                          CUdeviceptr b, float beta, CUdeviceptr c, CUdeviceptr workspace,
                                          CUstream stream);
 
+/* Enqueue D = activation(alpha * op(A) * op(B) + beta * C + bias), as gt_winner_launch, for a winner of a set
+ * with that. d: where the result is written; in place it is C. extra: NULL for an activation
+ * alone. CUDA_ERROR_INVALID_VALUE, too, if extra is not what the winner takes, or less aligned than its
+ * kernel needs. */
+GT_WINNERS_API CUresult gt_winner_launch_extra(const struct gt_winner_loaded *loaded,
+                                               const struct gt_winner_plan *plan,
+                                               const struct gt_winner_shape *shape, float alpha,
+                                               CUdeviceptr a, CUdeviceptr b, float beta, CUdeviceptr d,
+                                               const struct gt_winner_extra *extra, CUdeviceptr workspace,
+                                               CUstream stream);
+
 #ifdef __cplusplus
 }
 #endif
 
-#elif GT_WINNER_LAUNCH != 3
+#elif GT_WINNER_LAUNCH != 4
 #error "headers exported by different versions of gemmtune do not go together: export them again"
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* winner_launch_code.h — the definitions to winner_launch.h.
+/* winner_launch_code.h — the definitions to winner_launch.h, behind those of winner_lookup.h and the walk
+ * over a plan's launches.
  */
 #ifndef GT_WINNER_LAUNCH_CODE
 #define GT_WINNER_LAUNCH_CODE
@@ -8,14 +9,31 @@
 extern "C" {
 #endif
 
-/* What a launch tells its kernels, and where it is put together. */
-struct gt_winner_args {
-    int64_t value[GT_WINNER_VALUES];
-    union {
-        unsigned char bytes[GT_WINNER_BLOCK_MAX];
-        int64_t aligned;
-    } argument;
-};
+GT_WINNERS_API int gt_winner_plan_make(const struct gt_winner_gpu *gpu, const struct gt_winner *winner,
+                                       const struct gt_winner_shape *shape, struct gt_winner_plan *plan)
+{
+    const struct gt_winner_planned *planned;
+    int64_t wanted[GT_LAUNCH_LENGTHS];
+    if (!plan) return 0;
+    gt_launch_plan_clear(plan);
+    if (!gpu || !gt_winner_fits(winner, shape)) return 0;
+    if (winner->kernel < 0) return strcmp(winner->config, "cublas") == 0;
+    if (shape->m != winner->m || shape->n != winner->n || shape->k != winner->k ||
+        shape->batch != winner->batch)
+        return 0;
+    planned = &gpu->plans[winner->kernel];
+    wanted[GT_LAUNCH_LDA] = shape->lda;
+    wanted[GT_LAUNCH_LDB] = shape->ldb;
+    wanted[GT_LAUNCH_LDC] = shape->ldc;
+    wanted[GT_LAUNCH_STRIDE_A] = shape->stride_a;
+    wanted[GT_LAUNCH_STRIDE_B] = shape->stride_b;
+    wanted[GT_LAUNCH_STRIDE_C] = shape->stride_c;
+    wanted[GT_LAUNCH_STRIDE_BIAS] = planned->lengths.planned[GT_LAUNCH_STRIDE_BIAS]; /* at the launch */
+    *plan = planned->plan;
+    if (gt_launch_relength(plan, &planned->lengths, wanted)) return 1;
+    gt_launch_plan_clear(plan);
+    return 0;
+}
 
 GT_WINNERS_API CUresult gt_winner_unload(struct gt_winner_loaded *loaded)
 {
@@ -25,7 +43,7 @@ GT_WINNERS_API CUresult gt_winner_unload(struct gt_winner_loaded *loaded)
     return cuModuleUnload(module);
 }
 
-/* Allow a kernel the shared memory that it is ever launched with, and prefer that to L1. */
+/* Allow a kernel its shared memory, and prefer that to L1. */
 static inline CUresult gt_winner_allow(CUfunction function, int smem_bytes)
 {
     int fixed = 0;
@@ -38,17 +56,6 @@ static inline CUresult gt_winner_allow(CUfunction function, int smem_bytes)
     return result;
 }
 
-/* The most shared memory that a kernel of the winner is launched with. */
-static inline int gt_winner_smem(const struct gt_winner_gpu *gpu, const struct gt_winner *winner, int kernel)
-{
-    const struct gt_winner_geometry *g;
-    if (winner->geometry < 0) return (int)gpu->plans[winner->plan].smem_bytes[kernel];
-    g = &gpu->geometries[winner->geometry];
-    if (kernel == 0) return g->pack_smem_bytes;
-    if (kernel == 2) return 4 * GT_WINNER_REDUCERS * g->sum_width;
-    return g->smem_step ? (int)gt_winner_smem_bytes(g, g->k_max) : g->smem_bytes;
-}
-
 GT_WINNERS_API CUresult gt_winner_load(const struct gt_winner_gpu *gpu, const struct gt_winner *winner,
                                        struct gt_winner_loaded *loaded)
 {
@@ -59,10 +66,10 @@ GT_WINNERS_API CUresult gt_winner_load(const struct gt_winner_gpu *gpu, const st
     if (!loaded) return CUDA_ERROR_INVALID_VALUE;
     memset(loaded, 0, sizeof *loaded);
     if (!gpu || !winner) return CUDA_ERROR_INVALID_VALUE;
-    loaded->needs = winner->needs;
     if (winner->kernel < 0) return CUDA_ERROR_NOT_FOUND;
-    kernel = &gpu->kernels[winner->kernel];
-    loaded->block = kernel->block;
+    loaded->planned = &gpu->plans[winner->kernel];
+    loaded->needs = winner->needs;
+    kernel = loaded->planned->kernel;
     result = cuCtxGetDevice(&device);
     if (result == CUDA_SUCCESS)
         result = cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
@@ -73,11 +80,10 @@ GT_WINNERS_API CUresult gt_winner_load(const struct gt_winner_gpu *gpu, const st
     else if (10 * major + minor > gpu->arch && kernel->ptx)
         result = cuModuleLoadData(&loaded->module, kernel->ptx);
     else return CUDA_ERROR_NO_BINARY_FOR_GPU;
-    for (i = 0; result == CUDA_SUCCESS && i < 3; i++) {
-        if (!kernel->entry[i]) continue;
-        result = cuModuleGetFunction(&loaded->function[i], loaded->module, kernel->entry[i]);
-        if (result == CUDA_SUCCESS)
-            result = gt_winner_allow(loaded->function[i], gt_winner_smem(gpu, winner, i));
+    for (i = 0; result == CUDA_SUCCESS && i < loaded->planned->plan.kernels; i++) {
+        const struct gt_kernel_launch *launch = &loaded->planned->plan.kernel[i];
+        result = cuModuleGetFunction(&loaded->function[i], loaded->module, launch->entry);
+        if (result == CUDA_SUCCESS) result = gt_winner_allow(loaded->function[i], (int)launch->smem_bytes);
     }
     if (result != CUDA_SUCCESS) gt_winner_unload(loaded);
     return result;
@@ -90,94 +96,63 @@ GT_WINNERS_API CUresult gt_winner_clear(const struct gt_winner_plan *plan, CUdev
     return plan->counters > 0 ? cuMemsetD32Async(workspace, 0, (size_t)plan->counters, stream) : CUDA_SUCCESS;
 }
 
-/* 1 if every vector that is read or written at the pointer lies at a multiple of its size. */
-static inline int gt_winner_at(CUdeviceptr pointer, int32_t width, int32_t element_bytes)
+/* 1 if every vector that is read or written at the pointer of an operand lies at a multiple of its size. */
+static inline int gt_winner_at(const struct gt_winner_loaded *loaded, int operand, CUdeviceptr pointer)
 {
-    return pointer % ((unsigned)element_bytes * (unsigned)width) == 0;
+    const int32_t width = loaded->needs >> 4 * operand & 15;
+    return pointer % (unsigned)(loaded->planned->lengths.bytes[operand] * width) == 0;
 }
 
-/* The bits of a float. */
-static inline int64_t gt_winner_bits(float x)
+/* 1 if these operands are what the kernel takes. */
+static inline int gt_winner_extra_valid(const struct gt_winner_loaded *loaded,
+                                        const struct gt_winner_extra *extra, float beta, CUdeviceptr d)
 {
-    int32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
+    const struct gt_winner_planned *planned = loaded->planned;
+    if ((extra->bias != 0) != (planned->has_bias != 0)) return 0;
+    if (extra->bias % (unsigned)planned->lengths.bytes[2]) return 0;
+    if (extra->stride_bias < 0 || extra->stride_bias > ((int64_t)1 << 60) / planned->plan.batch) return 0;
+    if (!planned->out_of_place) return extra->source == 0 || extra->source == d;
+    return beta == 0 || (extra->source != 0 && gt_winner_at(loaded, 2, extra->source));
 }
 
-/* What all launches of a call are told; pointers, k and beta change from one to the next. */
-static inline void gt_winner_args_start(struct gt_winner_args *args, const struct gt_winner_plan *plan,
-                                        const struct gt_winner_shape *shape, CUdeviceptr workspace)
-{
-    memset(args, 0, sizeof *args);
-    args->value[GT_WINNER_WORKSPACE] = (int64_t)workspace;
-    args->value[GT_WINNER_LDA] = shape->lda;
-    args->value[GT_WINNER_LDB] = shape->ldb;
-    args->value[GT_WINNER_LDC] = shape->ldc;
-    args->value[GT_WINNER_STRIDE_A] = shape->stride_a;
-    args->value[GT_WINNER_STRIDE_B] = shape->stride_b;
-    args->value[GT_WINNER_STRIDE_C] = shape->stride_c;
-    args->value[GT_WINNER_M] = shape->m;
-    args->value[GT_WINNER_N] = shape->n;
-    args->value[GT_WINNER_K] = shape->k;
-    args->value[GT_WINNER_SPLITS] = plan->splits;
-    args->value[GT_WINNER_K_PER_SPLIT] = plan->k_per_split;
-    args->value[GT_WINNER_GROUP] = plan->group;
-    args->value[GT_WINNER_COUNTERS] = plan->counters;
-}
-
-/* Each value to its place in the argument. */
-static inline void gt_winner_args_write(const struct gt_winner_block *block, struct gt_winner_args *args)
-{
-    int32_t i;
-    for (i = 0; i < block->fields; i++) {
-        const struct gt_winner_field *field = &block->field[i];
-        const int64_t value = args->value[field->value];
-        const int32_t low = (int32_t)value;
-        if (field->bytes == 4) memcpy(args->argument.bytes + field->offset, &low, 4);
-        else memcpy(args->argument.bytes + field->offset, &value, 8);
-    }
-}
-
-/* The kernels of a plan one after the other, for some items of the batch and all of k or a slab of it. */
-static inline CUresult gt_winner_enqueue(const struct gt_winner_loaded *loaded,
-                                         const struct gt_winner_plan *plan, struct gt_winner_args *args,
-                                         unsigned items, int last_slab, CUstream stream)
-{
-    void *parameters[1];
-    int i;
-    gt_winner_args_write(loaded->block, args);
-    parameters[0] = args->argument.bytes;
-    for (i = 0; i < 3; i++) {
-        CUresult result;
-        if (plan->grid[i][0] == 0) continue;
-        result = cuLaunchKernel(loaded->function[i], last_slab ? plan->last_slab[i] : plan->grid[i][0],
-                                plan->grid[i][1], items, plan->threads[i], 1, 1, plan->smem_bytes[i], stream,
-                                parameters, NULL);
-        if (result != CUDA_SUCCESS) return result;
-    }
-    return CUDA_SUCCESS;
-}
-
-/* Some items of the batch: all of k at once, or slab by slab, each but the first adding to C. */
-static inline CUresult gt_winner_enqueue_items(const struct gt_winner_loaded *loaded,
+GT_WINNERS_API CUresult gt_winner_launch_extra(const struct gt_winner_loaded *loaded,
                                                const struct gt_winner_plan *plan,
-                                               const struct gt_winner_shape *shape,
-                                               struct gt_winner_args *args, unsigned items, CUstream stream)
+                                               const struct gt_winner_shape *shape, float alpha,
+                                               CUdeviceptr a, CUdeviceptr b, float beta, CUdeviceptr d,
+                                               const struct gt_winner_extra *extra, CUdeviceptr workspace,
+                                               CUstream stream)
 {
-    const int64_t step_a = loaded->block->element_bytes[0] * (shape->trans_a ? shape->lda : 1),
-                  step_b = loaded->block->element_bytes[1] * (shape->trans_b ? 1 : shape->ldb);
-    CUresult result = CUDA_SUCCESS;
-    int64_t left;
-    if (plan->k_slab == 0) return gt_winner_enqueue(loaded, plan, args, items, 0, stream);
-    for (left = shape->k; left > 0 && result == CUDA_SUCCESS; left -= plan->k_slab) {
-        const int last = left <= plan->k_slab;
-        args->value[GT_WINNER_K] = last ? left : plan->k_slab;
-        result = gt_winner_enqueue(loaded, plan, args, items, last, stream);
-        args->value[GT_WINNER_A] += step_a * plan->k_slab;
-        args->value[GT_WINNER_B] += step_b * plan->k_slab;
-        args->value[GT_WINNER_BETA] = gt_winner_bits(1);
+    const struct gt_winner_extra none = {0, 0, 0};
+    struct gt_winner_plan with_bias;
+    struct gt_launch_call call;
+    bool touched;
+    if (!loaded || !plan || !shape) return CUDA_ERROR_INVALID_VALUE;
+    if (!loaded->module) return CUDA_ERROR_NOT_FOUND;
+    if (!extra) extra = &none;
+    if (plan->kernels != loaded->planned->plan.kernels || (plan->workspace_bytes > 0 && workspace == 0) ||
+        !gt_winner_at(loaded, 0, a) || !gt_winner_at(loaded, 1, b) || !gt_winner_at(loaded, 2, d) ||
+        !gt_winner_extra_valid(loaded, extra, beta, d))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (extra->bias && extra->stride_bias != loaded->planned->lengths.planned[GT_LAUNCH_STRIDE_BIAS]) {
+        int64_t wanted[GT_LAUNCH_LENGTHS];
+        memcpy(wanted, loaded->planned->lengths.planned, sizeof wanted);
+        wanted[GT_LAUNCH_STRIDE_BIAS] = extra->stride_bias;
+        with_bias = *plan;
+        if (!gt_launch_relength(&with_bias, &loaded->planned->lengths, wanted))
+            return CUDA_ERROR_INVALID_VALUE;
+        plan = &with_bias;
     }
-    return result;
+    memset(&call, 0, sizeof call);
+    call.operand[GT_LAUNCH_A] = (uintptr_t)a;
+    call.operand[GT_LAUNCH_B] = (uintptr_t)b;
+    call.operand[GT_LAUNCH_C] = (uintptr_t)d;
+    call.operand[GT_LAUNCH_WORKSPACE] = (uintptr_t)workspace;
+    call.operand[GT_LAUNCH_SOURCE] =
+        (uintptr_t)(loaded->planned->out_of_place && beta != 0 ? extra->source : d);
+    call.operand[GT_LAUNCH_BIAS] = (uintptr_t)extra->bias;
+    call.alpha = alpha;
+    call.beta = beta;
+    return gt_launcher_enqueue(plan, loaded->function, &call, stream, &touched);
 }
 
 GT_WINNERS_API CUresult gt_winner_launch(const struct gt_winner_loaded *loaded,
@@ -186,29 +161,7 @@ GT_WINNERS_API CUresult gt_winner_launch(const struct gt_winner_loaded *loaded,
                                          CUdeviceptr b, float beta, CUdeviceptr c, CUdeviceptr workspace,
                                          CUstream stream)
 {
-    struct gt_winner_args args;
-    const int32_t *bytes;
-    CUresult result = CUDA_SUCCESS;
-    int64_t first;
-    if (!loaded || !plan || !shape) return CUDA_ERROR_INVALID_VALUE;
-    if (!loaded->module) return CUDA_ERROR_NOT_FOUND;
-    if (plan->workspace_bytes > 0 && workspace == 0) return CUDA_ERROR_INVALID_VALUE;
-    bytes = loaded->block->element_bytes;
-    if (!gt_winner_at(a, loaded->needs & 15, bytes[0]) ||
-        !gt_winner_at(b, loaded->needs >> 4 & 15, bytes[1]) || !gt_winner_at(c, loaded->needs >> 8, bytes[2]))
-        return CUDA_ERROR_INVALID_VALUE;
-    if (plan->kernels == 0) return CUDA_SUCCESS;
-    gt_winner_args_start(&args, plan, shape, workspace);
-    args.value[GT_WINNER_ALPHA] = gt_winner_bits(alpha);
-    for (first = 0; first < shape->batch && result == CUDA_SUCCESS; first += plan->batch_per_launch) {
-        const int64_t items = gt_winner_least(shape->batch - first, plan->batch_per_launch);
-        args.value[GT_WINNER_A] = (int64_t)a + bytes[0] * first * shape->stride_a;
-        args.value[GT_WINNER_B] = (int64_t)b + bytes[1] * first * shape->stride_b;
-        args.value[GT_WINNER_C] = (int64_t)c + bytes[2] * first * shape->stride_c;
-        args.value[GT_WINNER_BETA] = gt_winner_bits(beta);
-        result = gt_winner_enqueue_items(loaded, plan, shape, &args, (unsigned)items, stream);
-    }
-    return result;
+    return gt_winner_launch_extra(loaded, plan, shape, alpha, a, b, beta, c, NULL, workspace, stream);
 }
 
 #ifdef __cplusplus

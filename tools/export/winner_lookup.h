@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* winner_lookup.h — the part that is common to all headers written by `tune export --header`: shapes, winners
- * and their lookup. C99 and C++; needs no library.
+ * and their look-up. C99 and C++; needs no library.
  *
  *     const struct gt_winner_gpu *gpu = gt_winner_gpu_find(&gt_NAME, "NVIDIA H200", 90, 132);
  *     struct gt_winner_shape shape = gt_winner_shape_make(0, 0, m, n, k);
@@ -8,12 +8,12 @@
  *     shape.adds_to_c = beta != 0;
  *     if (gt_winner_find(gpu, &shape, &match)) puts(match.winner->config);
  *
- * A product is row-major C[m,n] = alpha * op(A) * op(B) + beta * C, of FP32 in and out. The type of a shape
- * says how exact it must be; gt_winner_shape_make asks for strict FP32. Column-major callers pass n for m and
- * m for n, B as A and A as B, with their ops and leading dimensions.
+ * A product is row-major C[m,n] = alpha * op(A) * op(B) + beta * C. The type of a shape says of which
+ * elements, and how exact it must be; gt_winner_shape_make asks for strict FP32. Column-major callers pass n
+ * for m and m for n, B as A and A as B, with their ops and leading dimensions.
  */
 #ifndef GT_WINNER_LOOKUP
-#define GT_WINNER_LOOKUP 5 /* of what follows: headers with another one do not go together */
+#define GT_WINNER_LOOKUP 6 /* of what follows: headers with another one do not go together */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -53,52 +53,6 @@ struct gt_winner_shape {
     int type;      /* an enum gt_winner_type: what is needed */
 };
 
-/* How a configuration is launched for any shape. Up to three kernels, in this order: one that packs operands
- * into the workspace, the product, one that adds the parts of a k that was cut. */
-struct gt_winner_geometry {
-    int32_t bm, bn;        /* rows and columns of C a block */
-    int32_t bk;            /* k is cut at multiples of it */
-    int32_t split;         /* into so many parts at most */
-    int32_t group;         /* rows of blocks walked together */
-    int32_t walk, walkers; /* a block walks along n (1) or m (2), `walkers` of them in all; 0: one a tile */
-    int32_t threads;       /* a block */
-    int32_t smem_bytes, smem_step, smem_k; /* a block: smem_bytes, and smem_step for each smem_k of k */
-    int32_t parts;                         /* where the parts of a cut k go: an enum gt_winner_parts */
-    int32_t part_floats;                   /* OF_TILES: of one */
-    int32_t sum_width;                     /* OF_C: floats a thread adds at once */
-    int32_t counter_unit;                  /* OF_TILES: counters are rounded up to a multiple of it */
-    int32_t counter_share;        /* OF_TILES: counters a tile that the limit of the workspace counts */
-    int32_t pack;                 /* operands that are packed: 1 A, 2 B */
-    int32_t pack_row;             /* rows of a packed operand are rounded up to a multiple of it, in floats */
-    int32_t pack_x[2], pack_k[2]; /* m or n, and k, that a block packs, of A and B */
-    int32_t pack_threads, pack_smem_bytes;
-    int32_t slab_unit, slab_min; /* of a k too long for pack_mib slabs of at least slab_min are packed, which
-                                    are multiples of slab_unit; 0: none */
-    int32_t pack_mib, parts_mib, workspace_mib; /* packed operands, parts, all of an item take no more */
-    int32_t batch_mib;                          /* a batch that takes more is cut */
-    int32_t m_min, n_min, k_min;                /* shapes that its rules allow */
-    int32_t m_max, n_max, k_max;
-};
-enum gt_winner_parts {
-    GT_WINNER_PARTS_NONE = 0,      /* k is not cut */
-    GT_WINNER_PARTS_OF_C = 1,      /* a plain m x n for each; a kernel adds them */
-    GT_WINNER_PARTS_OF_TILES = 2,  /* counters, then one for each block; a tile's last block adds them */
-    GT_WINNER_PARTS_IN_CLUSTER = 3 /* in shared memory: a tile's blocks are a cluster, always of `split` */
-};
-
-/* One call. Everything that the kernels are told beside pointers and strides. */
-struct gt_winner_plan {
-    int32_t kernels;     /* 0: C has no elements, there is nothing to do */
-    uint32_t grid[3][3]; /* grid[i][0] is 0: kernel i is not launched */
-    uint32_t threads[3], smem_bytes[3];
-    int32_t splits, k_per_split, group;
-    int32_t counters;         /* 32-bit words at the start of the workspace, 0 before the first launch */
-    int64_t workspace_bytes;  /* that the caller provides */
-    int64_t batch_per_launch; /* the batch is cut into pieces of this */
-    int32_t k_slab;           /* above 0: k is cut into slabs of this, each but the first adding to C, */
-    uint32_t last_slab[3];    /* with last_slab[i] in place of grid[i][0] for the last one */
-};
-
 struct gt_winner {
     int32_t m, n, k, batch;               /* measured for */
     int32_t type;                         /* an enum gt_winner_type: measured for */
@@ -108,14 +62,12 @@ struct gt_winner {
     int32_t shared;                       /* matrices that the items of a batch share: 1 A, 2 B */
     int32_t align;                        /* of the operands it was measured with: gt_winner_align */
     int32_t needs;                        /* the least alignment that it takes, in the same form */
+    int32_t most[3];                      /* m, n and k that it takes with the others as measured */
     float log_m, log_n, log_k, log_batch; /* gt_winner_log */
     float time_us;                        /* one call; predicted: an estimate */
     float ratio, ratio_low, ratio_high; /* time of cuBLAS over that of the fastest kernel, and its interval: 1
                                            or less with "cublas"; 0: not compared */
-    int32_t geometry;                   /* number of its gt_winner_geometry; -1: see plan */
-    int32_t
-        plan; /* number of the gt_winner_plan of the shape it was measured for, which it serves alone; -1 */
-    int32_t kernel;     /* number of its compiled kernel; -1: none was exported, or cuBLAS is the fastest */
+    int32_t kernel;     /* number of its gt_winner_planned; -1: none was exported, or cuBLAS is the fastest */
     int32_t source;     /* number of its gt_winner_source */
     const char *config; /* "simt BM=128 ...", or "cublas": no kernel was faster, and none was pinned */
     const char *when;   /* measured or predicted, UTC */
@@ -128,48 +80,7 @@ struct gt_winner_source {
     const char *driver, *nvrtc, *cublas;
 };
 
-/* The one argument of all kernels of a winner, as it lies in memory: zeros but for its fields. */
-enum gt_winner_value {
-    GT_WINNER_A,
-    GT_WINNER_B,
-    GT_WINNER_C,
-    GT_WINNER_WORKSPACE,
-    GT_WINNER_LDA,
-    GT_WINNER_LDB,
-    GT_WINNER_LDC,
-    GT_WINNER_STRIDE_A,
-    GT_WINNER_STRIDE_B,
-    GT_WINNER_STRIDE_C,
-    GT_WINNER_M,
-    GT_WINNER_N,
-    GT_WINNER_K,
-    GT_WINNER_SPLITS,
-    GT_WINNER_K_PER_SPLIT,
-    GT_WINNER_GROUP,
-    GT_WINNER_COUNTERS,
-    GT_WINNER_ALPHA, /* this and the next: a float */
-    GT_WINNER_BETA,
-    GT_WINNER_VALUES
-};
-struct gt_winner_field {
-    int32_t value;         /* which of them */
-    int32_t offset, bytes; /* 4 or 8 bytes */
-};
-#define GT_WINNER_BLOCK_MAX 256
-struct gt_winner_block {
-    int32_t bytes;            /* no more than that */
-    int32_t element_bytes[3]; /* of A, B, C */
-    int32_t fields;
-    struct gt_winner_field field[GT_WINNER_VALUES];
-};
-
-struct gt_winner_kernel {
-    const char *entry[3]; /* functions of gt_winner_plan's kernels; NULL: there is none */
-    const void *cubin;    /* for the GPU's architecture */
-    const void *ptx;      /* for later architectures, too, with a final 0; NULL: there is none (--ptx) */
-    size_t cubin_bytes, ptx_bytes;
-    const struct gt_winner_block *block; /* what its functions take */
-};
+struct gt_winner_planned; /* in headers with kernels: how a winner is launched */
 
 /* The winners of one GPU, by type, op, m, n, k, batch, alignment, adds_to_c and what items share. */
 struct gt_winner_gpu {
@@ -183,10 +94,8 @@ struct gt_winner_gpu {
         first[4 * GT_WINNER_TYPES + 1]; /* of type t and op i: first[4 * t + i] .. first[4 * t + i + 1] - 1 */
     uint32_t slot_mask;                 /* slots - 1 */
     const uint32_t *slots;              /* hash table: number of a winner + 1; 0: empty */
-    const struct gt_winner_geometry *geometries;
-    const struct gt_winner_plan *plans;
+    const struct gt_winner_planned *plans;
     const struct gt_winner_source *sources;
-    const struct gt_winner_kernel *kernels;
 };
 
 /* One exported header. */
@@ -201,7 +110,7 @@ struct gt_winner_set {
 struct gt_winner_match {
     const struct gt_winner *winner;
     int exact;      /* 1: found for this shape, alignment, adds_to_c and what items share on this GPU (its
-                       source says how); 0: for the nearest that may run it, or on another GPU */
+                       source says how); 0: for the nearest that fits, or on another GPU */
     float distance; /* to that shape: gt_winner_distance */
 };
 
@@ -211,14 +120,14 @@ extern "C" {
 
 /* Any arguments do no harm: with NULL, negative sizes, or some beyond what a kernel or an address can hold
  * (2^31 - 2^16 for m, n, k and batch; 2^31 for a leading dimension, that is no less than its row; 2^60
- * elements for an operand; a batch of overlapping C) there is no table, no winner and no plan. */
+ * elements for an operand; a batch of overlapping C) there is no table and no winner, and none fits. */
 
 /* A shape without padding, one item, beta = 0, in strict FP32. */
 GT_WINNERS_API struct gt_winner_shape gt_winner_shape_make(int trans_a, int trans_b, int64_t m, int64_t n,
                                                            int64_t k);
 
-/* Widest vectors (1, 2 or 4 floats) that A, B and C allow if they start at multiples of 16 bytes: A in the
- * lowest four bits, B in the next, then C. */
+/* Widest vectors (1, 2 or 4 elements; 8 of 16 bits) that A, B and C allow if they start at multiples of 16
+ * bytes: A in the lowest four bits, B in the next, then C. */
 GT_WINNERS_API int32_t gt_winner_align(const struct gt_winner_shape *shape);
 
 /* The table for a GPU: by its name as the driver gives it, architecture and number of multiprocessors; else,
@@ -241,23 +150,24 @@ GT_WINNERS_API const struct gt_winner *gt_winner_exact(const struct gt_winner_gp
  * only one of them, and for a matrix that items share in only one of them. */
 GT_WINNERS_API float gt_winner_distance(const struct gt_winner *winner, const struct gt_winner_shape *shape);
 
-/* The winner of the same op that may run the shape and is nearest to it. NULL if there is none. */
+/* 1 if the winner would suit the shape: it has the same op and a type that answers the shape's, the shape is
+ * aligned as the winner needs, and each of m, n and k is within what its rules allow. They may still refuse
+ * several sizes together, for their workspace, say. "cublas" fits everything of its op and type. Launches are
+ * for the shape that a winner was measured for: see gt_winner_plan_make in a header with kernels. */
+GT_WINNERS_API int gt_winner_fits(const struct gt_winner *winner, const struct gt_winner_shape *shape);
+
+/* The winner that fits the shape and is nearest to it. NULL if there is none. */
 GT_WINNERS_API const struct gt_winner *
 gt_winner_nearest(const struct gt_winner_gpu *gpu, const struct gt_winner_shape *shape, float *distance);
 
-/* The exact winner, else the nearest. 0 if none may run the shape: then match->winner is NULL. */
+/* The exact winner, else the nearest. 0 if none fits the shape: then match->winner is NULL. */
 GT_WINNERS_API int gt_winner_find(const struct gt_winner_gpu *gpu, const struct gt_winner_shape *shape,
                                   struct gt_winner_match *match);
-
-/* 1 if the winner may run the shape, with pointers that are multiples of 16 bytes; then *plan says how. A
- * winner "cublas" may run everything and has no plan (kernels is 0). */
-GT_WINNERS_API int gt_winner_plan_make(const struct gt_winner_gpu *gpu, const struct gt_winner *winner,
-                                       const struct gt_winner_shape *shape, struct gt_winner_plan *plan);
 
 #ifdef __cplusplus
 }
 #endif
 
-#elif GT_WINNER_LOOKUP != 5
+#elif GT_WINNER_LOOKUP != 6
 #error "headers exported by different versions of gemmtune do not go together: export them again"
 #endif

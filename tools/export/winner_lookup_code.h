@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* winner_lookup_code.h — which winner a shape gets: the definitions to winner_lookup.h behind those of
- * winner_plan_code.h.
+/* winner_lookup_code.h — shapes, and which winner a shape gets: the definitions to winner_lookup.h.
  */
 #ifndef GT_WINNER_LOOKUP_CODE
 #define GT_WINNER_LOOKUP_CODE
@@ -10,6 +9,127 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- shapes ---- */
+
+/* What overflows is refused for its factors. */
+static inline int64_t gt_winner_times(int64_t x, int64_t y)
+{
+    return (int64_t)((uint64_t)x * (uint64_t)y);
+}
+
+GT_WINNERS_API struct gt_winner_shape gt_winner_shape_make(int trans_a, int trans_b, int64_t m, int64_t n,
+                                                           int64_t k)
+{
+    struct gt_winner_shape s;
+    s.trans_a = trans_a;
+    s.trans_b = trans_b;
+    s.m = m;
+    s.n = n;
+    s.k = k;
+    s.lda = trans_a ? m : k;
+    s.ldb = trans_b ? k : n;
+    s.ldc = n;
+    s.batch = 1;
+    s.stride_a = gt_winner_times(m, k);
+    s.stride_b = gt_winner_times(k, n);
+    s.stride_c = gt_winner_times(m, n);
+    s.adds_to_c = 0;
+    s.type = GT_WINNER_SGEMM;
+    return s;
+}
+
+/* ---- what is no shape ---- */
+
+#define GT_WINNER_SIZE_MAX 2147418112 /* a tile may pass the edge without overflowing an int */
+
+static inline int gt_winner_size_valid(int64_t size)
+{
+    return size >= 0 && size <= GT_WINNER_SIZE_MAX;
+}
+
+static inline int gt_winner_operand_valid(int64_t rows, int64_t cols, int64_t ld, int64_t batch,
+                                          int64_t stride, int written)
+{
+    const int64_t most = (int64_t)1 << 60;
+    int64_t item;
+    if (ld < cols || ld > (int64_t)1 << 31) return 0;
+    item = rows * ld;
+    if (item > most) return 0;
+    if (batch <= 1) return 1;
+    if (stride < 0 || stride > (most - item) / batch) return 0;
+    return !written || stride >= item;
+}
+
+static inline int gt_winner_valid(const struct gt_winner_shape *s)
+{
+    if (!s || s->type < 0 || s->type >= GT_WINNER_TYPES) return 0;
+    if (!gt_winner_size_valid(s->m) || !gt_winner_size_valid(s->n) || !gt_winner_size_valid(s->k) ||
+        !gt_winner_size_valid(s->batch))
+        return 0;
+    return gt_winner_operand_valid(s->trans_a ? s->k : s->m, s->trans_a ? s->m : s->k, s->lda, s->batch,
+                                   s->stride_a, 0) &&
+           gt_winner_operand_valid(s->trans_b ? s->n : s->k, s->trans_b ? s->k : s->n, s->ldb, s->batch,
+                                   s->stride_b, 0) &&
+           gt_winner_operand_valid(s->m, s->n, s->ldc, s->batch, s->stride_c, 1);
+}
+
+/* ---- types ---- */
+
+GT_WINNERS_API int gt_winner_answers(int tuned, int needed)
+{
+    static const unsigned char answers[GT_WINNER_TYPES] = {9, 14, 12, 8, 16, 32, 64, 128}; /* bit t: type t */
+    if (tuned < 0 || tuned >= GT_WINNER_TYPES || needed < 0 || needed >= GT_WINNER_TYPES) return 0;
+    return answers[tuned] >> needed & 1;
+}
+
+/* ---- alignment and logarithms ---- */
+
+/* Of an element of A (0), B (1) or C (2); of no known type as of FP32. */
+static inline int32_t gt_winner_element_bytes(int type, int operand)
+{
+    static const unsigned char bytes[GT_WINNER_TYPES][3] = {{4, 4, 4}, {4, 4, 4}, {4, 4, 4}, {4, 4, 4},
+                                                            {2, 2, 2}, {2, 2, 2}, {2, 2, 4}, {2, 2, 4}};
+    return type >= 0 && type < GT_WINNER_TYPES ? bytes[type][operand] : 4;
+}
+
+static inline int32_t gt_winner_width(const struct gt_winner_shape *s, int operand, int64_t row, int64_t ld,
+                                      int64_t stride)
+{
+    const int64_t all = row | ld | (s->batch > 1 ? stride : 0);
+    int32_t width = 16 / gt_winner_element_bytes(s->type, operand);
+    while (all % width) width /= 2;
+    return width;
+}
+
+GT_WINNERS_API int32_t gt_winner_align(const struct gt_winner_shape *s)
+{
+    int32_t a, b, c;
+    if (!s) return 0;
+    a = gt_winner_width(s, 0, s->trans_a ? s->m : s->k, s->lda, s->stride_a);
+    b = gt_winner_width(s, 1, s->trans_b ? s->k : s->n, s->ldb, s->stride_b);
+    c = gt_winner_width(s, 2, s->n, s->ldc, s->stride_c);
+    return a | b << 4 | c << 8;
+}
+
+static inline int gt_winner_aligned(int32_t have, int32_t need)
+{
+    return (have & 15) >= (need & 15) && (have >> 4 & 15) >= (need >> 4 & 15) && have >> 8 >= need >> 8;
+}
+
+/* Logarithm to base 2 of 1 + x, right to 0.0002 (a least-maximum polynomial of 4th degree); of 0 and less
+ * it is that of 1. */
+static inline float gt_winner_log(int64_t x)
+{
+    int32_t whole = 0;
+    float rest;
+    uint64_t one = x > 0 ? (uint64_t)x + 1 : 1;
+    while (one >> (whole + 1)) whole++;
+    rest = (float)(one - ((uint64_t)1 << whole)) / (float)((uint64_t)1 << whole);
+    return (float)whole + rest * (1.4387f + rest * (-0.6778f + rest * (0.3212f - 0.0821f * rest)));
+}
+
+/* ---- look-up ---- */
 
 static inline uint32_t gt_winner_hash(int32_t m, int32_t n, int32_t k, int32_t batch, int32_t type,
                                       int32_t op, int32_t align, int32_t adds_to_c, int32_t shared)
@@ -78,6 +198,15 @@ static inline float gt_winner_root(float square)
     if (square <= 0) return 0;
     for (int i = 0; i < 24; i++) root = (root + square / root) / 2;
     return root;
+}
+
+GT_WINNERS_API int gt_winner_fits(const struct gt_winner *winner, const struct gt_winner_shape *shape)
+{
+    if (!winner || !gt_winner_valid(shape)) return 0;
+    return 2 * (shape->trans_a != 0) + (shape->trans_b != 0) == winner->op &&
+           gt_winner_answers(winner->type, shape->type) &&
+           gt_winner_aligned(gt_winner_align(shape), winner->needs) && shape->m <= winner->most[0] &&
+           shape->n <= winner->most[1] && shape->k <= winner->most[2];
 }
 
 /* What is asked, and the best so far. */
@@ -153,14 +282,13 @@ static inline void gt_winner_search_in(struct gt_winner_search *s, int32_t first
         const int down =
             low >= first && (high >= end || s->m - winners[low].log_m < winners[high].log_m - s->m);
         const struct gt_winner *w = &winners[down ? low-- : high++];
-        struct gt_winner_plan plan;
         float sizes, distance;
         if (gt_winner_square(w->log_m - s->m) > s->reach) break;
         sizes = gt_winner_sizes(w, s);
         if (sizes > s->reach) continue;
         distance = gt_winner_root(sizes) + gt_winner_rest(w, s);
         if (distance > s->best_distance || (s->best && distance == s->best_distance && w > s->best)) continue;
-        if (!gt_winner_plan_make(s->gpu, w, s->shape, &plan)) continue;
+        if (!gt_winner_fits(w, s->shape)) continue;
         s->best = w;
         s->best_distance = distance;
         s->reach = gt_winner_square(distance) * 1.001f; /* the root is rounded */

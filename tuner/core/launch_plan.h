@@ -3,7 +3,8 @@
  *
  * The argument is opaque: one block of bytes that every kernel of the plan takes by value. The plan gives the
  * offsets of pointers, scalars and k; launch_walk.h writes only these for each launch. Tensor maps (TMA) are
- * only described here; the code that loads the kernel encodes them (launcher.h).
+ * only described here; the code that loads the kernel encodes them (launcher.h). Exported headers contain
+ * this file, with other names (tools/export/launch_text.sh): C99 that is C++, too.
  */
 #ifndef GT_LAUNCH_PLAN_H
 #define GT_LAUNCH_PLAN_H

@@ -3,25 +3,27 @@
 void launch_walk_start(struct launch_walk *walk, const struct launch_plan *plan,
                        const struct launch_call *call)
 {
-    *walk = (struct launch_walk){.plan = plan, .call = *call};
+    memset(walk, 0, sizeof *walk);
+    walk->plan = plan;
+    walk->call = *call;
 }
 
 /* Integer arithmetic, because the result may lie beyond the end of the device's address space. */
-static uintptr_t moved(uintptr_t from, int64_t steps, int64_t step_bytes)
+static uintptr_t launch_moved(uintptr_t from, int64_t steps, int64_t step_bytes)
 {
     return from + (uintptr_t)steps * (uintptr_t)step_bytes;
 }
 
-static void find_operands(const struct launch_walk *walk, struct launch *launch)
+static void launch_find_operands(const struct launch_walk *walk, struct launch *launch)
 {
     const struct launch_plan *plan = walk->plan;
     for (int i = 0; i < LAUNCH_OPERANDS; i++)
-        launch->operand[i] = moved(walk->call.operand[i], walk->item, plan->batch_step_bytes[i]);
+        launch->operand[i] = launch_moved(walk->call.operand[i], walk->item, plan->batch_step_bytes[i]);
     for (int i = LAUNCH_A; i <= LAUNCH_B; i++)
-        launch->operand[i] = moved(launch->operand[i], walk->k_done, plan->k_step_bytes[i]);
+        launch->operand[i] = launch_moved(launch->operand[i], walk->k_done, plan->k_step_bytes[i]);
 }
 
-static void fill_argument(const struct launch_walk *walk, struct launch *launch)
+static void launch_fill_argument(const struct launch_walk *walk, struct launch *launch)
 {
     const struct launch_plan *plan = walk->plan;
     const struct launch_slots *slots = &plan->slots;
@@ -58,8 +60,8 @@ bool launch_walk_next(struct launch_walk *walk, struct launch *launch)
     launch->grid[0] = plan->k_slab && last ? kernel->last_slab : kernel->grid[0];
     launch->grid[1] = kernel->grid[1];
     launch->grid[2] = kernel->walks_items ? kernel->grid[2] : (unsigned)launch->items;
-    find_operands(walk, launch);
-    fill_argument(walk, launch);
+    launch_find_operands(walk, launch);
+    launch_fill_argument(walk, launch);
     if (++walk->index < plan->kernels) return true;
     walk->index = 0;
     walk->k_done = last ? 0 : walk->k_done + plan->k_slab;

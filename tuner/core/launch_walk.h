@@ -1,6 +1,6 @@
 /* launch_walk.h — iterates over the launches of a plan, with the argument of each: a long batch is launched
  * in pieces, a long k in slabs (launch_plan.h). The tuner, the runtime and the execution on the CPU all use
- * it.
+ * it, and exported headers contain it (tools/export/launch_text.sh): C99 that is C++, too.
  *
  *     for (launch_walk_start(&walk, &plan, &with); launch_walk_next(&walk, &launch);)
  *         ... plan.kernel[launch.index], launch.grid, launch.argument ...
@@ -27,7 +27,7 @@ struct launch_walk {
 
 struct launch {
     /* The plan's argument with this launch's values; the launcher fills in the views. */
-    _Alignas(64) unsigned char argument[LAUNCH_ARGUMENT_MAX + sizeof(uintptr_t)];
+    unsigned char argument[LAUNCH_ARGUMENT_MAX + sizeof(uintptr_t)];
     int index;                          /* in plan.kernel */
     unsigned grid[3];                   /* blocks */
     uintptr_t operand[LAUNCH_OPERANDS]; /* the operands of this launch, for the views */

@@ -1,4 +1,4 @@
-/* template.h — the interface of a kernel template: name, parameters, rules, launch geometry, which problems
+/* template.h — the interface of a kernel template: name, parameters, rules, launch plan, which problems
  * it serves.
  *
  * A template is a .cu source whose parameters are -D macros. Its rules are in a file beside the kernel, which
@@ -12,8 +12,6 @@
 
 #include "config.h"
 #include "gpu.h"
-#include "launch_block.h"
-#include "launch_geometry.h"
 #include "launch_plan.h"
 #include "problem.h"
 #include <stddef.h>
@@ -123,20 +121,12 @@ struct template
     int (*needless)(const struct config *config, int known, const struct problem *problem, int32_t *instead);
     /* Fills in *plan for a legal configuration. */
     void (*plan)(const struct config *config, const struct problem *problem, struct launch_plan *plan);
-    /* Optional: *geometry gives the same answers as plan and check for all problems with the op of problem on
-     * gpu. Returns false if this cannot be expressed; then only align is filled in, and a winner serves only
-     * its own problem. */
-    bool (*geometry)(const struct config *config, const struct problem *problem, const struct gpu *gpu,
-                     struct launch_geometry *geometry);
     struct tile (*tile)(const struct config *config); /* NULL: the parameters of ROLE_TILE are m, n and k */
     template_predict *predict;
     /* Optional: configurations to fall back on where nothing was measured, with the least value of each
      * vector width; each for any problem and GPU for which it is legal. Returns false if there are no
      * more. */
     bool (*plain)(int number, struct config *config);
-    /* Optional: the meaning of the bytes of a plan's argument. NULL: the kernels are not exported, and
-     * neither are winners without a geometry. */
-    const struct launch_block *block;
 };
 
 #define TEMPLATES_MAX 64 /* rows */

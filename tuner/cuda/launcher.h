@@ -1,5 +1,6 @@
 /* launcher.h — enqueues the launches of a plan (launch_walk.h), with clusters, dependent launches and tensor
- * maps where the plan has them. Tuner and runtime both launch through it.
+ * maps where the plan has them. Tuner and runtime both launch through it, and exported headers contain
+ * launcher.c (tools/export/launch_text.sh): C99 that is C++, too.
  */
 #ifndef GT_LAUNCHER_H
 #define GT_LAUNCHER_H

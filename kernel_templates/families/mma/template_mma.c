@@ -81,22 +81,6 @@ static void mma_plan(const struct config *config, const struct problem *p, struc
     if (cut.splits > 1) plan->kernel[plan->kernels++] = reduce_launch(&args, VC, slice);
 }
 
-static bool mma_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
-                         struct launch_geometry *g)
-{
-    (void)p, (void)gpu;
-    *g = tile_geometry(config, SPLIT_K, VA, VB, VC);
-    g->group = GROUP;
-    if (SPLIT_K > 1) {
-        g->entry[2] = "gemm_reduce";
-        g->parts = PARTS_OF_C;
-        g->part_elements = BM * BN;
-        g->sum_width = VC;
-        g->parts_bytes = PARTS_BYTES_MAX;
-    }
-    return true;
-}
-
 FAMILY(mma, GEMM_TYPE_BIT(GEMM_TF32),
        .summary = "TF32 on tensor cores, by mma.sync: any layout and alignment, split-K",
-       .asks = TEMPLATE_ASKS_EPILOGUE | TEMPLATE_ASKS_POINTERS, .geometry = mma_geometry)
+       .asks = TEMPLATE_ASKS_EPILOGUE | TEMPLATE_ASKS_POINTERS)

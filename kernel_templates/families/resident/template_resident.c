@@ -63,37 +63,6 @@ static void resident_plan(const struct config *config, const struct problem *p, 
     plan_walkers(config, p, rows * walkers, smem_bytes(config, P_COUNT, p), plan);
 }
 
-/* The resident operand grows with k, until a block's shared memory is full. k = 0 is not declared: its
- * launches are told of no step at all. */
-static bool resident_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
-                              struct launch_geometry *g)
-{
-    struct problem one = *p, two = *p;
-    one.k = 1;
-    two.k = K_STEP + 1;
-    const int64_t first = smem_bytes(config, P_COUNT, &one);
-    const int64_t step = smem_bytes(config, P_COUNT, &two) - first;
-    const int64_t room =
-        smaller(gpu->smem_per_block_bytes, gpu->smem_per_sm_bytes / MIN_BLOCKS - gpu->smem_reserved_bytes);
-    *g = (struct launch_geometry){
-        .entry = {NULL, "gemm", NULL},
-        .align = {SIDE == 0 ? 1 : VS, SIDE == 0 ? VS : 1, VC},
-        .m = BM,
-        .n = BN,
-        .k = BK,
-        .split = 1,
-        .group = 1,
-        .walk = SIDE == 0 ? 1 : 2,
-        .walkers = SMS * MIN_BLOCKS,
-        .threads = THREADS,
-        .smem_bytes = (int32_t)(first - step),
-        .smem_step = (int32_t)step,
-        .smem_k = K_STEP,
-        .least = {0, 0, 1},
-        .most = {PROBLEM_DIM_MAX, PROBLEM_DIM_MAX, (int32_t)((room - (first - step)) / step * K_STEP)}};
-    return true;
-}
-
 FAMILY(resident, GEMM_TYPE_BIT(GEMM_SGEMM),
        .summary = "strict FP32 for a long and low (or narrow) C: the small operand stays in shared memory",
-       .asks = TEMPLATE_ASKS_EPILOGUE, .geometry = resident_geometry)
+       .asks = TEMPLATE_ASKS_EPILOGUE)

@@ -160,48 +160,6 @@ static void simt_plan(const struct config *config, const struct problem *p, stru
     if (parts.splits > 1 && !REDUCE) plan->kernel[plan->kernels++] = reduce_launch(&args, VC, slice);
 }
 
-static void declare_pack(const struct config *config, const struct problem *p, struct launch_geometry *g)
-{
-    const int across[2] = {!p->trans_a, p->trans_b}, operands = PACK_A && PACK_B ? 2 : 1;
-    const int64_t floats = PACK_BYTES_MAX / 4;
-    g->entry[0] = "gemm_pack";
-    g->pack = PACK;
-    g->pack_line = PACK_LINE;
-    g->pack_threads = PACK_THREADS;
-    g->pack_bytes = PACK_BYTES_MAX;
-    for (int i = 0; i < 2; i++) {
-        if (!(PACK >> i & 1)) continue;
-        g->pack_x[i] = PACK_TILE_X(across[i]);
-        g->pack_k[i] = PACK_TILE_K(across[i]);
-        if (across[i]) g->pack_smem_bytes = PACK_SMEM_BYTES;
-        g->most[i] = (int32_t)(floats - (operands - 1) * PACK_LINE);
-    }
-    if (SPLIT_K > 1 || p->epilogue || p->pointers) { /* no slabs */
-        g->most[2] = (int32_t)(floats / (operands * PACK_LINE));
-        return;
-    }
-    g->slab_k = (int32_t)common_multiple(BK, 32);
-    g->slab_least = SLAB_K_MIN;
-}
-
-static bool simt_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
-                          struct launch_geometry *g)
-{
-    (void)gpu;
-    *g = tile_geometry(config, SPLIT_K, PACK_A ? 1 : VA, PACK_B ? 1 : VB, VC);
-    g->group = GROUP;
-    if (SPLIT_K > 1) {
-        g->entry[2] = REDUCE ? NULL : "gemm_reduce";
-        g->parts = CLUSTER ? PARTS_IN_CLUSTER : LAST_BLOCK ? PARTS_OF_TILES : PARTS_OF_C;
-        g->part_elements = BM * BN;
-        g->sum_width = VC;
-        g->counter_unit = COUNTERS_UNIT;
-        g->parts_bytes = PARTS_BYTES_MAX;
-    }
-    if (PACK) declare_pack(config, p, g);
-    return true;
-}
-
 extern const struct template template_simt;
 
 /* Legal for any problem on any GPU with 46 KiB of shared memory a block. */
@@ -229,9 +187,8 @@ static int simt_needless(const struct config *config, int known, const struct pr
     return KNOWN(PACK) ? tile_needless(config, problem, instead) : -1;
 }
 
-FAMILY(simt, GEMM_TYPE_BIT(GEMM_SGEMM),
-       .summary =
-           "strict FP32: block, warp and thread tiles, stages in shared memory, split-K, any layout and "
-           "alignment",
-       .asks = TEMPLATE_ASKS_EPILOGUE | TEMPLATE_ASKS_POINTERS, .geometry = simt_geometry,
-       .plain = simt_plain, .needless = simt_needless)
+FAMILY(
+    simt, GEMM_TYPE_BIT(GEMM_SGEMM),
+    .summary = "strict FP32: block, warp and thread tiles, stages in shared memory, split-K, any layout and "
+               "alignment",
+    .asks = TEMPLATE_ASKS_EPILOGUE | TEMPLATE_ASKS_POINTERS, .plain = simt_plain, .needless = simt_needless)

@@ -107,23 +107,6 @@ static void skinny_plan(const struct config *config, const struct problem *p, st
                                .cluster = {CLUSTER ? 1 : 0, (unsigned)(CLUSTER), CLUSTER ? 1 : 0}};
 }
 
-static bool skinny_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
-                            struct launch_geometry *g)
-{
-    (void)gpu;
-    *g = tile_geometry(config, SPLIT_K, SIDE == 0 ? VS : VX, SIDE == 0 ? VX : VS, VC);
-    if (SIDE == 0) g->m = 0;
-    else g->n = 0;
-    g->k = k_unit(config, p);
-    g->most[SIDE == 0 ? 0 : 1] = ROWS;
-    if (SPLIT_K == 1) return true;
-    g->parts = CLUSTER ? PARTS_IN_CLUSTER : PARTS_OF_TILES;
-    g->part_elements = PART_FLOATS;
-    g->counter_unit = g->counter_share = COUNTERS_UNIT;
-    g->parts_bytes = WORKSPACE_BYTES_MAX;
-    return true;
-}
-
 static struct tile skinny_tile(const struct config *config)
 {
     const int x = TILE_X;
@@ -133,4 +116,4 @@ static struct tile skinny_tile(const struct config *config)
 FAMILY(
     skinny, GEMM_TYPE_BIT(GEMM_SGEMM),
     .summary = "strict FP32 for few rows or few columns: the large operand streamed once, past shared memory",
-    .asks = TEMPLATE_ASKS_EPILOGUE | TEMPLATE_ASKS_POINTERS, .geometry = skinny_geometry, .tile = skinny_tile)
+    .asks = TEMPLATE_ASKS_EPILOGUE | TEMPLATE_ASKS_POINTERS, .tile = skinny_tile)

@@ -116,15 +116,6 @@ static void streamk_plan(const struct config *config, const struct problem *p, s
                                .smem_bytes = (unsigned)need.smem_bytes};
 }
 
-/* How many blocks share a batch, no number says. */
-static bool streamk_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
-                             struct launch_geometry *g)
-{
-    (void)p, (void)gpu;
-    *g = (struct launch_geometry){.align = {VA, VB, VC}};
-    return false;
-}
-
 static int streamk_needless(const struct config *config, int known, const struct problem *problem,
                             int32_t *instead)
 {
@@ -133,4 +124,4 @@ static int streamk_needless(const struct config *config, int known, const struct
 
 FAMILY(streamk, GEMM_TYPE_BIT(GEMM_SGEMM),
        .summary = "strict FP32: as many blocks as the GPU holds share all tiles evenly, parts of tiles too",
-       .asks = TEMPLATE_ASKS_EPILOGUE, .geometry = streamk_geometry, .needless = streamk_needless)
+       .asks = TEMPLATE_ASKS_EPILOGUE, .needless = streamk_needless)

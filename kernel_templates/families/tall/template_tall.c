@@ -62,15 +62,6 @@ static void tall_plan(const struct config *config, const struct problem *p, stru
     plan_walkers(config, p, smaller((int64_t)SMS * MIN_BLOCKS, tiles), smem_bytes(config, p), plan);
 }
 
-/* Only rows that vectors do not fit: no number says so. */
-static bool tall_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
-                          struct launch_geometry *g)
-{
-    (void)p, (void)gpu;
-    *g = (struct launch_geometry){.align = {1, 1, VC}};
-    return false;
-}
-
 FAMILY(tall, GEMM_TYPE_BIT(GEMM_SGEMM),
        .summary = "strict FP32 for a long and narrow (or low) C whose long operand has unaligned rows of k",
-       .asks = TEMPLATE_ASKS_EPILOGUE, .geometry = tall_geometry)
+       .asks = TEMPLATE_ASKS_EPILOGUE)

@@ -221,38 +221,6 @@ TEST(without_an_epilogue_the_argument_ends_before_its_members)
     assert_null(told(&launch).bias);
 }
 
-/* Who launches without our code finds in a template's description what plans say. */
-TEST(a_block_says_where_the_slots_of_its_plans_are)
-{
-    start("sgemm:nn:64x64x100", 0, 1);
-    const struct launch_block *block = template_find("simt")->block;
-    const struct launch_slots *slots = &plan.slots;
-    const struct {
-        enum launch_value value;
-        unsigned slot, bytes;
-    } both[] = {{VALUE_A, slots->a, 8},
-                {VALUE_B, slots->b, 8},
-                {VALUE_C, slots->c, 8},
-                {VALUE_ALPHA, slots->alpha, 4},
-                {VALUE_BETA, slots->beta, 4},
-                {VALUE_K, slots->k, 4},
-                {VALUE_WORKSPACE, slots->workspace, 8}};
-    assert_int_equal(block->bytes, plan.argument_bytes);
-    for (size_t i = 0; i < sizeof both / sizeof *both; i++) {
-        assert_int_equal(block->field[both[i].value].offset, both[i].slot);
-        assert_int_equal(block->field[both[i].value].bytes, both[i].bytes);
-    }
-    unsigned told = 0; /* bytes; with the two scalars on the device and 4 of padding, all of them */
-    for (int i = 0; i < VALUE_SOURCE; i++) told += block->field[i].bytes;
-    assert_int_equal(told + 2 * sizeof(void *) + 4, block->bytes);
-    start("sgemm:nn:64x64x100:epilogue=bias", 0, 1);
-    assert_int_equal(block->epilogue_bytes, plan.argument_bytes);
-    assert_int_equal(block->field[VALUE_SOURCE].offset, slots->source);
-    assert_int_equal(block->field[VALUE_BIAS].offset, slots->bias);
-    for (int i = VALUE_SOURCE; i < LAUNCH_VALUES; i++) told += block->field[i].bytes;
-    assert_int_equal(told + 2 * sizeof(void *) + 4, block->epilogue_bytes);
-}
-
 TEST(nothing_is_launched_for_nothing)
 {
     struct launch launch;
@@ -274,7 +242,6 @@ int main(void)
         cmocka_unit_test(source_and_bias_move_with_the_batch),
         cmocka_unit_test(a_kernel_that_walks_its_items_keeps_its_grid_and_is_told_how_many),
         cmocka_unit_test(without_an_epilogue_the_argument_ends_before_its_members),
-        cmocka_unit_test(a_block_says_where_the_slots_of_its_plans_are),
         cmocka_unit_test(nothing_is_launched_for_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

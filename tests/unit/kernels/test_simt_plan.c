@@ -68,20 +68,6 @@ TEST(an_epilogue_is_not_computed_in_slabs)
     assert_int_equal(plan_of(&config, &p).k_slab, 0);
 }
 
-/* What geometry tells of it: no slabs, and no more k than fit. */
-TEST(a_geometry_with_an_epilogue_has_no_slabs)
-{
-    struct config config = with("PACK", 3);
-    struct problem p = problem_make(4096, 4096, 2048);
-    struct launch_geometry plain, finished;
-    assert_true(config.template->geometry(&config, &p, &h200, &plain));
-    p.epilogue = epilogue_code(BIAS_COLUMN, ACTIVATION_NONE, false);
-    assert_true(config.template->geometry(&config, &p, &h200, &finished));
-    assert_true(plain.slab_k > 0);
-    assert_int_equal(finished.slab_k, 0);
-    assert_true(finished.most[2] > 0);
-}
-
 /* Splits of a plan: none empty, whole tiles, all of k. */
 static void assert_k_covered(const struct config *config, const struct launch_plan *plan, int64_t k)
 {
@@ -304,7 +290,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operands_are_packed_in_64_mib_and_a_longer_k_goes_in_slabs),
         cmocka_unit_test(an_epilogue_is_not_computed_in_slabs),
-        cmocka_unit_test(a_geometry_with_an_epilogue_has_no_slabs),
         cmocka_unit_test(pointers_are_not_multiplied_in_slabs),
         cmocka_unit_test(vectors_of_pointers_are_those_of_packed_operands),
         cmocka_unit_test(a_launch_of_pointers_begins_at_the_address_of_its_first_item),

@@ -6,6 +6,7 @@
 #include "export_header.h"
 #include "export_kernels.h"
 #include "export_lists.h"
+#include "export_plan.h"
 #include "output_file.h"
 
 #include <pthread.h>
@@ -117,13 +118,9 @@ TEST(a_winner_that_goes_through_k_in_slabs_is_exported_like_any_other)
     assert_int_equal(picks.count, 2);
     assert_int_equal(picks.left_out_count, 0);
     assert_ok(header_prepare(&header));
-    const struct gt_winner *w = &header.winners[1];
-    const struct gt_winner_gpu gpu = {.geometries = header.geometries, .plans = header.plans};
-    const struct gt_winner_shape shape = gt_winner_shape_make(0, 0, 8192, 8192, 8192);
-    struct gt_winner_plan plan;
-    assert_true(w->geometry >= 0);
-    assert_int_equal(gt_winner_plan_make(&gpu, w, &shape, &plan), 1);
-    assert_int_equal(plan.k_slab, 1024);
+    struct planned planned;
+    assert_ok(plan_make(&picks.list[1].config, &picks.list[1].base.problem, &picks.gpus[0], &planned));
+    assert_int_equal(planned.plan.k_slab, 1024);
     header_free(&header);
     picks_free(&picks);
     db_close(db);
@@ -214,9 +211,10 @@ static void run_with(const char *header, const char *body, char *shown, size_t r
              "main(void)\n{\n%s\nreturn 0;\n}\n",
              header, body);
     file_write(path, text);
-    snprintf(command, sizeof command,
-             "%s -std=c99 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror %s -o %s && %s", GT_CC, path,
-             program, program);
+    snprintf(
+        command, sizeof command,
+        "%s -std=c99 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -isystem %s %s %s -o %s && %s",
+        GT_CC, GT_CUDA_INCLUDE, path, GT_SOURCE_DIR "/tests/export/fake_driver.c", program, program);
     FILE *out = popen(command, "r");
     size_t length = fread(shown, 1, room - 1, out);
     shown[length] = '\0';
@@ -413,6 +411,87 @@ TEST(a_header_without_epilogues_has_no_word_of_them)
     db_close(db);
 }
 
+/* Two blocks a cluster, which read A through a tensor map and are passed nothing else. */
+static void mapped_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
+{
+    (void)config;
+    launch_plan_clear(plan);
+    plan->kernels = 1;
+    plan->kernel[0] = (struct kernel_launch){.entry = "gemm",
+                                             .grid = {7, 1, 1},
+                                             .threads = 96,
+                                             .smem_bytes = 4096,
+                                             .cluster = {2, 1, 1},
+                                             .cluster_at_launch = true,
+                                             .dependent = true};
+    plan->batch = plan->batch_per_launch = 1;
+    plan->k = p->k;
+    const uint16_t none = LAUNCH_NOWHERE;
+    plan->slots =
+        (struct launch_slots){none, none, none, none, none, none, none, none, none, none, none, none};
+    plan->views = 1;
+    plan->view[0] = (struct tensor_view){.operand = LAUNCH_A,
+                                         .element = ELEMENT_F32,
+                                         .rank = 2,
+                                         .extent = {p->k, p->m},
+                                         .stride_bytes = {4, 4 * p->lda},
+                                         .box = {32, 64},
+                                         .swizzle_bytes = 128,
+                                         .k_axis = 0,
+                                         .batch_axis = -1};
+    plan->argument_bytes = LAUNCH_VIEW_BYTES;
+    memset(plan->argument, 0, LAUNCH_VIEW_BYTES);
+}
+
+#define LAUNCH_MAPPED                                                                                        \
+    "const struct gt_winner_gpu *g = &gt_mapped_winners.gpus[0];\n"                                          \
+    "const struct gt_winner_shape s = gt_winner_shape_make(0, 0, 64, 64, 64);\n"                             \
+    "struct gt_winner_loaded kernel;\n"                                                                      \
+    "struct gt_winner_plan plan;\n"                                                                          \
+    "const struct fake_launch *l = &fake.launch[0];\n"                                                       \
+    "struct fake_map map;\n"                                                                                 \
+    "if (!gt_winner_plan_make(g, g->winners, &s, &plan) || gt_winner_load(g, g->winners, &kernel)) return "  \
+    "1;\n"                                                                                                   \
+    "if (gt_winner_launch(&kernel, &plan, &s, 1, 4096, 0, 0, 0, 0, NULL)) return 1;\n"                       \
+    "memcpy(&map, l->args, sizeof map);\n"                                                                   \
+    "printf(\"%u x %u, %u bytes, %u blocks a cluster%s; map of %llu: %ux%u, %u bytes a row, box %ux%u\", "   \
+    "l->grid[0], l->threads, l->smem_bytes, l->cluster[0], l->dependent ? \", dependent\" : \"\", "          \
+    "map.address, map.extent[1], map.extent[0], map.stride[0], map.box[1], map.box[0]);"
+
+TEST(a_winner_with_tensor_maps_and_clusters_is_launched_by_its_header)
+{
+    struct db *db = store_open(DB_WRITE);
+    const struct stored_run run = run_on(db, "NVIDIA H200", 132, true, "1");
+    add_winner(db, &run, &(struct stored){0, "sgemm:nn:64x64x64", 1, MEASURED});
+    char cache[200], path[160], shown[512];
+    snprintf(cache, sizeof cache, "%s/kernels", store_folder);
+    snprintf(path, sizeof path, "%s/mapped.h", store_folder);
+    setenv("GEMMTUNE_CACHE", cache, 1);
+    setenv("GEMMTUNE_LIBNVRTC", FAKE_NVRTC, 1);
+    struct picks picks;
+    struct outfile out;
+    struct header header = {.generator = "test", .picks = &picks, .date = "2026", .with_kernels = true};
+    const struct db_filter filter = {.gpu = NULL};
+    assert_ok(header_name(path, &header));
+    assert_ok(picks_read(db, &filter, &(struct pick_rules){false, false}, &picks));
+    struct template mapped = *picks.list[0].config.template;
+    mapped.plan = mapped_plan;
+    picks.list[0].config.template = &mapped;
+    assert_ok(header_prepare(&header));
+    assert_ok(kernels_compile(&header.kernels));
+    assert_ok(outfile_open(path, &out));
+    fputs("#include \"" GT_SOURCE_DIR "/tests/export/fake_driver.h\"\n", out.stream);
+    assert_ok(outfile_close(&out, header_write(&header, out.stream)));
+    run_with(path, LAUNCH_MAPPED, shown, sizeof shown);
+    assert_string_equal(
+        shown, "7 x 96, 4096 bytes, 2 blocks a cluster, dependent; map of 4096: 64x64, 256 bytes a row, "
+               "box 64x32");
+    header_free(&header);
+    picks_free(&picks);
+    db_close(db);
+    unsetenv("GEMMTUNE_CACHE"), unsetenv("GEMMTUNE_LIBNVRTC");
+}
+
 static int forks;
 
 static void count_fork(void)
@@ -428,13 +507,12 @@ TEST(kernels_are_compiled_by_as_many_processes_as_there_are_cores_to_use)
     setenv("GEMMTUNE_LIBNVRTC", FAKE_NVRTC, 1);
     assert_int_equal(pthread_atfork(count_fork, NULL, NULL), 0);
     struct export_kernels kernels = {.list = NULL};
-    static const char *const entry[3] = {"a", NULL, NULL};
     for (int i = 0; i < 4; i++) {
         struct problem problem = problem_make(64, 64, 64);
         struct config config = least_config("simt");
         config.value[0] = 32 << i;
         const struct kernel_key key = kernel_key_of(&config, &problem, 90);
-        assert_int_equal(kernels_number(&kernels, &key, entry), i);
+        assert_int_equal(kernels_number(&kernels, &key), i);
     }
     const cpu_set_t all = stay_on_one_core();
     forks = 0;
@@ -459,6 +537,7 @@ int main(void)
         STORE_TEST(a_header_of_winners_with_an_epilogue_alone_has_nothing_for_others),
         STORE_TEST(a_kernel_that_lost_its_race_is_exported_as_cublas_unless_it_is_pinned),
         STORE_TEST(a_header_without_epilogues_has_no_word_of_them),
+        STORE_TEST(a_winner_with_tensor_maps_and_clusters_is_launched_by_its_header),
         STORE_TEST(kernels_are_compiled_by_as_many_processes_as_there_are_cores_to_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

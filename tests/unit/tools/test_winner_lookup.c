@@ -1,5 +1,5 @@
 /* What an exported header finds: on the GPU that was measured, on another, and for what is no shape. */
-#include "export_geometry.h"
+#include "export_plan.h"
 #include "gemm_type.h"
 #include "shape.h"
 #include "stats.h"
@@ -43,8 +43,7 @@ static void add_typed(int32_t type, int32_t m, int32_t n, int32_t k, int32_t add
                             .log_n = gt_winner_log(n),
                             .log_k = gt_winner_log(k),
                             .log_batch = gt_winner_log(1),
-                            .geometry = -1,
-                            .plan = -1,
+                            .most = {INT32_MAX, INT32_MAX, INT32_MAX},
                             .kernel = -1,
                             .config = "cublas"};
     for (int range = 4 * type + 1; range <= 4 * GT_WINNER_TYPES; range++) gpu->first[range] = gpu->count;
@@ -127,6 +126,21 @@ TEST(what_answers_is_what_answers_in_the_program)
         }
 }
 
+TEST(elements_are_as_wide_as_in_the_program)
+{
+    for (int t = 0; t < GT_WINNER_TYPES; t++) {
+        const struct gemm_type_row *row = gemm_type_row((enum gemm_type)t);
+        const enum element elements[3] = {row->a, row->b, row->c};
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(gt_winner_element_bytes(t, i), element_bytes(elements[i]));
+    }
+    struct gt_winner_shape s = gt_winner_shape_make(0, 0, 64, 72, 80);
+    s.type = GT_WINNER_BF16GEMM;
+    assert_int_equal(gt_winner_align(&s), 0x888); /* 16 bytes each */
+    s.lda = 84;
+    assert_int_equal(gt_winner_align(&s), 0x884);
+}
+
 static const struct gt_winner *found_for(int type, int size)
 {
     struct gt_winner_match match;
@@ -148,10 +162,9 @@ TEST(a_stricter_winner_answers_a_laxer_shape_and_never_the_reverse)
     assert_ptr_equal(found_for(GT_WINNER_TF32GEMM, 70), &winners[4]);
     assert_null(found_for(GT_WINNER_TYPES, 64));
     assert_null(found_for(-1, 64));
-    struct gt_winner_plan plan;
     const struct gt_winner_shape strict = gt_winner_shape_make(0, 0, 64, 64, 64);
-    assert_int_equal(gt_winner_plan_make(&tables[0], &winners[0], &strict, &plan), 1);
-    assert_int_equal(gt_winner_plan_make(&tables[0], &winners[4], &strict, &plan), 0);
+    assert_int_equal(gt_winner_fits(&winners[0], &strict), 1);
+    assert_int_equal(gt_winner_fits(&winners[4], &strict), 0);
 }
 
 TEST(what_adds_to_c_is_another_problem)
@@ -176,8 +189,7 @@ static struct problem random_problem(uint64_t *random)
     for (int i = 0; i < 4; i++)
         *sizes[i] = 1 + (int64_t)stats_random_below(random, UINT64_C(1) << stats_random_below(random, 17));
     if (stats_random_below(random, 2)) p.batch = 1;
-    p.type =
-        (enum gemm_type)stats_random_below(random, GEMM_TF32 + 1); /* kernels of no others are exported */
+    p.type = (enum gemm_type)stats_random_below(random, GEMM_TYPE_COUNT);
     p.beta = (double)stats_random_below(random, 2);
     p.lda = p.k;
     p.ldb = p.ldc = p.n;
@@ -204,8 +216,9 @@ TEST(far_is_as_far_as_in_the_program)
         if (i % 5 == 0) tuned.alpha = 2;
         if (i % 7 == 0) tuned.beta = 0.5;
         const struct shape x = shape_of(&tuned), y = shape_of(&asked);
-        const struct gt_winner winner = geometry_winner(&tuned);
-        const struct gt_winner_shape shape = geometry_shape(&asked);
+        const struct config cublas = {.template = NULL};
+        const struct gt_winner winner = plan_winner(&cublas, &tuned, NULL);
+        const struct gt_winner_shape shape = plan_shape(&asked);
         const double want = shape_distance(&x, &y), got = (double)gt_winner_distance(&winner, &shape);
         if (!(fabs(want - got) < 0.002)) {
             char tuned_text[PROBLEM_TEXT_MAX], asked_text[PROBLEM_TEXT_MAX];
@@ -219,28 +232,24 @@ TEST(far_is_as_far_as_in_the_program)
 static void assert_nothing(const struct gt_winner_gpu *gpu, const struct gt_winner_shape *shape)
 {
     struct gt_winner_match match = {.winner = winners, .exact = 1, .distance = 5};
-    struct gt_winner_plan plan = {.kernels = 5};
     float distance = 5;
     assert_int_equal(gt_winner_find(gpu, shape, &match), 0);
     assert_true(!match.winner && !match.exact && match.distance == 0);
     assert_null(gt_winner_exact(gpu, shape));
     assert_null(gt_winner_nearest(gpu, shape, &distance));
-    assert_int_equal(gt_winner_plan_make(gpu, &winners[0], shape, &plan), 0);
-    assert_int_equal(plan.kernels, 0);
+    if (gpu) assert_int_equal(gt_winner_fits(&winners[0], shape), 0);
 }
 
 TEST(nothing_is_found_for_what_is_not_there)
 {
     const struct gt_winner_shape shape = gt_winner_shape_make(0, 0, 64, 64, 64);
-    struct gt_winner_plan plan;
     assert_null(gt_winner_gpu_find(NULL, "NVIDIA H200", 90, 132));
     assert_null(gt_winner_gpu_find(&set, NULL, -1, INT32_MIN));
     assert_nothing(NULL, &shape);
     assert_nothing(&tables[0], NULL);
     assert_nothing(NULL, NULL);
     assert_int_equal(gt_winner_find(&tables[0], &shape, NULL), 0);
-    assert_int_equal(gt_winner_plan_make(&tables[0], NULL, &shape, &plan), 0);
-    assert_int_equal(gt_winner_plan_make(&tables[0], &winners[0], &shape, NULL), 0);
+    assert_int_equal(gt_winner_fits(NULL, &shape), 0);
     assert_ptr_equal(gt_winner_nearest(&tables[0], &shape, NULL), &winners[0]);
     assert_int_equal(gt_winner_align(NULL), 0);
 }
@@ -300,6 +309,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_winner_is_exact_on_the_gpu_that_it_was_found_on_alone, setup),
+        cmocka_unit_test(elements_are_as_wide_as_in_the_program),
         cmocka_unit_test_setup(what_answers_is_what_answers_in_the_program, setup),
         cmocka_unit_test_setup(a_stricter_winner_answers_a_laxer_shape_and_never_the_reverse, setup),
         cmocka_unit_test_setup(what_adds_to_c_is_another_problem, setup),

@@ -1,0 +1,25 @@
+#!/bin/sh
+# launch_text.sh SOURCE PLAN WALK: our own code that launches plans, as exported headers contain it: without our includes, under
+# names of theirs, static, and with the driver's functions called directly. PLAN gets what a plan is, WALK how it is launched.
+set -eu
+cd "$1"
+rename() {
+    sed -s -e '/^#include "/d
+/^\/\* [a-z_]*\.h —/,/^ \*\/$/d
+s/\bcuda\.\([A-Z]\)/cu\1/g
+s/\bstruct launch_plan\b/struct gt_winner_plan/g
+s/\b\(launch_\|launcher_\|kernel_launch\b\|tensor_view\b\)/gt_\1/g
+s/\bstruct launch\b/struct gt_launch/g
+s/\benum element\b/enum gt_element/g
+s/\b\(LAUNCH_\|TENSOR_RANK_MAX\b\|ELEMENT_\)/GT_\1/g
+s/^\(void\|bool\|CUresult\) gt_launch/static inline &/' "$@"
+}
+{
+    sed -n '/^enum element {/p' tuner/core/gemm_type.h | rename
+    rename tuner/core/launch_plan.h tools/export/launch_lengths.h
+} >"$2"
+{
+    rename tuner/core/launch_walk.h tuner/core/launch_walk.c
+    sed -n '/^static inline CUresult launcher_enqueue_plain/,/^}/p' tuner/cuda/launcher.h | rename
+    rename tuner/cuda/launcher.c
+} >"$3"
