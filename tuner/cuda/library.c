@@ -106,7 +106,8 @@ void *library_open_loaded(const struct library_names *library, char *why)
         handle = dlopen(library->names[n], RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
     loading_end();
     if (!handle)
-        snprintf(why, LIBRARY_WHY_MAX, "the program has not loaded %.300s", chosen ? chosen : library->names[0]);
+        snprintf(why, LIBRARY_WHY_MAX, "the program has not loaded %.300s",
+                 chosen ? chosen : library->names[0]);
     return handle;
 }
 

@@ -26,8 +26,8 @@ struct library_names {
  * message (LIBRARY_WHY_MAX bytes). */
 void *library_open(const struct library_names *library, char *why);
 
-/* The same, but only what the process has loaded already: the variable's file, else the first of the names. It
- * stays loaded. */
+/* The same, but only what the process has loaded already: the variable's file, else the first of the names.
+ * It stays loaded. */
 void *library_open_loaded(const struct library_names *library, char *why);
 
 /* One entry point: its exported name, and the address of the function pointer to set. */

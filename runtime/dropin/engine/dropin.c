@@ -262,9 +262,10 @@ static bool is_not_for(const struct asked *asked, struct route *route, const str
 {
     if (modes->wide_sums && atomic_load_explicit(&route->narrow_sums, memory_order_relaxed)) {
         tell(asked, route, SAID_NARROW,
-             asked->handle ? "its kernel adds partial sums in the type of C, which the math mode disallows"
-                           : "its kernel adds partial sums in the type of C, which cublasLt's caller may have "
-                             "disallowed");
+             asked->handle
+                 ? "its kernel adds partial sums in the type of C, which the math mode disallows"
+                 : "its kernel adds partial sums in the type of C, which cublasLt's caller may have "
+                   "disallowed");
         return true;
     }
     if ((uintptr_t)asked->bias % BLAS_LT_KEPT_ALIGNMENT &&

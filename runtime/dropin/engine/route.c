@@ -30,15 +30,8 @@ _Static_assert(sizeof(struct route_key) == 12 * sizeof(int64_t) + 2 * sizeof(int
 
 /* ---- the problem of a call ---- */
 
-enum {
-    FLAG_OP_A = 1,
-    FLAG_OP_B = 2,
-    FLAG_ADDS = 4,
-    FLAG_POINTERS = 8,
-    FLAG_TYPE = 16,
-    FLAG_EPILOGUE = 256
-};
-_Static_assert(FLAG_TYPE * GEMM_TYPE_COUNT <= FLAG_EPILOGUE, "every type has its flags");
+enum { FLAG_OP_A = 1, FLAG_OP_B = 2, FLAG_ADDS = 4, FLAG_POINTERS = 8, FLAG_TYPE = 16, FLAG_EPILOGUE = 256 };
+_Static_assert(FLAG_TYPE *GEMM_TYPE_COUNT <= FLAG_EPILOGUE, "every type has its flags");
 
 static int32_t flags_of(const struct asked *x, bool adds)
 {
