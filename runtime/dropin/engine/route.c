@@ -237,6 +237,13 @@ unsigned route_types(uint64_t place)
     return context ? context->types : 0;
 }
 
+/* A quick check that spares programs of another type than the winners' the rest. */
+static bool is_of_no_winner(uint64_t id, enum gemm_type type)
+{
+    const struct context *context = route_rules.all ? NULL : contexts_find(id);
+    return context && !(context->types & GEMM_TYPE_BIT(type));
+}
+
 struct route *route_of(const struct asked *asked, bool adds)
 {
     const int alignment = alignment_of(asked);
@@ -246,6 +253,7 @@ struct route *route_of(const struct asked *asked, bool adds)
     if (r && r->key.context == context && r->key.alignment == alignment &&
         r->key.flags == flags_of(asked, adds) && r->key.stride_bias == stride_bias_of(asked))
         return r;
+    if (is_of_no_winner(context, asked->type)) return NULL;
 
     const struct route_key key = make_key(asked, adds, context, alignment);
     const uint64_t hash = memo_hash(&key, sizeof key);
