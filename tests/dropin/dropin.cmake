@@ -97,6 +97,11 @@ target_include_directories(bench_lt PRIVATE ${PROJECT_SOURCE_DIR}/runtime/dropin
   ${PROJECT_SOURCE_DIR}/tuner/core ${PROJECT_SOURCE_DIR}/tuner/base)
 target_link_libraries(bench_lt PRIVATE gt::cuda gt_flags m ${CMAKE_DL_LIBS})
 
+# BF16 and FP16 under the drop-in; skipped where there is no GPU.
+gt_gpu_test(test_dropin_gpu gt_measure)
+target_compile_definitions(test_dropin_gpu PRIVATE DROPIN="$<TARGET_FILE:gemmtune_cublas>")
+add_dependencies(test_dropin_gpu gemmtune_cublas)
+
 # PyTorch under the drop-in; skipped where there is none or no GPU.
 if(Python3_FOUND)
   gt_test(torch_dropin ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/gpu/torch_dropin.py
