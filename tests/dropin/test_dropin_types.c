@@ -119,6 +119,16 @@ static int strided_ex_64(const struct half_set *s)
                                          p->ldc, p->stride_c, p->batch, BLAS_COMPUTE_32F, -1);
 }
 
+static int gemm_ex_fp32(const struct operand_set *o, int compute)
+{
+    const struct problem *p = &o->problem;
+    return cublasGemmEx(blas_context, p->trans_b, p->trans_a, (int)p->n, (int)p->m, (int)p->k, &one, o->b,
+                        BLAS_R_32F, (int)p->ldb, o->a, BLAS_R_32F, (int)p->lda, &zero, o->c, BLAS_R_32F,
+                        (int)p->ldc, compute, -1);
+}
+
+enum { TF32 = BLAS_COMPUTE_32F_FAST_TF32, PEDANTIC = BLAS_COMPUTE_32F_PEDANTIC };
+
 /* A descriptor and layouts of cublasLt for a set's problem. by_rows: a row-major program's, with operands in
  * their order; else as for cuBLAS. */
 struct half_lt {
@@ -476,6 +486,13 @@ TEST(an_algorithm_answers_strict_fp32_as_a_kernel_does)
     assert_answered(sgemm_of(&o), 1);
     assert_answered(lt_run(&x, &o, &zero, o.c), 1);
     operands_check(&o, 1, "an algorithm");
+    cublasSetMathMode(blas_context, 2); /* of which nobody has said that the algorithm is */
+    assert_answered(sgemm_of(&o), 0);
+    cublasSetMathMode(blas_context, 0);
+    assert_answered(gemm_ex_fp32(&o, PEDANTIC), 0);
+    assert_answered(gemm_ex_fp32(&o, BLAS_COMPUTE_32F), 1);
+    cublasLtMatmulDescSetAttribute(x.desc, LT_DESC_COMPUTE_TYPE, &(int){PEDANTIC}, sizeof(int));
+    assert_answered(lt_run(&x, &o, &zero, o.c), 0);
     assert_answered(sgemm_of(&unaligned), 0);
     lt_free(&x);
     operands_free(&o);
@@ -483,16 +500,6 @@ TEST(an_algorithm_answers_strict_fp32_as_a_kernel_does)
 }
 
 /* ---- TF32 ---- */
-
-static int gemm_ex_fp32(const struct operand_set *o, int compute)
-{
-    const struct problem *p = &o->problem;
-    return cublasGemmEx(blas_context, p->trans_b, p->trans_a, (int)p->n, (int)p->m, (int)p->k, &one, o->b,
-                        BLAS_R_32F, (int)p->ldb, o->a, BLAS_R_32F, (int)p->lda, &zero, o->c, BLAS_R_32F,
-                        (int)p->ldc, compute, -1);
-}
-
-enum { TF32 = BLAS_COMPUTE_32F_FAST_TF32, PEDANTIC = BLAS_COMPUTE_32F_PEDANTIC };
 
 /* By a winner for TF32, and by nothing else. */
 TEST(tf32_is_answered_where_it_is_asked_for)

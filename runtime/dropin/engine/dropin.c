@@ -23,8 +23,9 @@ enum {
     SAID_FAILED = 16,
     SAID_SHORT = 32,
     SAID_SHARED = 64,
-    SAID_NARROW = 128,
-    SAID_BIAS = 256
+    SAID_PEDANTIC = 128,
+    SAID_BIAS = 256,
+    SAID_NARROW = 512
 };
 
 static struct {
@@ -150,6 +151,7 @@ static void tell(const struct asked *asked, struct route *route, unsigned reason
 struct modes {
     CUstream stream;
     bool wide_sums;    /* partial sums must be in the sums' type */
+    bool pedantic;     /* by math mode or compute type */
     const char *other; /* why cuBLAS computes it: another arithmetic, or not the whole GPU; else NULL */
 };
 
@@ -182,7 +184,8 @@ static bool read_modes(const struct asked *asked, struct modes *modes)
     const struct real_blas *real = asked->real;
     int math = -1, multiprocessors = 0;
     /* What the program prefers of cublasLt's algorithms is not part of a call. */
-    *modes = (struct modes){.stream = asked->stream, .wide_sums = !asked->handle};
+    *modes =
+        (struct modes){.stream = asked->stream, .wide_sums = !asked->handle, .pedantic = asked->pedantic};
     if (!asked->handle) return true;
     if (!real->GetStream || !real->GetMathMode || real->GetStream(asked->handle, &modes->stream) ||
         real->GetMathMode(asked->handle, &math))
@@ -190,6 +193,7 @@ static bool read_modes(const struct asked *asked, struct modes *modes)
     /* Versions before 11.5 have no such target. */
     if (real->GetSmCountTarget && real->GetSmCountTarget(asked->handle, &multiprocessors)) return false;
     modes->wide_sums = math & BLAS_MATH_WIDE_SUMS;
+    modes->pedantic |= (math & BLAS_MATH_MODE_MASK) == BLAS_PEDANTIC_MATH;
     modes->other = why_math(asked->type, math);
     if (!modes->other && multiprocessors) modes->other = "its handle limits the number of SMs";
     return true;
@@ -257,23 +261,26 @@ static bool is_shared(const struct asked *asked, struct route *route)
     return true;
 }
 
-/* True if the route's kernel is not one for this call, though it may be for the next. */
-static bool is_not_for(const struct asked *asked, struct route *route, const struct modes *modes)
+/* True if the route's kernel is an algorithm of cublasLt, and not one for this call. */
+static bool is_other_algorithm(const struct asked *asked, struct route *route, const struct modes *modes)
 {
-    if (modes->wide_sums && atomic_load_explicit(&route->narrow_sums, memory_order_relaxed)) {
-        tell(asked, route, SAID_NARROW,
-             asked->handle
-                 ? "its kernel adds partial sums in the type of C, which the math mode disallows"
-                 : "its kernel adds partial sums in the type of C, which cublasLt's caller may have "
-                   "disallowed");
-        return true;
+    unsigned reason = 0;
+    const char *why = NULL;
+    if (!atomic_load_explicit(&route->by_library, memory_order_relaxed)) return false;
+    if (modes->pedantic) {
+        reason = SAID_PEDANTIC;
+        why = "its kernel is an algorithm of cublasLt, and the call is pedantic";
+    } else if ((uintptr_t)asked->bias % BLAS_LT_KEPT_ALIGNMENT) {
+        reason = SAID_BIAS;
+        why = "its bias is less aligned than its kernel requires";
+    } else if (modes->wide_sums && atomic_load_explicit(&route->narrow_sums, memory_order_relaxed)) {
+        reason = SAID_NARROW;
+        why = asked->handle
+                  ? "its kernel adds partial sums in the type of C, which the math mode disallows"
+                  : "its kernel adds partial sums in the type of C, which a call of cublasLt may not allow";
     }
-    if ((uintptr_t)asked->bias % BLAS_LT_KEPT_ALIGNMENT &&
-        atomic_load_explicit(&route->by_library, memory_order_relaxed)) {
-        tell(asked, route, SAID_BIAS, "its bias is less aligned than its kernel requires");
-        return true;
-    }
-    return is_shared(asked, route);
+    if (why) tell(asked, route, reason, why);
+    return why;
 }
 
 /* Handles a call whose route must be counted or has a tuned kernel. True if the call is done. */
@@ -297,7 +304,8 @@ static bool attend(const struct asked *asked, struct route *route, const struct 
     turn->stream = modes.stream;
     if (recorder_on()) turn->sample = recorder_begin(route, modes.stream);
     else if (settings.log) atomic_fetch_add_explicit(&route->calls, 1, memory_order_relaxed);
-    if (route_is_tuned(route) && is_not_for(asked, route, &modes)) return false;
+    if (route_is_tuned(route) && (is_other_algorithm(asked, route, &modes) || is_shared(asked, route)))
+        return false;
     if (route_is_due(route)) return run_tuned(asked, route, &modes, scalars, result);
     tell(asked, route, SAID_PASS, NULL);
     return false;

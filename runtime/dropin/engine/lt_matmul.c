@@ -352,6 +352,7 @@ static struct refusal *understand(const struct matmul *x, struct form *spare, st
     const struct call_type *row = call_type_of(form->a.type, form->b.type, form->d.type, q->compute);
     if (!row) return &types;
     asked->type = row->type;
+    asked->pedantic = q->compute == BLAS_COMPUTE_32F_PEDANTIC;
     q->pointer = lt_desc_get(x, LT_DESC_POINTER_MODE);
     const int op_a = lt_desc_get(x, LT_DESC_TRANSA), op_b = lt_desc_get(x, LT_DESC_TRANSB);
     if ((q->pointer != BLAS_HOST_SCALARS && q->pointer != BLAS_DEVICE_SCALARS) || !is_op(op_a) ||
