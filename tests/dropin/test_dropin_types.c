@@ -535,6 +535,37 @@ TEST(tf32_is_answered_where_it_is_asked_for)
     operands_free(&strict);
 }
 
+static void a_neighbour_of_another_type_is_not_followed(void **state)
+{
+    (void)state;
+    struct operand_set o = arrive_tuned("sgemm:nt:128x128x128", 0), p;
+    operands_free(&o);
+    o = operands_make("sgemm:nt:128x128x132", 0);
+    assert_went(gemm_ex_fp32(&o, TF32), 0, 1);
+    assert_went(gemm_ex_fp32(&o, BLAS_COMPUTE_32F), 1, 0);
+    p = operands_make("sgemm:nt:128x128x136", 0);
+    assert_went(gemm_ex_fp32(&p, TF32), 0, 1);
+    cublasSetMathMode(blas_context, 3);
+    assert_went(gemm_ex_fp32(&p, BLAS_COMPUTE_32F), 0, 1);
+    operands_free(&o);
+    operands_free(&p);
+}
+
+static void problems_of_any_type_are_excluded(void **state)
+{
+    (void)state;
+    put_winner("hgemm:nn:16x24x32", LT_ALGORITHM, 5, false);
+    put_winner("hgemm:nt:16x24x32", LT_ALGORITHM, 5, false);
+    struct half_set s = arrive_with("bf16gemm:nn:16x24x32", LT_ALGORITHM, 0),
+                    t = half_set_make("hgemm:nn:16x24x32", 0), u = half_set_make("hgemm:nt:16x24x32", 0);
+    assert_answered(gemm_ex(&s), 0);
+    assert_answered(gemm_ex(&t), 0);
+    assert_answered(gemm_ex(&u), 1);
+    half_set_free(&s);
+    half_set_free(&t);
+    half_set_free(&u);
+}
+
 static const struct scenario scenarios[] = {
     SCENARIO(sixteen_bits_are_answered_in_every_form),
     {"sixteen_bits_without_a_winner_are_cublas_s", sixteen_bits_are_answered_in_every_form, "NO_WINNERS",
@@ -555,6 +586,10 @@ static const struct scenario scenarios[] = {
     SCENARIO(an_algorithm_of_another_version_answers_nothing),
     SCENARIO(an_algorithm_answers_strict_fp32_as_a_kernel_does),
     SCENARIO(tf32_is_answered_where_it_is_asked_for),
+    {"a_neighbour_of_another_type_is_not_followed", a_neighbour_of_another_type_is_not_followed,
+     "GEMMTUNE_DROPIN", "nearest"},
+    {"problems_of_any_type_are_excluded", problems_of_any_type_are_excluded, "GEMMTUNE_EXCLUDE",
+     "bf16gemm:*,hgemm:nn:16x24x32"},
     {"with_a_log_tf32_is_answered_alike", tf32_is_answered_where_it_is_asked_for, "GEMMTUNE_LOG", "1"},
 };
 

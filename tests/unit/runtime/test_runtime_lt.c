@@ -255,6 +255,27 @@ TEST(an_algorithm_that_won_is_launched)
     gt_close(handle);
 }
 
+/* A caller that stands in for cuBLAS has algorithms all the same, but no cuBLAS. */
+TEST(an_algorithm_may_run_without_cublas)
+{
+    put_winner(SHAPE, LT_ALGORITHM, 5, false);
+    for (int loaded = 0; loaded < 2; loaded++) {
+        struct gt_handle *handle = open_flagged(GT_NO_CUBLAS | (loaded ? GT_LOADED_CUBLASLT : 0));
+        struct epilogue_set set = epilogue_set_make(SHAPE, 0),
+                            other = epilogue_set_make("sgemm:nt:28x36x28", 0);
+        const int before = *fake.lt_calls;
+        assert_gt(gemm_epilogue(handle, &set));
+        epilogue_set_check(&set, "without cuBLAS");
+        assert_int_equal(*fake.lt_calls - before, loaded);
+        assert_gt(gemm_epilogue(handle, &other));
+        epilogue_set_check(&other, "without cuBLAS and without a winner");
+        assert_int_equal(*fake.blas_calls, 0);
+        epilogue_set_free(&set);
+        epilogue_set_free(&other);
+        gt_close(handle);
+    }
+}
+
 /* Whoever cannot have it gets the right result by other means, and is told why. */
 static void check_without_algorithm(const char *variable, const char *value, int skew, const char *why)
 {
@@ -310,6 +331,7 @@ int main(void)
         ON_FAKES(cublaslt_computes_without_a_workspace_if_there_is_none),
         ON_FAKES(cublaslt_has_a_workspace_of_its_own_in_a_graph),
         ON_FAKES(an_algorithm_that_won_is_launched),
+        ON_FAKES(an_algorithm_may_run_without_cublas),
         ON_FAKES(an_algorithm_is_never_exchanged_silently),
         ON_FAKES(an_algorithm_serves_its_own_problem_only),
     };
