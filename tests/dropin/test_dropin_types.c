@@ -5,7 +5,6 @@
 #include "dropin_runs.h"
 #include "fake_half.h"
 #include "files.h"
-#include "lt_algorithm.h"
 
 enum { COMPUTE_16F = 64, FAST_16F = 74, FAST_16BF = 75, R_64F = 1 };
 

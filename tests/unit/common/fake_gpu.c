@@ -4,8 +4,8 @@
  * This file has the device and its contexts. Modules and launches are in fake_module.c, streams and captures
  * in fake_stream.c, graphs in fake_graph.c, device memory, which is host memory, in fake_memory.c, what
  * happens before what in fake_order.c. FAKE_GPU_FAIL="cuName=RESULT,cuOther=RESULT" makes entry points fail,
- * or the process die of signal -RESULT; FAKE_GPU_VERSION is the driver's, FAKE_GPU_ARCH the compute capability
- * times ten, FAKE_GPU_COMPUTES what fake_computes is at first.
+ * or the process die of signal -RESULT; FAKE_GPU_VERSION is the driver's, FAKE_GPU_ARCH the compute
+ * capability times ten, FAKE_GPU_COMPUTES what fake_computes is at first.
  */
 #include "fake_epilogue.h"
 #include "fake_lock.h"

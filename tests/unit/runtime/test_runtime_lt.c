@@ -1,6 +1,5 @@
 /* The runtime library without a GPU: problems with an epilogue that cublasLt computes. */
 #include "epilogue_sets.h"
-#include "lt_algorithm.h"
 
 #define SHAPE "sgemm:nt:20x36x28"
 
