@@ -245,7 +245,8 @@ class Runs:
 
     def tune(self, capture, db, budget):
         space = ["--space", str(self.options.space)] if self.options.space else []
-        status = torch_child.tune(self.options, capture, db, "--budget", budget, *space)
+        libraries = {} if self.options.dtype == "float32" else torch_child.own_libraries()
+        status = torch_child.tune(self.options, capture, db, "--budget", budget, *space, **libraries)
         self.check(status == 0, f"tune --from-capture ended with {status}")
 
     def check(self, holds, sentence):
