@@ -336,12 +336,19 @@ TEST(halves_at_any_address_are_answered_or_passed_on)
 
 TEST(scalars_on_the_device_are_read_there)
 {
-    struct half_set s = arrive_with("bf16gemm:nn:16x24x32", LT_ALGORITHM, 0);
+    char on_device[] = LT_ALGORITHM;
+    memcpy(strstr(on_device, "W2=0"), "W2=1", 4); /* where the fake keeps the mode */
+    put_winner("hgemm:nn:16x24x32", on_device, 5, false);
+    struct half_set s = arrive_with("bf16gemm:nn:16x24x32", LT_ALGORITHM, 0),
+                    t = half_set_make("hgemm:nn:16x24x32:alpha=2", 0);
     cublasSetPointerMode_v2(blas_context, BLAS_DEVICE_SCALARS);
-    assert_answered(gemm_ex(&s), 0); /* the algorithm was made for scalars on the host: cublasLt refuses it */
+    assert_answered(gemm_ex(&s), 0); /* cublasLt refuses the algorithm with scalars on the device */
+    assert_answered(gemm_ex(&t), 1);
+    half_set_check(&t, "scalars on the device");
     cublasSetPointerMode_v2(blas_context, 2);
-    assert_answered(gemm_ex(&s), 0);
+    assert_answered(gemm_ex(&t), 0);
     half_set_free(&s);
+    half_set_free(&t);
 }
 
 TEST(halves_behind_pointers_have_no_winner_yet)
