@@ -472,6 +472,22 @@ TEST(an_algorithm_runs_in_the_cublaslt_that_the_program_has_loaded)
     half_set_free(&s);
 }
 
+/* It is prepared outside of captures only, like a kernel. */
+TEST(an_algorithm_is_captured_once_it_is_prepared)
+{
+    struct half_set s = arrive_with("bf16gemm:nn:16x24x32", LT_ALGORITHM, 0);
+    for (int prepared = 0; prepared < 2; prepared++) {
+        CUgraph graph;
+        assert_int_equal(cuda.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), 0);
+        assert_answered(gemm_ex(&s), prepared);
+        assert_int_equal(cuda.StreamEndCapture(stream, &graph), 0);
+        cuda.GraphDestroy(graph);
+        assert_answered(gemm_ex(&s), 1);
+    }
+    half_set_check(&s, "after captures");
+    half_set_free(&s);
+}
+
 TEST(an_algorithm_of_another_version_answers_nothing)
 {
     struct half_set s = arrive_with("bf16gemm:nn:16x24x32", LT_ALGORITHM, 0);
@@ -589,6 +605,7 @@ static const struct scenario scenarios[] = {
     SCENARIO(a_bias_is_of_the_type_of_d),
     SCENARIO(what_does_not_fit_together_is_cublaslt_s),
     SCENARIO(an_algorithm_runs_in_the_cublaslt_that_the_program_has_loaded),
+    SCENARIO(an_algorithm_is_captured_once_it_is_prepared),
     SCENARIO(an_algorithm_of_another_version_answers_nothing),
     SCENARIO(an_algorithm_answers_strict_fp32_as_a_kernel_does),
     SCENARIO(tf32_is_answered_where_it_is_asked_for),
