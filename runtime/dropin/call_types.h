@@ -16,15 +16,17 @@ struct call_type {
     enum gemm_type type;
 };
 
-enum { CALL_TYPES = 5 };
+enum { CALL_TYPES = 7 };
 
-/* BF16 and FP16 have no pedantic row: that forbids tensor cores. */
+/* BF16 and FP16 operands have no pedantic row: that forbids tensor cores. */
 static const struct call_type call_types[CALL_TYPES] = {
     {BLAS_R_32F, BLAS_R_32F, BLAS_R_32F, BLAS_COMPUTE_32F, GEMM_SGEMM},
     {BLAS_R_32F, BLAS_R_32F, BLAS_R_32F, BLAS_COMPUTE_32F_PEDANTIC, GEMM_SGEMM},
     {BLAS_R_32F, BLAS_R_32F, BLAS_R_32F, BLAS_COMPUTE_32F_FAST_TF32, GEMM_TF32},
     {BLAS_R_16BF, BLAS_R_16BF, BLAS_R_16BF, BLAS_COMPUTE_32F, GEMM_BF16},
     {BLAS_R_16F, BLAS_R_16F, BLAS_R_16F, BLAS_COMPUTE_32F, GEMM_F16},
+    {BLAS_R_16BF, BLAS_R_16BF, BLAS_R_32F, BLAS_COMPUTE_32F, GEMM_BF16_TO_F32},
+    {BLAS_R_16F, BLAS_R_16F, BLAS_R_32F, BLAS_COMPUTE_32F, GEMM_F16_TO_F32},
 };
 
 /* NULL: no product of ours. Where NVIDIA_TF32_OVERRIDE forbids TF32, a call that allows it is strict FP32. */

@@ -10,19 +10,23 @@ enum { COMPUTE_16F = 64, FAST_16F = 74, FAST_16BF = 75, R_64F = 1 };
 
 /* ---- operands ---- */
 
-/* Those of an operand_set in 16 bits; `skew` halves after an address that is a multiple of 64. */
+/* Those of an operand_set in the elements of its type; A is `skew` halves after an address that is a multiple
+ * of 64. */
 struct half_set {
     struct operand_set o;
-    int type; /* cudaDataType_t */
-    uint16_t *memory[4], *a, *b, *c, *bias;
+    int type, type_c; /* cudaDataType_t */
+    void *memory[4];
+    const void *a, *b;
+    void *c, *bias;
 };
 
-static uint16_t *halves(const float *from, int64_t count, int type, int skew, uint16_t **memory)
+static void *elements(const float *from, int64_t count, int type, int skew, void **memory)
 {
-    *memory = aligned_alloc(64, ((size_t)(count + skew) * sizeof **memory + 63) / 64 * 64);
+    const size_t bytes = (size_t)(count + skew) * (size_t)fake_element_bytes(type);
+    *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
     assert_non_null(*memory);
-    for (int64_t i = 0; i < count; i++) fake_store(*memory + skew, type, i, from[i]);
-    return *memory + skew;
+    for (int64_t i = 0; i < count; i++) fake_store(*memory, type, i + skew, from[i]);
+    return (char *)*memory + skew * fake_element_bytes(type);
 }
 
 static struct half_set half_set_make(const char *text, int skew)
@@ -30,12 +34,13 @@ static struct half_set half_set_make(const char *text, int skew)
     struct half_set s = {.o = operands_make(text, 0)};
     const struct problem *p = &s.o.problem;
     float bias[64];
-    s.type = p->type == GEMM_BF16 ? BLAS_R_16BF : BLAS_R_16F;
     for (int i = 0; i < 64; i++) bias[i] = (float)(i % 7 - 3);
-    s.a = halves(s.o.a, problem_span_a(p), s.type, skew, &s.memory[0]);
-    s.b = halves(s.o.b, problem_span_b(p), s.type, 0, &s.memory[1]);
-    s.c = halves(s.o.c, s.o.span, s.type, 0, &s.memory[2]);
-    s.bias = halves(bias, 64, s.type, 0, &s.memory[3]);
+    s.type = blas_data_type(gemm_type_row(p->type)->a);
+    s.type_c = blas_data_type(gemm_type_row(p->type)->c);
+    s.a = elements(s.o.a, problem_span_a(p), s.type, skew, &s.memory[0]);
+    s.b = elements(s.o.b, problem_span_b(p), s.type, 0, &s.memory[1]);
+    s.c = elements(s.o.c, s.o.span, s.type_c, 0, &s.memory[2]);
+    s.bias = elements(bias, 64, s.type_c, 0, &s.memory[3]);
     return s;
 }
 
@@ -54,12 +59,14 @@ static void half_set_check(struct half_set *s, const char *who)
         for (int64_t i = 0; i < p->m; i++)
             for (int64_t j = 0; j < p->n; j++) {
                 const int64_t at = item * p->stride_c + i * p->ldc + j;
-                const float bias =
-                    epilogue_bias(p->epilogue) == BIAS_COLUMN ? fake_element(s->bias, s->type, j) : 0;
-                uint16_t want[2];
-                fake_store(want, s->type, 0, s->o.want[at] + bias);
-                if (s->c[at] != want[0])
-                    fail_msg("%s: C[%lld] is %04x, expected %04x", who, (long long)at, s->c[at], want[0]);
+                const bool biased = epilogue_bias(p->epilogue) == BIAS_COLUMN;
+                uint32_t want[1];
+                fake_store(want, s->type_c, 0,
+                           s->o.want[at] + (biased ? fake_element(s->bias, s->type_c, j) : 0));
+                const float is = fake_element(s->c, s->type_c, at), wanted = fake_element(want, s->type_c, 0);
+                if (is != wanted)
+                    fail_msg("%s: C[%lld] is %g, expected %g", who, (long long)at, (double)is,
+                             (double)wanted);
             }
 }
 
@@ -91,14 +98,14 @@ static int gemm_ex_as(const struct half_set *s, int type_a, int type_b, int type
 
 static int gemm_ex(const struct half_set *s)
 {
-    return gemm_ex_as(s, s->type, s->type, s->type, BLAS_COMPUTE_32F);
+    return gemm_ex_as(s, s->type, s->type, s->type_c, BLAS_COMPUTE_32F);
 }
 
 static int gemm_ex_64(const struct half_set *s)
 {
     OF(s);
     return cublasGemmEx_64(blas_context, op_a, op_b, m, n, k, &alpha, s->b, type, p->ldb, s->a, type, p->lda,
-                           &beta, s->c, type, p->ldc, BLAS_COMPUTE_32F, -1);
+                           &beta, s->c, s->type_c, p->ldc, BLAS_COMPUTE_32F, -1);
 }
 
 static int strided_ex(const struct half_set *s)
@@ -106,15 +113,15 @@ static int strided_ex(const struct half_set *s)
     OF(s);
     return cublasGemmStridedBatchedEx(blas_context, op_a, op_b, (int)m, (int)n, (int)k, &alpha, s->b, type,
                                       (int)p->ldb, p->stride_b, s->a, type, (int)p->lda, p->stride_a, &beta,
-                                      s->c, type, (int)p->ldc, p->stride_c, (int)p->batch, BLAS_COMPUTE_32F,
-                                      -1);
+                                      s->c, s->type_c, (int)p->ldc, p->stride_c, (int)p->batch,
+                                      BLAS_COMPUTE_32F, -1);
 }
 
 static int strided_ex_64(const struct half_set *s)
 {
     OF(s);
     return cublasGemmStridedBatchedEx_64(blas_context, op_a, op_b, m, n, k, &alpha, s->b, type, p->ldb,
-                                         p->stride_b, s->a, type, p->lda, p->stride_a, &beta, s->c, type,
+                                         p->stride_b, s->a, type, p->lda, p->stride_a, &beta, s->c, s->type_c,
                                          p->ldc, p->stride_c, p->batch, BLAS_COMPUTE_32F, -1);
 }
 
@@ -164,7 +171,7 @@ static struct half_lt half_lt_make(const struct half_set *s, bool by_rows)
     cublasLtMatmulDescCreate(&lt.x.desc, BLAS_COMPUTE_32F, BLAS_R_32F);
     lt.x.a = by_rows ? a : b;
     lt.x.b = by_rows ? b : a;
-    lt.x.c = layout_of(s->type, p->m, p->n, p->ldc, p->stride_c, p, by_rows);
+    lt.x.c = layout_of(s->type_c, p->m, p->n, p->ldc, p->stride_c, p, by_rows);
     set_desc(&lt, LT_DESC_TRANSA, by_rows ? p->trans_a : p->trans_b, 4);
     set_desc(&lt, LT_DESC_TRANSB, by_rows ? p->trans_b : p->trans_a, 4);
     if (epilogue_bias(p->epilogue) != BIAS_NONE) {
@@ -213,14 +220,17 @@ static const struct {
              {"cublasGemmStridedBatchedEx_64", strided_ex_64, true}};
 static const char *const texts[][2] = {
     {"bf16gemm:tn:16x24x32:lda=24:ldb=40:ldc=48", "bf16gemm:nn:16x24x32:batch=3:lda=40"},
-    {"hgemm:nn:16x24x32:beta=1", "hgemm:nt:16x24x32:batch=3:stride_b=0"}};
+    {"hgemm:nn:16x24x32:beta=1", "hgemm:nt:16x24x32:batch=3:stride_b=0"},
+    {"bf16gemm:nt:16x24x32:c=f32:beta=1", "bf16gemm:tt:16x24x32:c=f32:batch=2"},
+    {"hgemm:tn:16x24x32:c=f32", "hgemm:nn:16x24x32:c=f32:batch=3:stride_a=0"}};
+enum { TYPES = sizeof texts / sizeof *texts };
 
 TEST(sixteen_bits_are_answered_in_every_form)
 {
     const bool winners = !getenv("NO_WINNERS");
-    for (int i = 0; i < 4 && winners; i++) put_winner(texts[i / 2][i % 2], LT_ALGORITHM, 5, false);
+    for (int i = 0; i < 2 * TYPES && winners; i++) put_winner(texts[i / 2][i % 2], LT_ALGORITHM, 5, false);
     arrive();
-    for (int type = 0; type < 2; type++)
+    for (int type = 0; type < TYPES; type++)
         for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
             struct half_set s = half_set_make(texts[type][forms[i].batch], 0);
             assert_answered(forms[i].call(&s), winners);
@@ -240,8 +250,9 @@ TEST(types_that_are_no_row_of_the_table_are_cublas_s)
                                    {BLAS_R_16F, BLAS_R_16F, BLAS_R_16BF, BLAS_COMPUTE_32F},
                                    {BLAS_R_16F, BLAS_R_16F, BLAS_R_16F, COMPUTE_16F},
                                    {BLAS_R_16F, BLAS_R_16F, BLAS_R_16F, FAST_16F},
-                                   {BLAS_R_16F, BLAS_R_16F, BLAS_R_32F, BLAS_COMPUTE_32F},
-                                   {BLAS_R_16BF, BLAS_R_16BF, BLAS_R_32F, BLAS_COMPUTE_32F},
+                                   {BLAS_R_16F, BLAS_R_16F, BLAS_R_32F, BLAS_COMPUTE_32F_PEDANTIC},
+                                   {BLAS_R_16BF, BLAS_R_16F, BLAS_R_32F, BLAS_COMPUTE_32F},
+                                   {BLAS_R_32F, BLAS_R_32F, BLAS_R_16F, BLAS_COMPUTE_32F},
                                    {R_64F, R_64F, R_64F, BLAS_COMPUTE_32F},
                                    {-1, 1 << 30, BLAS_R_16F, BLAS_COMPUTE_32F}};
     put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
@@ -298,10 +309,11 @@ TEST(partial_sums_in_16_bits_answer_no_call_that_may_disallow_them)
     } winners[] = {{"bf16gemm:nn:16x24x32", LT_ALGORITHM_ADDS("0"), 0},
                    {"bf16gemm:nn:16x24x40", LT_ALGORITHM_ADDS("1"), 1},
                    {"hgemm:nn:16x24x48", LT_ALGORITHM_ADDS("2"), 0},
-                   {"hgemm:nn:16x24x56", LT_ALGORITHM_ADDS("4"), 1}};
-    for (int i = 0; i < 4; i++) put_winner(winners[i].problem, winners[i].config, 5, false);
+                   {"hgemm:nn:16x24x56", LT_ALGORITHM_ADDS("4"), 1},
+                   {"hgemm:nn:16x24x64:c=f32", LT_ALGORITHM_ADDS("4"), 0}}; /* C is as wide as the sums */
+    for (int i = 0; i < 5; i++) put_winner(winners[i].problem, winners[i].config, 5, false);
     arrive();
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         struct half_set s = half_set_make(winners[i].problem, 0);
         for (int again = 0; again < 2; again++) {
             cublasSetMathMode(blas_context, 16);
@@ -326,7 +338,7 @@ TEST(halves_at_any_address_are_answered_or_passed_on)
         half_set_free(&t);
     }
     struct half_set odd = s;
-    odd.a = (uint16_t *)(void *)((char *)s.a + 1);
+    odd.a = (const char *)s.a + 1;
     assert_answered(gemm_ex(&odd), 0);
     assert_answered(matmul(&odd), 0);
     odd.a = NULL;
@@ -368,12 +380,17 @@ TEST(halves_behind_pointers_have_no_winner_yet)
 
 TEST(row_order_is_answered_as_column_order_is)
 {
-    static const char *const problems[] = {"bf16gemm:nn:16x24x32", "bf16gemm:nt:16x24x32",
-                                           "hgemm:tn:16x24x32:lda=40:beta=1", "hgemm:tt:16x24x32:batch=2",
-                                           "bf16gemm:nn:16x24x32:epilogue=bias"};
-    for (int i = 0; i < 5; i++) put_winner(problems[i], LT_ALGORITHM, 5, false);
+    static const char *const problems[] = {"bf16gemm:nn:16x24x32",
+                                           "bf16gemm:nt:16x24x32",
+                                           "hgemm:tn:16x24x32:lda=40:beta=1",
+                                           "hgemm:tt:16x24x32:batch=2",
+                                           "hgemm:nt:16x24x32:c=f32",
+                                           "bf16gemm:nn:16x24x32:epilogue=bias",
+                                           "hgemm:nn:16x24x32:c=f32:epilogue=bias"};
+    enum { PROBLEMS = sizeof problems / sizeof *problems };
+    for (int i = 0; i < PROBLEMS; i++) put_winner(problems[i], LT_ALGORITHM, 5, false);
     arrive();
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < PROBLEMS; i++)
         for (int by_rows = 0; by_rows < 2; by_rows++)
             for (int again = 0; again < 2; again++) {
                 struct half_set s = half_set_make(problems[i], 0);
@@ -627,21 +644,22 @@ static void the_capture_names_the_type(void **state)
     setenv("NO_WINNERS", "1", 1);
     const char *text = scenario_capture("sixteen_bits_are_answered_in_every_form");
     unsetenv("NO_WINNERS");
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 2 * TYPES; i++) {
         char line[PROBLEM_TEXT_MAX + 32];
         snprintf(line, sizeof line, "\n%s  # count=3\n", texts[i / 2][i % 2]);
         if (!strstr(text, line)) fail_msg("'%s' is not in %s", line, text);
     }
-    assert_int_equal(lines_in(text), 1 + 4);
+    assert_int_equal(lines_in(text), 1 + 2 * TYPES);
     FILE *file = fdopen(mkstemp(path), "w");
     assert_non_null(file);
     fputs(text, file);
     fclose(file);
     assert_ok(problem_read_suite(path, GEMM_SGEMM, &problems, &count));
-    assert_int_equal(count, 4);
+    assert_int_equal(count, 2 * TYPES);
     int of_type[GEMM_TYPE_COUNT] = {0};
     for (size_t i = 0; i < count; i++) of_type[problems[i].type]++;
-    assert_true(of_type[GEMM_BF16] == 2 && of_type[GEMM_F16] == 2);
+    assert_true(of_type[GEMM_BF16] == 2 && of_type[GEMM_F16] == 2 && of_type[GEMM_BF16_TO_F32] == 2 &&
+                of_type[GEMM_F16_TO_F32] == 2);
     free(problems);
     unlink(path);
 }
@@ -698,7 +716,7 @@ static void a_type_that_the_gpu_lacks_is_cublas_s(void **state)
     setenv("NO_WINNERS", "1", 1);
     assert_logged("sixteen_bits_are_answered_in_every_form", "-> cuBLAS: the GPU has no units for its type");
     const char *text = scenario_capture("sixteen_bits_are_answered_in_every_form");
-    assert_non_null(strstr(text, "\n# left out: count=6 the GPU has no units for its type\n"));
+    assert_non_null(strstr(text, "\n# left out: count=12 the GPU has no units for its type\n"));
     assert_null(strstr(text, "bf16gemm"));
     assert_non_null(strstr(text, "\nhgemm:nn:16x24x32:beta=1  # count=3\n"));
     unsetenv("FAKE_GPU_ARCH");

@@ -3,7 +3,7 @@
  * winners: at least one must have gone to a winner (GEMMTUNE_DB; test_dropin_gpu.sh tunes them). Exits with
  * 77 without a GPU or cuBLAS.
  */
-#include "half_sets.h"
+#include "whole_matrix.h"
 
 #include "blas.h"
 #include "blas_lt.h"
@@ -28,33 +28,69 @@ static void call_like_a_program(void)
     if (own == blas.GemmEx) fail_msg("the drop-in is not preloaded");
 }
 
-static void by_blas(struct half_set *s, const char *text, int math)
+/* A problem, its operands, and C as it is before a call. */
+struct product {
+    struct problem problem;
+    const char *text;
+    struct matrix a, b, c, bias;
+};
+
+static struct product product_make(const char *text)
 {
-    const float alpha = (float)s->problem.alpha, beta = (float)s->problem.beta;
-    assert_int_equal(blas.SetMathMode(handle, math), 0);
-    half_set_fill(s, HALF_C);
-    assert_int_equal(blas_run(handle, &s->problem, s->buffer[HALF_A].address, s->buffer[HALF_B].address,
-                              s->buffer[HALF_C].address, &alpha, &beta),
-                     0);
-    half_set_check(s, text);
+    struct product x = {.text = text};
+    assert_ok(problem_parse(text, &x.problem));
+    const struct gemm_type_row *type = gemm_type_row(x.problem.type);
+    x.a = random_matrix(type->a, problem_span_a(&x.problem), 1);
+    x.b = random_matrix(type->b, problem_span_b(&x.problem), 2);
+    x.bias = random_matrix(type->c, problem_span_bias(&x.problem), 4);
+    return x;
 }
 
-static void by_lt(struct half_set *s, const char *text)
+static void product_free(struct product *x)
 {
-    struct blas_lt_product product = {.handle = lt, .problem = s->problem, .compute = BLAS_COMPUTE_32F};
-    const float alpha = (float)s->problem.alpha, beta = (float)s->problem.beta;
-    void *c = half_set_at(s, HALF_C);
+    matrix_free(&x->a);
+    matrix_free(&x->b);
+    matrix_free(&x->bias);
+}
+
+/* By cuBLAS under this math mode. */
+static int by_blas(const struct product *x, int math, const float *alpha, const float *beta)
+{
+    const int result = blas.SetMathMode(handle, math);
+    return result ? result
+                  : blas_run(handle, &x->problem, x->a.there.address, x->b.there.address, x->c.there.address,
+                             alpha, beta);
+}
+
+static int by_lt(const struct product *x, const float *alpha, const float *beta)
+{
+    struct blas_lt_product product = {.handle = lt, .problem = x->problem, .compute = BLAS_COMPUTE_32F};
     blas_lt_object desc = NULL;
-    assert_int_equal(blas_lt_describe(&product) || blas_lt_make_desc(&product, &desc), 0);
-    if (s->problem.epilogue) assert_int_equal(blas_lt_set_bias(desc, half_set_at(s, HALF_BIAS)), 0);
-    half_set_fill(s, HALF_C);
-    assert_int_equal(blas_lt.Matmul(lt, desc, &alpha, half_set_at(s, HALF_B), product.a,
-                                    half_set_at(s, HALF_A), product.b, &beta, c, product.c, c, product.c,
-                                    NULL, NULL, 0, device.stream),
-                     0);
-    half_set_check(s, text);
-    blas_lt.DescDestroy(desc);
+    int result = blas_lt_describe(&product);
+    if (!result) result = blas_lt_make_desc(&product, &desc);
+    if (!result && x->problem.epilogue) result = blas_lt_set_bias(desc, place(&x->bias));
+    if (!result)
+        result =
+            blas_lt.Matmul(lt, desc, alpha, place(&x->b), product.a, place(&x->a), product.b, beta,
+                           place(&x->c), product.c, place(&x->c), product.c, NULL, NULL, 0, device.stream);
+    if (desc) blas_lt.DescDestroy(desc);
     blas_lt_close(&product);
+    return result;
+}
+
+enum { DEFAULT, WIDE, LT, WAYS };
+
+static void check(struct product *x, int way)
+{
+    const float alpha = (float)x->problem.alpha, beta = (float)x->problem.beta;
+    if (way != LT && x->problem.epilogue) return;
+    x->c = random_matrix(gemm_type_row(x->problem.type)->c, problem_span_c(&x->problem), 3);
+    const int result =
+        way == LT ? by_lt(x, &alpha, &beta) : by_blas(x, way == WIDE ? WIDE_SUMS : 0, &alpha, &beta);
+    if (result) fail_msg("%s: status %d", x->text, result);
+    compute(&x->problem, &x->a, &x->b, &x->bias, &x->c);
+    matrix_check(&x->c, x->text);
+    matrix_free(&x->c);
 }
 
 /* What the drop-in said is printed. Calls that it answered at least. */
@@ -84,20 +120,17 @@ TEST(calls_of_16_bits_are_right)
                                         "hgemm:nt:256x256x512:batch=4",
                                         "bf16gemm:tt:256x512x128:beta=1",
                                         "hgemm:nn:65x33x127:ldc=40",
-                                        "bf16gemm:nt:512x768x512:epilogue=bias"};
+                                        "bf16gemm:nt:512x768x512:epilogue=bias",
+                                        "hgemm:nt:64x128x1024:c=f32",
+                                        "bf16gemm:nn:256x64x2048:c=f32:beta=1"};
     const char *path = in_folder("log");
     assert_non_null(freopen(path, "w", stderr));
     assert_int_equal(blas.Create(&handle) || blas.SetStream(handle, device.stream) || blas_lt.Create(&lt), 0);
     call_like_a_program();
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct half_set s;
-        half_set_make(&s, texts[i]);
-        for (int again = 0; again < 3; again++) {
-            if (!s.problem.epilogue) by_blas(&s, texts[i], BLAS_DEFAULT_MATH);
-            if (!s.problem.epilogue) by_blas(&s, texts[i], WIDE_SUMS);
-            by_lt(&s, texts[i]);
-        }
-        half_set_free(&s);
+        struct product x = product_make(texts[i]);
+        for (int call = 0; call < 3 * WAYS; call++) check(&x, call % WAYS);
+        product_free(&x);
     }
     const int count = answered(path);
     printf("%d of %zu problems went to a winner\n", count, sizeof texts / sizeof *texts);

@@ -36,7 +36,7 @@ static bool may_match(const char *pattern)
     const size_t plain = strcspn(pattern, "*?[");
     for (int i = 0; i < GEMM_TYPE_COUNT; i++) {
         const char *type = gemm_type_row((enum gemm_type)i)->name;
-        const size_t length = strlen(type);
+        const size_t length = strcspn(type, ":");
         if (plain <= length ? strncmp(pattern, type, plain) == 0
                             : strncmp(pattern, type, length) == 0 && pattern[length] == ':')
             return true;

@@ -55,7 +55,7 @@ _Static_assert(sizeof(struct form_key) == 3 * 64 + sizeof(void *), "a key has no
 
 /* ---- what a layout means ---- */
 
-/* False: neither column nor row order (of FP32 only column order), or a batch without a stride. */
+/* False: neither column nor row order, or a batch without a stride. */
 static bool read_layout(const struct real_lt *real, lt_layout layout, struct matrix *matrix)
 {
     uint32_t type = 0, mode = 0;
@@ -75,8 +75,8 @@ static bool read_layout(const struct real_lt *real, lt_layout layout, struct mat
         return false;
     /* Versions before 13 do not know this attribute: their batches have strides. */
     if (real->LayoutGet(layout, LT_LAYOUT_BATCH_MODE, &mode, sizeof mode, &written)) mode = 0;
-    if ((order != LT_ORDER_COL && (order != LT_ORDER_ROW || type == BLAS_R_32F)) || plane || mode ||
-        rows > PROBLEM_DIM_MAX || columns > PROBLEM_DIM_MAX)
+    if ((order != LT_ORDER_COL && order != LT_ORDER_ROW) || plane || mode || rows > PROBLEM_DIM_MAX ||
+        columns > PROBLEM_DIM_MAX)
         return false;
     matrix->type = (int)type;
     matrix->by_rows = order == LT_ORDER_ROW;
@@ -131,7 +131,9 @@ static bool read_form(const struct real_lt *real, lt_layout layout_a, lt_layout 
         if (row->a == form->a.type && row->b == form->b.type && row->c == form->d.type)
             form->types |= GEMM_TYPE_BIT(row->type);
     }
-    if (!form->types) return false;
+    /* Of FP32 only column order. */
+    const bool by_rows = form->a.by_rows || form->b.by_rows || form->d.by_rows;
+    if (!form->types || (form->a.type == BLAS_R_32F && by_rows)) return false;
     bool fits = false;
     for (int ops = 0; ops < OPS; ops++) fits |= fill_sizes(form, ops & 1, ops & 2, &unused);
     return fits;

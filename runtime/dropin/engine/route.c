@@ -203,9 +203,12 @@ static struct route *decided(const struct route_key *key, uint64_t hash)
     return r;
 }
 
-static int element_of(const struct asked *asked)
+/* Where an address is a multiple of 2 bytes only. */
+static bool is_within_elements(const struct asked *asked)
 {
-    return element_bytes(gemm_type_row(asked->type)->c);
+    const struct gemm_type_row *row = gemm_type_row(asked->type);
+    return ((uintptr_t)asked->a | (uintptr_t)asked->b) % (uintptr_t)element_bytes(row->a) ||
+           ((uintptr_t)asked->c | (uintptr_t)asked->source) % (uintptr_t)element_bytes(row->c);
 }
 
 /* Alignment of the operands in bytes; 0: no kernel takes them. Of arrays of pointers only they themselves can
@@ -214,7 +217,7 @@ static int alignment_of(const struct asked *asked)
 {
     const uintptr_t bits =
         (uintptr_t)asked->a | (uintptr_t)asked->b | (uintptr_t)asked->c | (uintptr_t)asked->source;
-    if (asked->pointers) return bits & 7 ? 0 : element_of(asked);
+    if (asked->pointers) return bits & 7 ? 0 : element_bytes(gemm_type_row(asked->type)->a);
     return bits & 1 ? 0 : bits & 3 ? 2 : bits & 7 ? 4 : bits & 15 ? 8 : 16;
 }
 
@@ -248,7 +251,7 @@ struct route *route_of(const struct asked *asked, bool adds)
 {
     const int alignment = alignment_of(asked);
     const uint64_t context = alignment ? contexts_current() : 0;
-    if (!context || (alignment == 2 && element_of(asked) > 2)) return NULL;
+    if (!context || (alignment == 2 && is_within_elements(asked))) return NULL;
     struct route *r = asked->last ? atomic_load_explicit(asked->last, memory_order_acquire) : NULL;
     if (r && r->key.context == context && r->key.alignment == alignment &&
         r->key.flags == flags_of(asked, adds) && r->key.stride_bias == stride_bias_of(asked))
