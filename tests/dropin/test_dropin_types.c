@@ -329,6 +329,7 @@ TEST(partial_sums_in_16_bits_answer_no_call_that_may_disallow_them)
 /* An algorithm takes multiples of 16 bytes; what one call's addresses are says nothing of the next call. */
 TEST(halves_at_any_address_are_answered_or_passed_on)
 {
+    put_winner("hgemm:nn:16x24x32:c=f32", LT_ALGORITHM, 5, false);
     struct half_set s = arrive_with("hgemm:nn:16x24x32", LT_ALGORITHM, 0);
     for (int skew = 1; skew <= 8; skew *= 2) {
         struct half_set t = half_set_make("hgemm:nn:16x24x32", skew);
@@ -343,6 +344,15 @@ TEST(halves_at_any_address_are_answered_or_passed_on)
     assert_answered(matmul(&odd), 0);
     odd.a = NULL;
     assert_answered(gemm_ex(&odd), 0);
+    struct half_set wide = half_set_make("hgemm:nn:16x24x32:c=f32", 0);
+    odd = wide;
+    odd.c = (char *)wide.c + 2; /* within an element */
+    for (int again = 0; again < 2; again++) {
+        assert_answered(gemm_ex(&odd), 0);
+        assert_answered(matmul(&odd), 0);
+        assert_answered(gemm_ex(&wide), 1);
+    }
+    half_set_free(&wide);
     half_set_free(&s);
 }
 
