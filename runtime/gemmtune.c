@@ -82,9 +82,10 @@ static enum status copy_options(struct gt_handle *handle, const struct gt_option
 {
     enum status st = arguments_check_zero("gt_options", o->reserved, sizeof o->reserved);
     if (st) return st;
-    if (o->flags & ~(unsigned)(GT_NO_CUBLAS | GT_NO_COMPILER | GT_QUIET))
+    const uint32_t known = GT_NO_CUBLAS | GT_NO_COMPILER | GT_QUIET | GT_LOADED_CUBLASLT;
+    if (o->flags & ~known)
         return fail(E_INPUT, "flags are 0x%x, of which this version knows 0x%x", (unsigned)o->flags,
-                    (unsigned)(GT_NO_CUBLAS | GT_NO_COMPILER | GT_QUIET));
+                    (unsigned)known);
     if (o->workspaces < GT_NO_WORKSPACES || o->workspaces > WORKSPACES_MAX)
         return fail(E_INPUT, "workspaces is %d; %d to %d are possible", o->workspaces, GT_NO_WORKSPACES,
                     WORKSPACES_MAX);

@@ -2,12 +2,15 @@
 #ifndef GT_ASKED_H
 #define GT_ASKED_H
 
+#include "gemm_type.h"
 #include "real_api.h"
 
 struct route;
 
 struct asked {
     const char *function; /* "cublasSgemm", for messages */
+    enum gemm_type type;  /* GEMM_SGEMM: the math mode of the handle may allow TF32 */
+    bool pedantic;        /* unless the compute type forbids that */
     bool op_a, op_b;      /* transposed */
     int64_t m, n, k, lda, ldb, ldc, batch;
     int64_t stride_a, stride_b, stride_c;

@@ -7,7 +7,9 @@
 
 enum { BLAS_NOT_INITIALIZED = 1, BLAS_EXECUTION_FAILED = 13 };
 enum { BLAS_OP_CONJUGATE_T = 2 }; /* for real numbers, the same as BLAS_OP_T */
-enum { BLAS_MATH_MODE_MASK = 0xf };
+/* The mode proper; CUBLAS_TENSOR_OP_MATH, of before CUDA 11; the flag that sums that are split stay as wide
+ * as the others. */
+enum { BLAS_MATH_MODE_MASK = 0xf, BLAS_TENSOR_MATH = 1, BLAS_MATH_WIDE_SUMS = 16 };
 
 static inline bool is_op(int op)
 {
@@ -105,7 +107,7 @@ enum {
     LT_LAYOUT_PLANE_OFFSET = 7,
     LT_LAYOUT_BATCH_MODE = 8 /* since 13; 0: strided */
 };
-enum { LT_ORDER_COL = 0, LT_FILL_FULL = 2 };
+enum { LT_ORDER_COL = 0, LT_ORDER_ROW = 1, LT_FILL_FULL = 2 };
 
 /* Epilogues are sums of these, or the default. */
 enum {

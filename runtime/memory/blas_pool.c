@@ -125,10 +125,10 @@ enum status blas_pool_run(struct blas_pool *pool, const struct problem *problem,
 
 /* ---- cublasLt ---- */
 
-enum status blas_pool_open_lt(struct blas_pool *pool)
+enum status blas_pool_open_lt(struct blas_pool *pool, bool loaded)
 {
     pthread_mutex_lock(&pool->lock);
-    enum status st = pool->lt ? OK : blas_lt_load();
+    enum status st = pool->lt ? OK : loaded ? blas_lt_load_loaded() : blas_lt_load();
     if (!st && !pool->lt) {
         blas_lt_handle handle = NULL;
         CUstreamCaptureMode mode = relaxed_begin();

@@ -45,8 +45,8 @@ enum status blas_pool_run(struct blas_pool *pool, const struct problem *problem,
                           const struct gemm_call *call);
 
 /* Problems with an epilogue are computed by cublasLt. Makes sure that there is a handle of it. E_ABSENT: no
- * cublasLt. Errors: E_GPU. */
-enum status blas_pool_open_lt(struct blas_pool *pool);
+ * cublasLt. loaded: only the one that the process has loaded will do. Errors: E_GPU. */
+enum status blas_pool_open_lt(struct blas_pool *pool, bool loaded);
 
 /* After that: a problem made ready; the arithmetic of the wish is the problem's. E_ABSENT: cublasLt does not
  * support it; *passing: that was a lack of memory. Close the product with blas_lt_close, after an error, too.

@@ -91,8 +91,9 @@ static enum status build_algorithm(struct executable *executable, const struct c
 {
     struct gt_handle *handle = executable->handle;
     struct blas_pool *pool = &executable->context->blas;
-    if (handle->flags & GT_NO_CUBLAS) return fail(E_ABSENT, "cuBLAS is not to be used");
-    enum status st = blas_pool_open_lt(pool);
+    const bool loaded = handle->flags & GT_NO_CUBLAS;
+    if (loaded && !(handle->flags & GT_LOADED_CUBLASLT)) return fail(E_ABSENT, "cuBLAS is not to be used");
+    enum status st = blas_pool_open_lt(pool, loaded);
     if (st) notice(&handle->notices, NOTICE_CUBLAS, "cublasLt cannot be used: %s", status_text());
     *passing = st == E_GPU;
     if (!st)
@@ -127,7 +128,7 @@ static enum status build_cublas(struct executable *executable, int alignment, bo
     /* The arrays of A and B may be NULL then, and cuBLAS does not say that it leaves them alone. */
     if (problem->pointers && problem->k == 0)
         return fail(E_ABSENT, "cuBLAS is not asked for a product of pointers with k = 0");
-    enum status st = problem->epilogue ? blas_pool_open_lt(pool) : blas_pool_open(pool);
+    enum status st = problem->epilogue ? blas_pool_open_lt(pool, false) : blas_pool_open(pool);
     if (st) notice(&handle->notices, NOTICE_CUBLAS, "cuBLAS cannot be used: %s", status_text());
     *passing = st == E_GPU;
     if (!st && problem->epilogue) return build_lt(executable, alignment, without, passing);

@@ -58,8 +58,8 @@ enum status prepare_executable(const struct gt_plan *plan, enum plan_case which,
     const struct problem *problem = &plan->problem;
     const int alignment = which & PLAN_UNALIGNED ? plan->traits.element : plan->traits.alignment;
     struct choice choices[CHOICES_MAX];
-    char last[600] = "no configuration is legal for it", text[PROBLEM_TEXT_MAX];
-    bool passing = false;
+    char why[600] = "no configuration is legal for it", text[PROBLEM_TEXT_MAX];
+    bool passing = false, winner = false; /* winner: why is about the winner */
     enum status st = E_ABSENT;
     if (problem->m == 0 || problem->n == 0)
         return executable_build(plan, NULL, alignment, false, executable, &passing);
@@ -78,13 +78,14 @@ enum status prepare_executable(const struct gt_plan *plan, enum plan_case which,
         if (!st) st = E_ABSENT; /* until one can be prepared */
         for (int c = 0; c < count && st && st != E_MEMORY; c++) {
             st = try_choice(plan, which, alignment, &choices[c], executable, &passing);
-            if (st) snprintf(last, sizeof last, "%.590s", status_text());
+            if (st && !winner) snprintf(why, sizeof why, "%.590s", status_text());
+            winner |= choices[c].source == CHOICE_EXACT && !choices[c].cublas;
         }
     }
     relaxed_end(before);
     if (st && st != E_MEMORY) {
         problem_format(problem, text);
-        st = fail(E_ABSENT, "nothing here can compute %s: %s", text, last);
+        st = fail(E_ABSENT, "nothing here can compute %s: %s", text, why);
     }
     return st;
 }

@@ -17,7 +17,7 @@ function(gt_dropin_test name)
     ENVIRONMENT "ASAN_OPTIONS=verify_asan_link_order=0") # the sanitizers' library comes after the preloaded one
 endfunction()
 foreach(name test_dropin_blas test_dropin_lt test_dropin_epilogue test_dropin_pointers test_dropin_faults test_dropin_threads test_dropin_records test_dropin_cost
-    test_dropin_workspace test_dropin_waits test_dropin_recovery test_dropin_rules test_dropin_random)
+    test_dropin_workspace test_dropin_waits test_dropin_recovery test_dropin_rules test_dropin_random test_dropin_types)
   gt_dropin_test(${name})
   target_link_libraries(${name} PRIVATE program_blas)
 endforeach()
@@ -39,6 +39,8 @@ gt_program_major(12 12 cublas)
 gt_program_major(13 13 cublas)
 gt_program_major(14 14 cublas)
 gt_program_major(renamed 12 cublas-a1b2c3)
+target_compile_definitions(test_dropin_types PRIVATE HALF_13="$<TARGET_FILE:program_half_13>")
+add_dependencies(test_dropin_types program_half_13)
 gt_dropin_test(test_dropin_majors)
 target_include_directories(test_dropin_majors PRIVATE $<TARGET_PROPERTY:program_blas,INTERFACE_INCLUDE_DIRECTORIES>)
 target_compile_definitions(test_dropin_majors PRIVATE MAJORS="${majors}" HALF_12="$<TARGET_FILE:program_half_12>"
@@ -94,6 +96,11 @@ add_executable(bench_lt dropin/bench_lt.c) # by hand, without a GPU
 target_include_directories(bench_lt PRIVATE ${PROJECT_SOURCE_DIR}/runtime/dropin ${PROJECT_SOURCE_DIR}/tuner/cuda
   ${PROJECT_SOURCE_DIR}/tuner/core ${PROJECT_SOURCE_DIR}/tuner/base)
 target_link_libraries(bench_lt PRIVATE gt::cuda gt_flags m ${CMAKE_DL_LIBS})
+
+# BF16 and FP16 under the drop-in; skipped where there is no GPU.
+gt_gpu_test(test_dropin_gpu gt_measure)
+target_compile_definitions(test_dropin_gpu PRIVATE DROPIN="$<TARGET_FILE:gemmtune_cublas>")
+add_dependencies(test_dropin_gpu gemmtune_cublas)
 
 # PyTorch under the drop-in; skipped where there is none or no GPU.
 if(Python3_FOUND)

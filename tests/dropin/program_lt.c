@@ -194,6 +194,9 @@ int cublasLtMatmul(lt_handle handle, lt_desc desc, const void *alpha, const void
     if (program_blas_nesting) program_blas_count(&program_nested_calls);
     else program_blas_count(&program_lt_calls);
     if (program_blas_idle) return SUCCESS;
+    if (layout_of(layout_a, LT_LAYOUT_TYPE) || layout_of(layout_d, LT_LAYOUT_TYPE) ||
+        layout_of(layout_d, LT_LAYOUT_ORDER))
+        return SUCCESS; /* counted, not computed */
     if (!program_blas_nesting && (!handle || handle->magic != LT_MAGIC)) return NOT_INITIALIZED;
     if (chosen && (chosen->data[0] != PROGRAM_LT_ALGORITHM || workspace_bytes < PROGRAM_LT_WORKSPACE))
         return INVALID_VALUE;

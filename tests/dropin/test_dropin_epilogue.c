@@ -335,8 +335,8 @@ static void the_log_says_why_an_epilogue_is_passed_on(void **state)
     static const char *const reasons[] = {"its epilogue stores an auxiliary matrix for a gradient",
                                           "its epilogue is a gradient",
                                           "its epilogue is none of a bias, ReLU and GELU",
-                                          "its bias is not FP32",
-                                          "its bias is NULL, or its address is no multiple of 4 bytes",
+                                          "its bias is of another type than D",
+                                          "its bias is NULL, or its address is no multiple of an element",
                                           "its result shares memory with another operand",
                                           "its matrices C and D have different layouts"};
     (void)state;

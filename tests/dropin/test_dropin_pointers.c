@@ -119,8 +119,9 @@ static void what_no_kernel_computes_is_passed_on_as_it_is(void **state)
     assert_went(sgemm_batched(&set, &one, &zero), 1, 0);
     assert_went(batched_ex_of(&set, &one, &zero, BLAS_R_32F, COMPUTE_FAST_TF32), 0, 1);
     assert_went(batched_ex_of(&set, &one, &zero, R_16F, BLAS_COMPUTE_32F), 0, 1);
+    assert_went(batched_ex_of(&set, &one, &zero, R_16F, BLAS_COMPUTE_32F_PEDANTIC), 0, 1);
     assert_went(sgemm_batched(&set, &zero, &zero), 0, 1); /* nothing to multiply */
-    cublasSetMathMode(blas_context, 3);
+    cublasSetMathMode(blas_context, 4);
     assert_went(sgemm_batched(&set, &one, &zero), 0, 1);
     cublasSetMathMode(blas_context, 0);
     set.o.problem.batch = 0;
@@ -182,7 +183,8 @@ static void the_log_names_the_function(void **state)
     (void)state;
     const char *text = scenario_log("what_no_kernel_computes_is_passed_on_as_it_is");
     assert_non_null(strstr(text, "cublasSgemmBatched sgemm:nn:15x23x31:batch=5:pointers -> tuned kernel"));
-    assert_non_null(strstr(text, "its types are not all FP32, or it allows less than strict FP32"));
+    assert_non_null(
+        strstr(text, "its types and its compute type are none of FP32, TF32, BF16 and FP16 with FP32 sums"));
     assert_non_null(strstr(text, "its math mode allows less than strict FP32"));
 }
 

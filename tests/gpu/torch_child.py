@@ -45,9 +45,20 @@ def run_child(program, what, out, dropin, folder, **more):
     return [line for line in done.stderr.splitlines() if line.startswith("gemmtune: ")]
 
 
-def tune(options, capture, db, *more):
-    """Tunes what was captured; the exit status."""
-    env = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+def own_libraries():
+    """Variables that make tune use this PyTorch's cuBLAS and cublasLt, whose stored algorithms serve their version only."""
+    found = {}
+    for line in pathlib.Path("/proc/self/maps").read_text().splitlines():
+        path = line.split()[-1]
+        for variable, name in (("GEMMTUNE_LIBCUBLAS", "libcublas.so"), ("GEMMTUNE_LIBCUBLASLT", "libcublasLt.so")):
+            if pathlib.Path(path).name.startswith(name):
+                found[variable] = path
+    return found
+
+
+def tune(options, capture, db, *more, **variables):
+    """Tunes what was captured; the exit status. variables: of its environment."""
+    env = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"} | variables
     done = subprocess.run([str(options.tune), "--from-capture", str(capture), "--db", str(db), *more], env=env,
                           stdout=subprocess.PIPE, text=True)
     print(done.stdout, flush=True)

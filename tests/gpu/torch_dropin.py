@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """PyTorch under the drop-in cuBLAS, on a real GPU.
 
-    torch_dropin.py --dropin build/runtime/dropin/libgemmtune_cublas.so --tune build/tune [--budget 90s] [--json FILE]
+    torch_dropin.py --dropin build/runtime/dropin/libgemmtune_cublas.so --tune build/tune [--dtype bfloat16] [--budget 90s]
+                    [--json FILE]
 
 1. Without winners every result equals that of PyTorch without the drop-in, bit for bit.
 2. PyTorch's problems are captured; tune --from-capture tunes them.
-3. With winners: changed results are within the FP32 bound |c - ref| <= 4 u K g + u |c|, g = |alpha| |A||B| + |beta||C|
-   (docs/measuring.md), and calls that were passed on have the same bits as before. This includes calls in a CUDA graph,
+3. With winners: changed results are within the bound |c - ref| <= 4 u K g + u_c |c|, g = |alpha| |A||B| + |beta||C|
+   (docs/measuring.md; u is FP32's, u_c that of C; --dtype says what the elements are, sums are FP32), and calls that were passed on have the same bits as before. This includes calls in a CUDA graph,
    on another stream and from several threads.
 4. A small transformer without biases is captured, tuned and timed before and after.
 
@@ -14,6 +15,7 @@ Each step runs in a separate process, because LD_PRELOAD and the settings are re
 there is no PyTorch with CUDA.
 """
 import json
+import os
 import pathlib
 import statistics
 import sys
@@ -23,12 +25,16 @@ import threading
 import torch_child
 
 U = 2.0**-24  # of FP32
+TYPES = {"float32": ("sgemm", U), "bfloat16": ("bf16gemm", 2.0**-8), "float16": ("hgemm", 2.0**-11)}  # name in a problem, u_c
+DTYPE = os.environ.get("TORCH_DROPIN_DTYPE", "float32")  # of a child process
 
 
 def load_torch():
     torch = torch_child.load_torch()
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.set_float32_matmul_precision("highest")
+    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False  # the bound is that of FP32 sums
+    torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
     return torch
 
 
@@ -36,11 +42,11 @@ def load_torch():
 
 
 def cases(torch):
-    """name, function of FP32 or FP64 operands, operands, K, then alpha, beta and C if the function has them."""
+    """name, function of operands of DTYPE or FP64, operands, K, then alpha, beta and C if the function has them."""
     generator = torch.Generator(device="cuda").manual_seed(1)
 
     def uniform(*shape):
-        return torch.rand(*shape, generator=generator, device="cuda") * 2 - 1
+        return (torch.rand(*shape, generator=generator, device="cuda") * 2 - 1).to(getattr(torch, DTYPE))
 
     functional = torch.nn.functional
     a, b = uniform(256, 320), uniform(320, 192)
@@ -90,7 +96,7 @@ def bound_ratio(torch, function, operands, k, alpha, beta, c, result):
     else:
         g = function(*[x.double().abs() for x in operands])
     error = (result.double() - exact).abs()
-    return (error / (4 * U * k * g + U * exact.abs() + 1e-300)).max().item()
+    return (error / (4 * U * k * g + TYPES[DTYPE][1] * exact.abs() + 1e-300)).max().item()
 
 
 def run_cases(torch):
@@ -108,7 +114,7 @@ def run_cases(torch):
 
 def run_elsewhere(torch):
     """The same product eagerly, in a graph, on another stream and from threads: equal bits each time."""
-    a, b = torch.rand(256, 320, device="cuda"), torch.rand(320, 192, device="cuda")
+    a, b = (torch.rand(*shape, device="cuda").to(getattr(torch, DTYPE)) for shape in ((256, 320), (320, 192)))
     eager = torch.mm(a, b)
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
@@ -194,18 +200,19 @@ def time_model(torch, blocks, x, repeats=60):
 
 
 def run_model(torch, exact):
-    found = {}
+    found, dtype = {}, getattr(torch, DTYPE)
     with torch.inference_mode():
-        blocks, width = model(torch, torch.float32)
+        blocks, width = model(torch, dtype)
         for tokens in (1, 8, 512):
             x = torch.rand(1, tokens, width, generator=torch.Generator().manual_seed(2)).cuda() * 2 - 1
+            x = x.to(dtype)
             out = blocks(x)
             eager, graph = time_model(torch, blocks, x)
             found[str(tokens)] = {"eager_ms": eager, "graph_ms": graph}
             if exact:
                 blocks.double()
                 reference = blocks(x.double())
-                blocks.float()
+                blocks.to(dtype)
                 found[str(tokens)]["error"] = ((out.double() - reference).norm() / reference.norm()).item()
     return found
 
@@ -229,7 +236,8 @@ class Runs:
     def run(self, what, dropin=False, **more):
         """What a child found, and the drop-in's lines."""
         out = self.folder / "out"
-        lines = torch_child.run_child(__file__, what, out, self.options.dropin if dropin else None, self.folder, **more)
+        lines = torch_child.run_child(__file__, what, out, self.options.dropin if dropin else None, self.folder,
+                                      TORCH_DROPIN_DTYPE=self.options.dtype, **more)
         if what == "ops":
             import torch
             return torch.load(out), lines
@@ -237,7 +245,8 @@ class Runs:
 
     def tune(self, capture, db, budget):
         space = ["--space", str(self.options.space)] if self.options.space else []
-        status = torch_child.tune(self.options, capture, db, "--budget", budget, *space)
+        libraries = {} if self.options.dtype == "float32" else torch_child.own_libraries()
+        status = torch_child.tune(self.options, capture, db, "--budget", budget, *space, **libraries)
         self.check(status == 0, f"tune --from-capture ended with {status}")
 
     def check(self, holds, sentence):
@@ -253,7 +262,7 @@ def compare_ops(runs, plain, now, lines, tuned):
     for name, before in plain["results"].items():
         equal = torch.equal(before, now["results"][name])
         (same if equal else changed).append(name)
-        runs.check(now["ratios"][name] <= 1, f"{name}: {now['ratios'][name]:.3f} of the FP32 bound")
+        runs.check(now["ratios"][name] <= 1, f"{name}: {now['ratios'][name]:.3f} of the bound")
     for place, holds in now["elsewhere"].items():
         runs.check(holds, f"other bits in {place} than eagerly")
     went = [line for line in lines if "-> tuned kernel" in line]
@@ -276,8 +285,9 @@ def products(runs):
     compare_ops(runs, plain, passed, lines, tuned=False)
     text = capture.read_text()
     print(text)
-    for problem in ("sgemm:nn:256x192x320 ", "sgemm:nt:256x192x320 ", "sgemm:tn:256x192x320 ", "sgemm:tt:256x192x320 ",
-                    "sgemm:nn:256x192x320:lda=400:ldb=260 ", "sgemm:nn:128x128x64:batch=12 "):
+    for problem in ("nn:256x192x320 ", "nt:256x192x320 ", "tn:256x192x320 ", "tt:256x192x320 ",
+                    "nn:256x192x320:lda=400:ldb=260 ", "nn:128x128x64:batch=12 "):
+        problem = f"{TYPES[runs.options.dtype][0]}:{problem}"
         runs.check(f"\n{problem}" in text, f"{problem}is not in the capture")
     runs.tune(capture, db, runs.options.budget)
     with_winners, lines = runs.run("ops", dropin=True, GEMMTUNE_DB=db)
@@ -316,6 +326,7 @@ def main():
     if len(sys.argv) == 4 and sys.argv[1] == "--child":
         return child(sys.argv[2], sys.argv[3])
     parser = torch_child.parser_of(__doc__.splitlines()[0])
+    parser.add_argument("--dtype", choices=TYPES, default="float32", help="of the elements (float32)")
     parser.add_argument("--space", help="of tune")
     parser.add_argument("--budget", default="90s", help="of tuning the products (90s)")
     parser.add_argument("--model-budget", default="150s", help="of tuning the model (150s)")

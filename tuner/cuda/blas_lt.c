@@ -48,12 +48,12 @@ static const struct library_symbol keeping_entries[] = {
     {"cublasLtMatmulAlgoConfigSetAttribute", &blas_lt.AlgoSet},
 };
 
-static enum status load(char version[16])
+static enum status load_by(void *(*open)(const struct library_names *library, char *why), char version[16])
 {
     char why[LIBRARY_WHY_MAX];
     static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"};
     const struct library_names library = {"GEMMTUNE_LIBCUBLASLT", names, 3, true};
-    void *handle = library_open(&library, why);
+    void *handle = open(&library, why);
     if (!handle) return fail(E_ABSENT, "no cublasLt (%s)", why);
     const char *missing = library_bind(handle, entries, sizeof entries / sizeof *entries);
     if (missing) return fail(E_ABSENT, "the cublasLt found lacks %s", missing);
@@ -64,11 +64,28 @@ static enum status load(char version[16])
     return OK;
 }
 
+static enum status load(char version[16])
+{
+    return load_by(library_open, version);
+}
+
+static enum status load_loaded(char version[16])
+{
+    return load_by(library_open_loaded, version);
+}
+
+static struct library_once once = {.lock = PTHREAD_MUTEX_INITIALIZER, .load = load};
+
 enum status blas_lt_load(void)
 {
-    static struct library_once once = {.lock = PTHREAD_MUTEX_INITIALIZER, .load = load};
     char version[16];
     return library_load(&once, version);
+}
+
+enum status blas_lt_load_loaded(void)
+{
+    char version[16];
+    return library_load_by(&once, load_loaded, version);
 }
 
 int blas_lt_compute(enum gemm_type type)
@@ -200,6 +217,15 @@ bool blas_lt_to_config(const struct blas_lt_answer *answer, struct config *confi
     }
     return good && put(config, "WORKSPACE", (int64_t)answer->workspace_bytes) &&
            put(config, "VERSION", (int64_t)blas_lt.GetVersion());
+}
+
+bool blas_lt_sums_in_c(const struct config *config, enum gemm_type type)
+{
+    enum { IN_PLACE = 1, IN_WORKSPACE = 4 };
+    const struct gemm_type_row *row = gemm_type_row(type);
+    if (!template_is_library(config->template) || element_bytes(row->c) >= element_bytes(row->sum))
+        return false;
+    return config_get(config, "SUMS") & (IN_PLACE | IN_WORKSPACE);
 }
 
 static int take_bytes(const struct config *config, struct blas_lt_algorithm *algorithm)

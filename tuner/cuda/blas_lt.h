@@ -61,6 +61,10 @@ extern struct blas_lt_api blas_lt; /* valid after blas_lt_load() answered OK */
  * Idempotent, from any thread. E_ABSENT if there is none, with the places that were searched. */
 enum status blas_lt_load(void);
 
+/* The same for the cublasLt that the process has loaded already: the newest, under its own name. E_ABSENT:
+ * none, so far. */
+enum status blas_lt_load_loaded(void);
+
 /* Bytes of which all addresses are multiples, for algorithms that are kept as configurations. */
 #define BLAS_LT_KEPT_ALIGNMENT 16
 
@@ -151,6 +155,10 @@ bool blas_lt_to_config(const struct blas_lt_answer *answer, struct config *confi
  * reason: it does not. */
 enum status blas_lt_from_config(const struct blas_lt_product *product, blas_lt_object desc,
                                 const struct config *config, struct blas_lt_choice *choice, bool *rebuilt);
+
+/* True if an algorithm adds the partial sums of split-K in C's type, which is narrower than the sums'
+ * (cublasLtReductionScheme_t). Programs may forbid that. */
+bool blas_lt_sums_in_c(const struct config *config, enum gemm_type type);
 
 /* Enqueue it. From any thread. Returns cublasLt's status. */
 int blas_lt_run(const struct blas_lt_product *product, const struct blas_lt_call *call);

@@ -93,6 +93,24 @@ void *library_open(const struct library_names *library, char *why)
     return handle;
 }
 
+void *library_open_loaded(const struct library_names *library, char *why)
+{
+    const char *chosen = env_text(library->variable);
+    void *handle = NULL;
+    if (!loading_begin()) {
+        snprintf(why, LIBRARY_WHY_MAX, "this process was forked while another thread opened a library");
+        return NULL;
+    }
+    if (chosen) handle = dlopen(chosen, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    for (int n = 0; !chosen && !handle && n < library->count; n++)
+        handle = dlopen(library->names[n], RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    loading_end();
+    if (!handle)
+        snprintf(why, LIBRARY_WHY_MAX, "the program has not loaded %.300s",
+                 chosen ? chosen : library->names[0]);
+    return handle;
+}
+
 const char *library_bind(void *library, const struct library_symbol *symbols, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -112,11 +130,17 @@ void library_file(const void *entry, char *path, size_t room)
     loaded_from(symbol, path, room);
 }
 
-enum status library_load(struct library_once *once, char version[16])
+enum status library_load_by(struct library_once *once, enum status (*load)(char version[16]),
+                            char version[16])
 {
     pthread_mutex_lock(&once->lock);
-    enum status st = once->version[0] ? OK : once->load(once->version);
+    enum status st = once->version[0] ? OK : load(once->version);
     if (!st) memcpy(version, once->version, sizeof once->version);
     pthread_mutex_unlock(&once->lock);
     return st;
+}
+
+enum status library_load(struct library_once *once, char version[16])
+{
+    return library_load_by(once, once->load, version);
 }

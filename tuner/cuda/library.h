@@ -26,6 +26,10 @@ struct library_names {
  * message (LIBRARY_WHY_MAX bytes). */
 void *library_open(const struct library_names *library, char *why);
 
+/* The same, but only what the process has loaded already: the variable's file, else the first of the names.
+ * It stays loaded. */
+void *library_open_loaded(const struct library_names *library, char *why);
+
 /* One entry point: its exported name, and the address of the function pointer to set. */
 struct library_symbol {
     const char *name;
@@ -42,6 +46,10 @@ struct library_once {
     char version[16];                      /* "" until it is loaded */
 };
 enum status library_load(struct library_once *once, char version[16]);
+
+/* The same by another function, for a caller that wants another one if none has been loaded. */
+enum status library_load_by(struct library_once *once, enum status (*load)(char version[16]),
+                            char version[16]);
 
 /* Looks up all symbols. Returns the name of the first that is missing, or NULL. */
 const char *library_bind(void *library, const struct library_symbol *symbols, int count);

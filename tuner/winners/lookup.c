@@ -31,6 +31,7 @@ static struct choice from_winner(enum choice_source source, const struct stored_
     const bool alone = w->config == CUBLAS_WON; /* then the row's time is cuBLAS's */
     struct choice c = {.source = source,
                        .cublas = cublas || alone,
+                       .type = w->base.problem.type,
                        .pretuned = w->pretuned,
                        .stale = w->stale,
                        .time_us = cublas && !alone ? answer_us(&w->base) : w->base.time_us,
@@ -70,6 +71,7 @@ static bool take_pinned(struct winner_store *store, const struct problem *proble
     } else {
         *choice = (struct choice){.source = CHOICE_PREDICTED,
                                   .config = *pin,
+                                  .type = problem->type,
                                   .loss = -1,
                                   .time_us = model_predict(pin, problem, &store->gpu, NULL).time_us};
         problem_format(problem, choice->tuned_for);

@@ -24,6 +24,7 @@ struct choice {
     enum choice_source source;
     bool cublas, pretuned, stale, pinned;
     struct config config; /* unless cublas */
+    enum gemm_type type;  /* for which it was measured; may be stricter than the problem's */
     char tuned_for[PROBLEM_TEXT_MAX];
     char when[24];
     double time_us, ratio, loss; /* as in gt_plan_info of gemmtune.h */

@@ -1,8 +1,10 @@
 #include "contexts.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 _Atomic(struct context *) contexts_first;
+_Atomic unsigned contexts_types = UINT_MAX;
 static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER; /* for adding contexts and using winners */
 
 enum { RETRY_CALLS = 256 };
@@ -13,6 +15,7 @@ static bool add_problem(void *self, int64_t number, const struct problem *proble
     struct context *c = self;
     (void)number;
     c->epilogues |= UINT64_C(1) << problem->epilogue;
+    c->types |= GEMM_TYPE_BIT(problem->type);
     c->listed = problem_set_add(&c->winners, problem_set_hash(problem));
     return c->listed;
 }
@@ -27,6 +30,7 @@ static void list_winners(struct context *c)
     if (c->listed) return;
     problem_set_free(&c->winners);
     c->epilogues = UINT64_MAX;
+    c->types = UINT_MAX;
 }
 
 static struct context *open_context(uint64_t id)
@@ -59,6 +63,7 @@ static struct context *add_context(uint64_t id)
         atomic_store_explicit(&calls_to_pass, RETRY_CALLS, memory_order_relaxed);
         return NULL;
     }
+    atomic_store(&contexts_types, fresh->types | (count ? atomic_load(&contexts_types) : 0));
     count++;
     fresh->next = atomic_load(&contexts_first);
     atomic_store_explicit(&contexts_first, fresh, memory_order_release);

@@ -25,6 +25,7 @@ struct context {
     bool listed;                /* `winners` is complete */
     struct problem_set winners; /* every problem that may have a winner; does not change any more */
     uint64_t epilogues;         /* bit i: one of them has the epilogue of code i */
+    unsigned types;             /* bit i: one of them is of type i */
 
     pthread_mutex_t opening;   /* protects library; never held during a compilation */
     struct gt_handle *library; /* the kernels of this context; NULL: not opened yet */
@@ -49,6 +50,13 @@ static inline struct context *contexts_find(uint64_t id)
 /* The context with this id, which must be current; opened if necessary. NULL: there are too many, or it could
  * not be opened; then it is tried again some calls later. */
 struct context *contexts_get(uint64_t id);
+
+/* Bit i: a context may have winners of type i; all bits until one has been opened. */
+extern _Atomic unsigned contexts_types;
+static inline bool contexts_may_have(enum gemm_type type)
+{
+    return atomic_load_explicit(&contexts_types, memory_order_relaxed) & GEMM_TYPE_BIT(type);
+}
 
 /* False: there is no winner for the problem. Thread-safe. */
 static inline bool contexts_may_know(const struct context *context, const struct problem *problem)

@@ -1,5 +1,6 @@
 #include "dropin.h"
 
+#include "blas_lt.h"
 #include "device.h"
 #include "env.h"
 #include "exclude.h"
@@ -21,7 +22,10 @@ enum {
     SAID_CAPTURED = 8,
     SAID_FAILED = 16,
     SAID_SHORT = 32,
-    SAID_SHARED = 64
+    SAID_SHARED = 64,
+    SAID_PEDANTIC = 128,
+    SAID_BIAS = 256,
+    SAID_NARROW = 512
 };
 
 static struct {
@@ -146,15 +150,32 @@ static void tell(const struct asked *asked, struct route *route, unsigned reason
 
 struct modes {
     CUstream stream;
-    const char
-        *loose; /* why not in strict FP32, or not on the whole GPU: then cuBLAS computes it; else NULL */
+    bool wide_sums;    /* partial sums must be in the sums' type */
+    bool pedantic;     /* by math mode or compute type */
+    const char *other; /* why cuBLAS computes it: another arithmetic, or not the whole GPU; else NULL */
 };
 
-static bool is_strict(int math)
+/* Why a call of the type under this math mode has no kernel; NULL: it may have one. */
+static const char *why_math(enum gemm_type type, int math)
 {
     math &= BLAS_MATH_MODE_MASK;
-    return math == BLAS_DEFAULT_MATH || math == BLAS_PEDANTIC_MATH ||
-           (math == BLAS_TF32_MATH && settings.tf32_forbidden);
+    if (math == BLAS_DEFAULT_MATH || (math == BLAS_TF32_MATH && settings.tf32_forbidden)) return NULL;
+    if (type == GEMM_SGEMM)
+        return math == BLAS_PEDANTIC_MATH ? NULL : "its math mode allows less than strict FP32";
+    if (math == BLAS_TF32_MATH || (math == BLAS_TENSOR_MATH && type != GEMM_TF32)) return NULL;
+    return "its math mode is neither the default nor TF32";
+}
+
+/* Whether the math mode of a call of FP32 allows TF32. It is asked for early only if kernels for TF32 may be
+ * known. */
+static bool allows_tf32(const struct asked *asked)
+{
+    int math = -1;
+    if (asked->type != GEMM_SGEMM || asked->pedantic || !asked->handle || settings.tf32_forbidden)
+        return false;
+    if (!dropin_is_watched() && !contexts_may_have(GEMM_TF32)) return false;
+    return asked->real->GetMathMode && !asked->real->GetMathMode(asked->handle, &math) &&
+           (math & BLAS_MATH_MODE_MASK) == BLAS_TF32_MATH;
 }
 
 /* False: cuBLAS does not know the handle. */
@@ -162,15 +183,19 @@ static bool read_modes(const struct asked *asked, struct modes *modes)
 {
     const struct real_blas *real = asked->real;
     int math = -1, multiprocessors = 0;
-    *modes = (struct modes){.stream = asked->stream};
+    /* What the program prefers of cublasLt's algorithms is not part of a call. */
+    *modes =
+        (struct modes){.stream = asked->stream, .wide_sums = !asked->handle, .pedantic = asked->pedantic};
     if (!asked->handle) return true;
     if (!real->GetStream || !real->GetMathMode || real->GetStream(asked->handle, &modes->stream) ||
         real->GetMathMode(asked->handle, &math))
         return false;
     /* Versions before 11.5 have no such target. */
     if (real->GetSmCountTarget && real->GetSmCountTarget(asked->handle, &multiprocessors)) return false;
-    if (!is_strict(math)) modes->loose = "its math mode allows less than strict FP32";
-    else if (multiprocessors) modes->loose = "its handle limits the number of SMs";
+    modes->wide_sums = math & BLAS_MATH_WIDE_SUMS;
+    modes->pedantic |= (math & BLAS_MATH_MODE_MASK) == BLAS_PEDANTIC_MATH;
+    modes->other = why_math(asked->type, math);
+    if (!modes->other && multiprocessors) modes->other = "its handle limits the number of SMs";
     return true;
 }
 
@@ -236,6 +261,28 @@ static bool is_shared(const struct asked *asked, struct route *route)
     return true;
 }
 
+/* True if the route's kernel is an algorithm of cublasLt, and not one for this call. */
+static bool is_other_algorithm(const struct asked *asked, struct route *route, const struct modes *modes)
+{
+    unsigned reason = 0;
+    const char *why = NULL;
+    if (!atomic_load_explicit(&route->by_library, memory_order_relaxed)) return false;
+    if (modes->pedantic) {
+        reason = SAID_PEDANTIC;
+        why = "its kernel is an algorithm of cublasLt, and the call is pedantic";
+    } else if ((uintptr_t)asked->bias % BLAS_LT_KEPT_ALIGNMENT) {
+        reason = SAID_BIAS;
+        why = "its bias is less aligned than its kernel requires";
+    } else if (modes->wide_sums && atomic_load_explicit(&route->narrow_sums, memory_order_relaxed)) {
+        reason = SAID_NARROW;
+        why = asked->handle
+                  ? "its kernel adds partial sums in the type of C, which the math mode disallows"
+                  : "its kernel adds partial sums in the type of C, which a call of cublasLt may not allow";
+    }
+    if (why) tell(asked, route, reason, why);
+    return why;
+}
+
 /* Handles a call whose route must be counted or has a tuned kernel. True if the call is done. */
 static bool attend(const struct asked *asked, struct route *route, const struct scalars *scalars,
                    struct turn *turn, int *result)
@@ -249,15 +296,16 @@ static bool attend(const struct asked *asked, struct route *route, const struct 
         recorder_leave_out("it asks cublasLt for more than a product and its epilogue");
         return false;
     }
-    if (modes.loose || route->unnamed) recorder_leave_out(modes.loose ? modes.loose : route->unnamed);
-    if (modes.loose) {
-        tell(asked, route, SAID_MODE, modes.loose);
+    if (modes.other || route->unnamed) recorder_leave_out(modes.other ? modes.other : route->unnamed);
+    if (modes.other) {
+        tell(asked, route, SAID_MODE, modes.other);
         return false;
     }
     turn->stream = modes.stream;
     if (recorder_on()) turn->sample = recorder_begin(route, modes.stream);
     else if (settings.log) atomic_fetch_add_explicit(&route->calls, 1, memory_order_relaxed);
-    if (route_is_tuned(route) && is_shared(asked, route)) return false;
+    if (route_is_tuned(route) && (is_other_algorithm(asked, route, &modes) || is_shared(asked, route)))
+        return false;
     if (route_is_due(route)) return run_tuned(asked, route, &modes, scalars, result);
     tell(asked, route, SAID_PASS, NULL);
     return false;
@@ -266,10 +314,16 @@ static bool attend(const struct asked *asked, struct route *route, const struct 
 bool dropin_take(const struct asked *asked, struct turn *turn, int *result)
 {
     struct scalars scalars;
+    struct asked tf32;
     if (!dropin_on()) return false;
     if (!read_scalars(asked, &scalars)) {
         recorder_leave_out("it has no product to compute (alpha or a size is 0), or cuBLAS refuses it");
         return false;
+    }
+    if (allows_tf32(asked)) {
+        tf32 = *asked;
+        tf32.type = GEMM_TF32;
+        asked = &tf32;
     }
     struct route *route = route_of(asked, scalars.adds);
     if (!route) recorder_leave_out("there is no room for its problem, or no GPU or operands for a kernel");
@@ -288,7 +342,7 @@ static void summarize(void)
         problems++;
     }
     if (problems)
-        say("%llu of %llu calls of strict FP32 products, of %llu problems, went to tuned kernels",
+        say("%llu of %llu calls of products, of %llu problems, went to tuned kernels",
             (unsigned long long)tuned, (unsigned long long)calls, (unsigned long long)problems);
 }
 

@@ -30,12 +30,18 @@ static bool keep(const char *text)
     return excluded[count] && ++count;
 }
 
-/* A pattern with another beginning matches no problem. */
+/* A pattern that begins with no type's name matches no problem. */
 static bool may_match(const char *pattern)
 {
-    static const char type[] = "sgemm:";
     const size_t plain = strcspn(pattern, "*?[");
-    return strncmp(pattern, type, plain < sizeof type - 1 ? plain : sizeof type - 1) == 0;
+    for (int i = 0; i < GEMM_TYPE_COUNT; i++) {
+        const char *type = gemm_type_row((enum gemm_type)i)->name;
+        const size_t length = strcspn(type, ":");
+        if (plain <= length ? strncmp(pattern, type, plain) == 0
+                            : strncmp(pattern, type, length) == 0 && pattern[length] == ':')
+            return true;
+    }
+    return false;
 }
 
 /* Returns what is wrong with the text; NULL: it was added. */

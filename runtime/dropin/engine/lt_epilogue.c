@@ -7,9 +7,11 @@ static struct refusal auxiliary = {"cublasLtMatmul", "its epilogue stores an aux
                                    ATOMIC_FLAG_INIT};
 static struct refusal other = {"cublasLtMatmul", "its epilogue is none of a bias, ReLU and GELU",
                                ATOMIC_FLAG_INIT};
-static struct refusal bias_type = {"cublasLtMatmul", "its bias is not FP32", ATOMIC_FLAG_INIT};
+static struct refusal bias_type = {"cublasLtMatmul", "its bias is of another type than D", ATOMIC_FLAG_INIT};
 static struct refusal bias_place = {
-    "cublasLtMatmul", "its bias is NULL, or its address is no multiple of 4 bytes", ATOMIC_FLAG_INIT};
+    "cublasLtMatmul", "its bias is NULL, or its address is no multiple of an element", ATOMIC_FLAG_INIT};
+static struct refusal bias_order = {"cublasLtMatmul", "it has a bias, and D is in row order",
+                                    ATOMIC_FLAG_INIT};
 static struct refusal bias_stride = {
     "cublasLtMatmul", "the biases of its batch are neither one for all nor one after the other",
     ATOMIC_FLAG_INIT};
@@ -19,11 +21,12 @@ static struct refusal no_c = {"cublasLtMatmul", "its matrix C is NULL", ATOMIC_F
 static struct refusal *read_bias(const struct matmul *x, struct asked *asked)
 {
     const int type = lt_desc_get(x, LT_DESC_BIAS_DATA_TYPE);
+    const enum element element = gemm_type_row(asked->type)->c;
     size_t written;
     if (x->real->DescGet(x->desc, LT_DESC_BIAS_POINTER, &asked->bias, sizeof asked->bias, &written) ||
-        !asked->bias || (uintptr_t)asked->bias % sizeof(float))
+        !asked->bias || (uintptr_t)asked->bias % (uintptr_t)element_bytes(element))
         return &bias_place;
-    if (type != -1 && type != BLAS_R_32F) return &bias_type;
+    if (type != -1 && type != blas_data_type(element)) return &bias_type;
     if (asked->batch == 1) return NULL;
     if (x->real->DescGet(x->desc, LT_DESC_BIAS_BATCH_STRIDE, &asked->stride_bias, sizeof asked->stride_bias,
                          &written) ||
@@ -39,7 +42,8 @@ static struct refusal *why_other(int value)
 }
 
 /* cublasLt's bias has a value for each row of column-major D, which is a column in row-major terms. */
-struct refusal *lt_epilogue_read(const struct matmul *x, int value, bool reads_c, struct asked *asked)
+struct refusal *lt_epilogue_read(const struct matmul *x, int value, bool reads_c, bool by_rows,
+                                 struct asked *asked)
 {
     const bool bias = value != LT_EPILOGUE_DEFAULT && value & LT_EPILOGUE_BIAS,
                out_of_place = reads_c && x->c != x->d;
@@ -59,6 +63,7 @@ struct refusal *lt_epilogue_read(const struct matmul *x, int value, bool reads_c
     default:
         return why_other(value);
     }
+    if (bias && by_rows) return &bias_order;
     if (out_of_place && !x->c) return &no_c;
     asked->epilogue = epilogue_code(bias ? BIAS_COLUMN : BIAS_NONE, activation, out_of_place);
     if (out_of_place) asked->source = x->c;

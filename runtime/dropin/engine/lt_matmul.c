@@ -2,10 +2,10 @@
  * by their bytes. If no tuned kernel exists for the layouts, whatever the descriptor says, and calls are not
  * logged or captured, the call passes without any query. */
 #include "lt_matmul.h"
+#include "call_types.h"
 #include "dropin.h"
 #include "lt_epilogue.h"
 #include "memo.h"
-#include "tf32.h"
 #include "verdicts.h"
 
 #include <pthread.h>
@@ -16,18 +16,22 @@ struct form_key {
     const struct real_lt *real; /* the library that made them */
 };
 
+/* As stored, in column-major order. by_rows: the layout is in row order, and this the transpose. */
 struct matrix {
+    int type; /* cudaDataType_t */
+    bool by_rows;
     int64_t rows, columns, ld, batch, stride;
 };
 
 enum { OPS = 4 };    /* op_a + 2 * op_b */
-enum { PLACES = 3 }; /* one per alignment */
+enum { PLACES = 4 }; /* one per alignment */
 
 /* The meaning of the layouts of a call. */
 struct form {
     struct memo_entry entry;
     struct form_key key;
-    bool plain; /* a product in FP32 with some ops; else the members below are invalid */
+    bool plain;     /* a product with some ops; else the members below are invalid */
+    unsigned types; /* bit i: of type i, if the compute type is that type's */
     struct matrix a, b, d;
     _Atomic(struct route *) last[OPS];
     atomic_bool tuned;                /* a tuned kernel was found, with some ops */
@@ -51,7 +55,7 @@ _Static_assert(sizeof(struct form_key) == 3 * 64 + sizeof(void *), "a key has no
 
 /* ---- what a layout means ---- */
 
-/* False: not FP32 in column-major order, or a batch without a stride. */
+/* False: neither column nor row order, or a batch without a stride. */
 static bool read_layout(const struct real_lt *real, lt_layout layout, struct matrix *matrix)
 {
     uint32_t type = 0, mode = 0;
@@ -71,19 +75,31 @@ static bool read_layout(const struct real_lt *real, lt_layout layout, struct mat
         return false;
     /* Versions before 13 do not know this attribute: their batches have strides. */
     if (real->LayoutGet(layout, LT_LAYOUT_BATCH_MODE, &mode, sizeof mode, &written)) mode = 0;
-    if (type != BLAS_R_32F || order != LT_ORDER_COL || plane || mode || rows > PROBLEM_DIM_MAX ||
+    if ((order != LT_ORDER_COL && order != LT_ORDER_ROW) || plane || mode || rows > PROBLEM_DIM_MAX ||
         columns > PROBLEM_DIM_MAX)
         return false;
-    matrix->rows = (int64_t)rows;
-    matrix->columns = (int64_t)columns;
+    matrix->type = (int)type;
+    matrix->by_rows = order == LT_ORDER_ROW;
+    matrix->rows = (int64_t)(matrix->by_rows ? columns : rows);
+    matrix->columns = (int64_t)(matrix->by_rows ? rows : columns);
     matrix->batch = batch;
     return true;
 }
 
-/* False: the sizes do not match. */
+/* With the ops of the descriptor. What is stored of a matrix in row order is its transpose, and that of D is
+ * op(B)^T op(A)^T. False: the sizes do not match. */
 static bool fill_sizes(const struct form *form, bool op_a, bool op_b, struct asked *asked)
 {
     const struct matrix *a = &form->a, *b = &form->b, *d = &form->d;
+    op_a ^= a->by_rows;
+    op_b ^= b->by_rows;
+    if (d->by_rows) {
+        const bool op = op_a;
+        a = &form->b;
+        b = &form->a;
+        op_a = !op_b;
+        op_b = !op;
+    }
     asked->function = "cublasLtMatmul";
     asked->op_a = op_a;
     asked->op_b = op_b;
@@ -109,6 +125,15 @@ static bool read_form(const struct real_lt *real, lt_layout layout_a, lt_layout 
         !read_layout(real, layout_d, &form->d) || form->a.batch != form->d.batch ||
         form->b.batch != form->d.batch)
         return false;
+    form->types = 0;
+    for (int i = 0; i < CALL_TYPES; i++) {
+        const struct call_type *row = &call_types[i];
+        if (row->a == form->a.type && row->b == form->b.type && row->c == form->d.type)
+            form->types |= GEMM_TYPE_BIT(row->type);
+    }
+    /* Of FP32 only column order. */
+    const bool by_rows = form->a.by_rows || form->b.by_rows || form->d.by_rows;
+    if (!form->types || (form->a.type == BLAS_R_32F && by_rows)) return false;
     bool fits = false;
     for (int ops = 0; ops < OPS; ops++) fits |= fill_sizes(form, ops & 1, ops & 2, &unused);
     return fits;
@@ -171,7 +196,7 @@ static uint64_t hash_at(uint64_t hash, uint64_t place)
 
 static _Atomic uint64_t *untuned_at(struct form *form, uint64_t place)
 {
-    return &form->untuned[(place & 31) / 8]; /* 4, 8 or 16 bytes */
+    return &form->untuned[__builtin_ctz((unsigned)place & 31) - 1]; /* 2, 4, 8 or 16 bytes */
 }
 
 /* NULL: there is no tuned kernel for the call's layouts at this place, whatever the descriptor says. A form
@@ -194,7 +219,7 @@ static struct form *candidate(const struct matmul *x, uint64_t place, struct for
     return NULL;
 }
 
-/* With the ops and the beta in `way`. Each bias may have a stride of 0, or its length. */
+/* With the beta in `way`. Each bias may have a stride of 0, or its length. */
 static bool has_tuned(struct asked asked, int way)
 {
     for (int strided = 0; strided <= (epilogue_bias(asked.epilogue) != BIAS_NONE && asked.batch > 1);
@@ -206,22 +231,32 @@ static bool has_tuned(struct asked asked, int way)
     return false;
 }
 
+/* With the sizes and the type in `asked`: few epilogues have winners. */
+static bool has_tuned_epilogue(struct asked asked, int way, uint64_t epilogues)
+{
+    for (asked.epilogue = 0; asked.epilogue < EPILOGUE_CODES; asked.epilogue++)
+        if ((epilogues >> asked.epilogue & 1) && epilogue_is_known(asked.epilogue) && has_tuned(asked, way))
+            return true;
+    return false;
+}
+
 /* Called only for a call that could be answered, so that other calls' problems do not fill the table of
- * routes. Most layouts fit only one pair of ops, and few epilogues have winners. */
+ * routes. Most layouts fit only one pair of ops, and one type that has winners. */
 static void look_for_tuned(struct form *form, bool spare, uint64_t place, struct asked asked)
 {
     const uint64_t epilogues = route_epilogues(place);
+    const unsigned types = form->types & route_types(place);
     if (atomic_load_explicit(&form->tuned, memory_order_relaxed)) return;
     asked.last = NULL;
     asked.source = NULL; /* it is not what the place is about */
     for (int way = 0; way < 2 * OPS; way++) {
         if (!fill_sizes(form, way & 1, way & 2, &asked)) continue;
-        for (asked.epilogue = 0; asked.epilogue < EPILOGUE_CODES; asked.epilogue++)
-            if ((epilogues >> asked.epilogue & 1) && epilogue_is_known(asked.epilogue) &&
-                has_tuned(asked, way)) {
-                atomic_store_explicit(&form->tuned, true, memory_order_relaxed);
-                return;
-            }
+        for (int type = 0; type < GEMM_TYPE_COUNT; type++) {
+            asked.type = (enum gemm_type)type;
+            if (!(types & GEMM_TYPE_BIT(type)) || !has_tuned_epilogue(asked, way, epilogues)) continue;
+            atomic_store_explicit(&form->tuned, true, memory_order_relaxed);
+            return;
+        }
     }
     if (spare) verdicts_add(&untuned, hash_at(form->entry.hash, place));
     else atomic_store_explicit(untuned_at(form, place), place, memory_order_relaxed);
@@ -293,9 +328,8 @@ static bool is_usual(const void *of)
            is_valid_algorithm(q);
 }
 
-static struct refusal types = {
-    "cublasLtMatmul", "its types are not all FP32, or it allows less than strict FP32", ATOMIC_FLAG_INIT};
-static struct refusal forms_other = {"cublasLtMatmul", "its scalars or layouts are not supported",
+static struct refusal types = {"cublasLtMatmul", CALL_TYPES_OTHER, ATOMIC_FLAG_INIT};
+static struct refusal forms_other = {"cublasLtMatmul", "its types, scalars or layouts are not supported",
                                      ATOMIC_FLAG_INIT};
 static struct refusal other_c = {"cublasLtMatmul", "its matrices C and D have different layouts",
                                  ATOMIC_FLAG_INIT};
@@ -303,12 +337,6 @@ static struct refusal other_c = {"cublasLtMatmul", "its matrices C and D have di
 static bool is_complete(const struct matmul *x)
 {
     return x->desc && x->alpha && x->beta && x->layout_a && x->layout_b && x->layout_c && x->layout_d;
-}
-
-static bool is_strict(int compute)
-{
-    return compute == BLAS_COMPUTE_32F || compute == BLAS_COMPUTE_32F_PEDANTIC ||
-           (compute == BLAS_COMPUTE_32F_FAST_TF32 && tf32_is_forbidden());
 }
 
 /* NULL: asked and q describe the call; else the reason why not. spare: room for a form. */
@@ -322,19 +350,23 @@ static struct refusal *understand(const struct matmul *x, struct form *spare, st
         return &forms_other; /* the reason is not logged */
     q->epilogue = lt_desc_get(x, LT_DESC_EPILOGUE);
     q->compute = lt_desc_get(x, LT_DESC_COMPUTE_TYPE);
-    if (!is_strict(q->compute)) return &types;
+    if (!form && !(form = candidate(x, place, spare))) return &forms_other;
+    const struct call_type *row = call_type_of(form->a.type, form->b.type, form->d.type, q->compute);
+    if (!row) return &types;
+    asked->type = row->type;
+    asked->pedantic = q->compute == BLAS_COMPUTE_32F_PEDANTIC;
     q->pointer = lt_desc_get(x, LT_DESC_POINTER_MODE);
     const int op_a = lt_desc_get(x, LT_DESC_TRANSA), op_b = lt_desc_get(x, LT_DESC_TRANSB);
     if ((q->pointer != BLAS_HOST_SCALARS && q->pointer != BLAS_DEVICE_SCALARS) || !is_op(op_a) ||
         !is_op(op_b))
         return &forms_other;
     q->ops = (op_a != BLAS_OP_N) + 2 * (op_b != BLAS_OP_N);
-    if (!form) form = candidate(x, place, spare);
-    if (!form || !fill_sizes(form, q->ops & 1, q->ops & 2, asked)) return &forms_other;
+    if (!fill_sizes(form, q->ops & 1, q->ops & 2, asked)) return &forms_other;
+    if (form->d.by_rows) asked->a = x->b, asked->b = x->a;
     if (!same(x->layout_c, x->layout_d)) return &other_c;
     /* If beta is 0, C is not read. */
     const bool reads_c = q->pointer == BLAS_DEVICE_SCALARS || *(const float *)x->beta != 0;
-    struct refusal *refusal = lt_epilogue_read(x, q->epilogue, reads_c, asked);
+    struct refusal *refusal = lt_epilogue_read(x, q->epilogue, reads_c, form->d.by_rows, asked);
     if (refusal) return refusal;
     q->form = form;
     asked->scalars_on_device = q->pointer == BLAS_DEVICE_SCALARS;

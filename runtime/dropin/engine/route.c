@@ -1,6 +1,8 @@
 #include "route.h"
 
+#include "blas_lt.h"
 #include "exclude.h"
+#include "template.h"
 #include "verdicts.h"
 
 #include <stdio.h>
@@ -28,12 +30,13 @@ _Static_assert(sizeof(struct route_key) == 12 * sizeof(int64_t) + 2 * sizeof(int
 
 /* ---- the problem of a call ---- */
 
-enum { FLAG_OP_A = 1, FLAG_OP_B = 2, FLAG_ADDS = 4, FLAG_POINTERS = 8, FLAG_EPILOGUE = 256 };
+enum { FLAG_OP_A = 1, FLAG_OP_B = 2, FLAG_ADDS = 4, FLAG_POINTERS = 8, FLAG_TYPE = 16, FLAG_EPILOGUE = 256 };
+_Static_assert(FLAG_TYPE *GEMM_TYPE_COUNT <= FLAG_EPILOGUE, "every type has its flags");
 
 static int32_t flags_of(const struct asked *x, bool adds)
 {
     return x->op_a * FLAG_OP_A + x->op_b * FLAG_OP_B + adds * FLAG_ADDS + x->pointers * FLAG_POINTERS +
-           x->epilogue * FLAG_EPILOGUE;
+           (int32_t)x->type * FLAG_TYPE + x->epilogue * FLAG_EPILOGUE;
 }
 
 static int64_t stride_bias_of(const struct asked *x)
@@ -72,7 +75,7 @@ static const char *describe(const struct route_key *k, struct problem *p)
         "of C overlap";
     if (k->m < 1 || k->n < 1 || k->k < 1 || k->batch < 1) return invalid;
     const bool many = k->batch > 1;
-    *p = (struct problem){.type = GEMM_SGEMM,
+    *p = (struct problem){.type = (enum gemm_type)(k->flags % FLAG_EPILOGUE / FLAG_TYPE),
                           .trans_a = k->flags & FLAG_OP_B,
                           .trans_b = k->flags & FLAG_OP_A,
                           .m = k->n,
@@ -127,10 +130,18 @@ static const char *why_not(const struct route *r, struct context *context, struc
         return held ? "another program holds the database of winners" : "no winner is known for this problem";
     }
     if (choice->cublas) return choice->why;
+    if (choice->type != r->problem.type) return "its winner was compared with cuBLAS in another type only";
     if (choice_replaces_cublas(choice)) return exclude_has(r->text) ? "excluded by GEMMTUNE_EXCLUDE" : NULL;
     return choice->pinned      ? "what is pinned was not measured for this problem with this kernel"
            : choice->ratio > 0 ? "the tuned kernel is not expected to be faster"
                                : "the tuned kernel was not compared with cuBLAS";
+}
+
+/* What restricts the calls that an algorithm of cublasLt may answer. */
+static void note_algorithm(struct route *r, const struct choice *choice)
+{
+    atomic_store(&r->by_library, template_is_library(choice->config.template));
+    atomic_store(&r->narrow_sums, blas_lt_sums_in_c(&choice->config, r->problem.type));
 }
 
 static void decide(struct route *r, struct context *context)
@@ -138,9 +149,13 @@ static void decide(struct route *r, struct context *context)
     struct choice choice = {.cublas = true};
     bool later;
     const char *why = why_not(r, context, &choice, &later);
-    if (why) give_up(r, later ? TUNED_LATER : TUNED_NEVER, why); /* no other thread uses it yet */
-    else tuned_describe(&choice, r->why);
-    if (!why) atomic_store(&r->state, ROUTE_TUNED);
+    if (why) {
+        give_up(r, later ? TUNED_LATER : TUNED_NEVER, why); /* no other thread uses it yet */
+        return;
+    }
+    tuned_describe(&choice, r->why);
+    note_algorithm(r, &choice);
+    atomic_store(&r->state, ROUTE_TUNED);
 }
 
 /* NULL: no memory, or no room, which is remembered. */
@@ -152,6 +167,8 @@ static struct route *make(const struct route_key *key, uint64_t hash, struct con
     if (!r) return NULL;
     r->key = *key;
     r->unnamed = describe(key, &r->problem);
+    if (!r->unnamed && context->store.gpu.arch < gemm_type_row(r->problem.type)->least_arch)
+        r->unnamed = "the GPU has no units for its type";
     if (!r->unnamed) {
         r->extents = extents_of(&r->problem);
         problem_format(&r->problem, r->text);
@@ -186,14 +203,22 @@ static struct route *decided(const struct route_key *key, uint64_t hash)
     return r;
 }
 
+/* Where an address is a multiple of 2 bytes only. */
+static bool is_within_elements(const struct asked *asked)
+{
+    const struct gemm_type_row *row = gemm_type_row(asked->type);
+    return ((uintptr_t)asked->a | (uintptr_t)asked->b) % (uintptr_t)element_bytes(row->a) ||
+           ((uintptr_t)asked->c | (uintptr_t)asked->source) % (uintptr_t)element_bytes(row->c);
+}
+
 /* Alignment of the operands in bytes; 0: no kernel takes them. Of arrays of pointers only they themselves can
- * be looked at. */
+ * be looked at: their matrices are aligned to an element. */
 static int alignment_of(const struct asked *asked)
 {
     const uintptr_t bits =
         (uintptr_t)asked->a | (uintptr_t)asked->b | (uintptr_t)asked->c | (uintptr_t)asked->source;
-    if (asked->pointers) return bits & 7 ? 0 : 4;
-    return bits & 3 ? 0 : bits & 7 ? 4 : bits & 15 ? 8 : 16;
+    if (asked->pointers) return bits & 7 ? 0 : element_bytes(gemm_type_row(asked->type)->a);
+    return bits & 1 ? 0 : bits & 3 ? 2 : bits & 7 ? 4 : bits & 15 ? 8 : 16;
 }
 
 uint64_t route_place(const struct asked *asked)
@@ -209,15 +234,29 @@ uint64_t route_epilogues(uint64_t place)
     return context ? context->epilogues : 0;
 }
 
+unsigned route_types(uint64_t place)
+{
+    const struct context *context = contexts_find(place / 32);
+    return context ? context->types : 0;
+}
+
+/* A quick check that spares programs of another type than the winners' the rest. */
+static bool is_of_no_winner(uint64_t id, enum gemm_type type)
+{
+    const struct context *context = route_rules.all ? NULL : contexts_find(id);
+    return context && !(context->types & GEMM_TYPE_BIT(type));
+}
+
 struct route *route_of(const struct asked *asked, bool adds)
 {
     const int alignment = alignment_of(asked);
     const uint64_t context = alignment ? contexts_current() : 0;
-    if (!context) return NULL;
+    if (!context || (alignment == 2 && is_within_elements(asked))) return NULL;
     struct route *r = asked->last ? atomic_load_explicit(asked->last, memory_order_acquire) : NULL;
     if (r && r->key.context == context && r->key.alignment == alignment &&
         r->key.flags == flags_of(asked, adds) && r->key.stride_bias == stride_bias_of(asked))
         return r;
+    if (is_of_no_winner(context, asked->type)) return NULL;
 
     const struct route_key key = make_key(asked, adds, context, alignment);
     const uint64_t hash = memo_hash(&key, sizeof key);
@@ -284,6 +323,7 @@ static void prepare(struct route *r, bool scalars_on_device)
     pthread_mutex_lock(&changing);
     if (result == TUNED_READY) {
         snprintf(r->why, sizeof r->why, "%s", why);
+        note_algorithm(r, &choice);
         atomic_store_explicit(&r->plan[scalars_on_device], plan, memory_order_release);
     } else {
         give_up(r, result, why);

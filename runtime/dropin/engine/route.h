@@ -25,8 +25,9 @@ struct route_key {
     uint64_t context;                                                    /* contexts.h */
     int64_t m, n, k, lda, ldb, ldc, batch, stride_a, stride_b, stride_c; /* column-major, as in the call */
     int64_t stride_bias;
-    int32_t flags;     /* 1: op_a, 2: op_b, 4: it adds to C, 8: pointers; 256 times the epilogue */
-    int32_t alignment; /* bytes: 4, 8 or 16 */
+    int32_t
+        flags; /* 1: op_a, 2: op_b, 4: it adds to C, 8: pointers; 16 times the type, 256 times the epilogue */
+    int32_t alignment; /* bytes: 2, 4, 8 or 16 */
 };
 
 struct route {
@@ -36,10 +37,12 @@ struct route {
         problem; /* row-major; valid unless unnamed. beta 1 stands for any value but 0, alpha for any value */
     struct extents extents; /* the same */
     char text[PROBLEM_TEXT_MAX];
-    const char *unnamed;               /* why it is no problem of ours; NULL: it is one */
-    char why[ROUTE_WHY_MAX];           /* of its present state; changes under a lock: route_why */
-    atomic_int state;                  /* enum route_state */
-    atomic_int calls_to_pass;          /* ROUTE_LATER: calls until the next attempt */
+    const char *unnamed;      /* why it is no problem of ours; NULL: it is one */
+    char why[ROUTE_WHY_MAX];  /* of its present state; changes under a lock: route_why */
+    atomic_bool by_library;   /* its winner is an algorithm of cublasLt */
+    atomic_bool narrow_sums;  /* that adds partial sums in C's type, which is narrower than the sums' */
+    atomic_int state;         /* enum route_state */
+    atomic_int calls_to_pass; /* ROUTE_LATER: calls until the next attempt */
     _Atomic(struct gt_plan *) plan[2]; /* scalars on the host, on the device; NULL: not prepared */
     atomic_uint said;                  /* reasons that were logged, one bit each */
     _Atomic uint64_t calls, tuned;     /* counted only for the log or a capture */
@@ -70,8 +73,9 @@ struct route *route_of(const struct asked *asked, bool adds);
 /* Identifies what determines which problems have winners: context and alignment; 0: no answer is possible. */
 uint64_t route_place(const struct asked *asked);
 
-/* Bit i: winners may exist there, of some problems, with the epilogue of code i. */
+/* Bit i: winners may exist there, of some problems, with the epilogue of code i, or of type i. */
 uint64_t route_epilogues(uint64_t place);
+unsigned route_types(uint64_t place);
 
 /* The call goes to a tuned kernel, or may do so. */
 static inline bool route_is_tuned(const struct route *route)

@@ -1,14 +1,8 @@
 /* entry_blas.c — the functions of cuBLAS that this library replaces. Each describes its call in the same
  * form. */
 #include "blas_workspace.h"
+#include "call_types.h"
 #include "entry.h"
-#include "tf32.h"
-
-static bool is_strict(int compute)
-{
-    return compute == BLAS_COMPUTE_32F || compute == BLAS_COMPUTE_32F_PEDANTIC ||
-           (compute == BLAS_COMPUTE_32F_FAST_TF32 && tf32_is_forbidden());
-}
 
 /* Calls with arguments that cuBLAS refuses are passed to cuBLAS. */
 static bool is_sound(blas_handle handle, int op_a, int op_b)
@@ -127,13 +121,15 @@ int ENTRY(cublasSgemmBatched_64)(blas_handle handle, int op_a, int op_b, int64_t
 
 /* ---- cublasGemmEx ---- */
 
-/* NULL, or why the call is refused. */
-static struct refusal *refused_types(int type_a, int type_b, int type_c, int compute)
+/* Sets the type of the call. NULL: done, else why the call is refused. */
+static struct refusal *read_types(struct asked *asked, int type_a, int type_b, int type_c, int compute)
 {
-    static struct refusal types = {
-        "cublasGemmEx", "its types are not all FP32, or it allows less than strict FP32", ATOMIC_FLAG_INIT};
-    const bool all_fp32 = type_a == BLAS_R_32F && type_b == BLAS_R_32F && type_c == BLAS_R_32F;
-    return all_fp32 && is_strict(compute) ? NULL : &types;
+    static struct refusal types = {"cublasGemmEx", CALL_TYPES_OTHER, ATOMIC_FLAG_INIT};
+    const struct call_type *row = call_type_of(type_a, type_b, type_c, compute);
+    if (!row) return &types;
+    asked->type = row->type;
+    asked->pedantic = compute == BLAS_COMPUTE_32F_PEDANTIC;
+    return NULL;
 }
 
 EXPORT("libcublas", cublasGemmEx);
@@ -142,7 +138,7 @@ int ENTRY(cublasGemmEx)(blas_handle handle, int op_a, int op_b, int m, int n, in
                         const void *beta, void *c, int type_c, int ldc, int compute, int algorithm)
 {
     struct asked asked = {.function = "cublasGemmEx", SIZES, POINTERS, ONE};
-    ANSWER_UNLESS(refused_types(type_a, type_b, type_c, compute), &asked, GemmEx,
+    ANSWER_UNLESS(read_types(&asked, type_a, type_b, type_c, compute), &asked, GemmEx,
                   (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
                    compute, algorithm));
 }
@@ -154,7 +150,7 @@ int ENTRY(cublasGemmEx_64)(blas_handle handle, int op_a, int op_b, int64_t m, in
                            int compute, int algorithm)
 {
     struct asked asked = {.function = "cublasGemmEx_64", SIZES, POINTERS, ONE};
-    ANSWER_UNLESS(refused_types(type_a, type_b, type_c, compute), &asked, GemmEx64,
+    ANSWER_UNLESS(read_types(&asked, type_a, type_b, type_c, compute), &asked, GemmEx64,
                   (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
                    compute, algorithm));
 }
@@ -167,7 +163,7 @@ int ENTRY(cublasGemmStridedBatchedEx)(blas_handle handle, int op_a, int op_b, in
                                       long long stride_c, int batch, int compute, int algorithm)
 {
     struct asked asked = {.function = "cublasGemmStridedBatchedEx", SIZES, POINTERS, MANY};
-    ANSWER_UNLESS(refused_types(type_a, type_b, type_c, compute), &asked, GemmStridedEx,
+    ANSWER_UNLESS(read_types(&asked, type_a, type_b, type_c, compute), &asked, GemmStridedEx,
                   (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, stride_a, b, type_b, ldb, stride_b,
                    beta, c, type_c, ldc, stride_c, batch, compute, algorithm));
 }
@@ -181,7 +177,7 @@ int ENTRY(cublasGemmStridedBatchedEx_64)(blas_handle handle, int op_a, int op_b,
                                          int algorithm)
 {
     struct asked asked = {.function = "cublasGemmStridedBatchedEx_64", SIZES, POINTERS, MANY};
-    ANSWER_UNLESS(refused_types(type_a, type_b, type_c, compute), &asked, GemmStridedEx64,
+    ANSWER_UNLESS(read_types(&asked, type_a, type_b, type_c, compute), &asked, GemmStridedEx64,
                   (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, stride_a, b, type_b, ldb, stride_b,
                    beta, c, type_c, ldc, stride_c, batch, compute, algorithm));
 }
@@ -193,7 +189,7 @@ int ENTRY(cublasGemmBatchedEx)(blas_handle handle, int op_a, int op_b, int m, in
                                int compute, int algorithm)
 {
     struct asked asked = {.function = "cublasGemmBatchedEx", SIZES, ARRAYS};
-    ANSWER_UNLESS(refused_types(type_a, type_b, type_c, compute), &asked, GemmBatchedEx,
+    ANSWER_UNLESS(read_types(&asked, type_a, type_b, type_c, compute), &asked, GemmBatchedEx,
                   (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
                    batch, compute, algorithm));
 }
@@ -206,7 +202,7 @@ int ENTRY(cublasGemmBatchedEx_64)(blas_handle handle, int op_a, int op_b, int64_
                                   int algorithm)
 {
     struct asked asked = {.function = "cublasGemmBatchedEx_64", SIZES, ARRAYS};
-    ANSWER_UNLESS(refused_types(type_a, type_b, type_c, compute), &asked, GemmBatchedEx64,
+    ANSWER_UNLESS(read_types(&asked, type_a, type_b, type_c, compute), &asked, GemmBatchedEx64,
                   (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
                    batch, compute, algorithm));
 }

@@ -4,8 +4,8 @@
  * This file has the device and its contexts. Modules and launches are in fake_module.c, streams and captures
  * in fake_stream.c, graphs in fake_graph.c, device memory, which is host memory, in fake_memory.c, what
  * happens before what in fake_order.c. FAKE_GPU_FAIL="cuName=RESULT,cuOther=RESULT" makes entry points fail,
- * or the process die of signal -RESULT; FAKE_GPU_VERSION is the driver's, FAKE_GPU_COMPUTES what
- * fake_computes is at first.
+ * or the process die of signal -RESULT; FAKE_GPU_VERSION is the driver's, FAKE_GPU_ARCH the compute
+ * capability times ten, FAKE_GPU_COMPUTES what fake_computes is at first.
  */
 #include "fake_epilogue.h"
 #include "fake_lock.h"
@@ -65,13 +65,14 @@ CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
 
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
 {
+    const char *arch = getenv("FAKE_GPU_ARCH");
     (void)device;
     switch ((int)attribute) { /* an H200's answers */
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-        *value = 9;
+        *value = arch ? atoi(arch) / 10 : 9;
         break;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-        *value = 0;
+        *value = arch ? atoi(arch) % 10 : 0;
         break;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
         *value = 132;

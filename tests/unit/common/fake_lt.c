@@ -6,6 +6,7 @@
  */
 #include "fake_lt.h"
 #include "fake_epilogue.h"
+#include "fake_half.h"
 #include "fake_stream.h"
 
 #include <stdint.h>
@@ -23,7 +24,7 @@ _Atomic int fake_lt_calls, fake_lt_compute, fake_lt_asked, fake_lt_workspace, fa
 enum { OF_ALIGNMENT, OF_MODE, OF_BIAS_ALIGNMENT, OF_WORKSPACE, OF_ASKED };
 
 struct lt {
-    int compute;
+    int compute, type;
     uint64_t rows, columns;
     int64_t ld, value[32];
 };
@@ -80,10 +81,16 @@ int cublasLtMatmulDescDestroy(struct lt *desc)
     return destroy(desc);
 }
 
+static bool is_type(int type)
+{
+    return type == FAKE_F32 || type == FAKE_F16 || type == FAKE_BF16;
+}
+
 int cublasLtMatrixLayoutCreate(struct lt **layout, int type, uint64_t rows, uint64_t columns, int64_t ld)
 {
-    const int result = type || ld < 1 || (uint64_t)ld < rows ? INVALID_VALUE : make(layout);
+    const int result = !is_type(type) || ld < 1 || (uint64_t)ld < rows ? INVALID_VALUE : make(layout);
     if (result) return result;
+    (*layout)->type = type;
     (*layout)->rows = rows;
     (*layout)->columns = columns;
     (*layout)->ld = ld;
@@ -182,7 +189,7 @@ int cublasLtMatmulAlgoInit(struct lt *handle, int compute_type, int scale, int a
                            uint64_t *algorithm)
 {
     (void)compute_type;
-    if (!handle || scale || a || b || c || d) return INVALID_VALUE;
+    if (!handle || scale || !is_type(a) || a != b || a != c || a != d) return INVALID_VALUE;
     memset(algorithm, 0, 64);
     algorithm[OF_ALIGNMENT] = 16;
     algorithm[OF_BIAS_ALIGNMENT] = 1;
@@ -200,17 +207,24 @@ int cublasLtMatmulAlgoCheck(struct lt *handle, struct lt *desc, struct lt *a, st
     return SUCCESS;
 }
 
-static const float *item_of(const void *matrix, const struct lt *layout, int64_t item)
+/* An element of an item of a batch, in column-major order. */
+static int64_t place_of(const struct lt *layout, int64_t item, int64_t row, int64_t column)
 {
-    return (const float *)matrix + item * layout->value[BATCH_STRIDE];
+    return item * layout->value[BATCH_STRIDE] + row + column * layout->ld;
+}
+
+static double element_of(const void *matrix, const struct lt *layout, int64_t item, int64_t row,
+                         int64_t column)
+{
+    return (double)fake_element(matrix, layout->type, place_of(layout, item, row, column));
 }
 
 /* Column-major D = op(A) op(B), with a bias of rows. */
-static void compute(const struct lt *desc, int64_t item, float alpha, const float *a, const struct lt *of_a,
-                    const float *b, const struct lt *of_b, float beta, const float *c, float *d,
+static void compute(const struct lt *desc, int64_t item, float alpha, const void *a, const struct lt *of_a,
+                    const void *b, const struct lt *of_b, float beta, const void *c, void *d,
                     const struct lt *of_d)
 {
-    const float *bias = (const float *)(uintptr_t)desc->value[BIAS_POINTER];
+    const void *bias = (const void *)(uintptr_t)desc->value[BIAS_POINTER];
     const int epilogue = (int)desc->value[EPILOGUE];
     const int code = (epilogue & 2 ? FAKE_RELU : 0) | (epilogue & 32 ? FAKE_GELU : 0);
     const int64_t k = (int64_t)(desc->value[TRANSA] ? of_a->rows : of_a->columns);
@@ -218,11 +232,15 @@ static void compute(const struct lt *desc, int64_t item, float alpha, const floa
         for (int64_t i = 0; i < (int64_t)of_d->rows; i++) {
             double sum = 0;
             for (int64_t l = 0; l < k && alpha != 0; l++)
-                sum += (double)a[desc->value[TRANSA] ? l + i * of_a->ld : i + l * of_a->ld] *
-                       (double)b[desc->value[TRANSB] ? j + l * of_b->ld : l + j * of_b->ld];
-            double x = (double)alpha * sum + (beta != 0 ? (double)beta * (double)c[i + j * of_d->ld] : 0);
-            if (epilogue & 4) x += (double)bias[item * desc->value[BIAS_BATCH_STRIDE] + i];
-            d[i + j * of_d->ld] = fake_activate(code, x);
+                sum +=
+                    (desc->value[TRANSA] ? element_of(a, of_a, item, l, i)
+                                         : element_of(a, of_a, item, i, l)) *
+                    (desc->value[TRANSB] ? element_of(b, of_b, item, j, l) : element_of(b, of_b, item, l, j));
+            double x = (double)alpha * sum;
+            if (beta != 0) x += (double)beta * element_of(c, of_d, item, i, j);
+            if (epilogue & 4)
+                x += (double)fake_element(bias, of_d->type, item * desc->value[BIAS_BATCH_STRIDE] + i);
+            fake_store(d, of_d->type, place_of(of_d, item, i, j), fake_activate(code, x));
         }
 }
 
@@ -249,8 +267,6 @@ int cublasLtMatmul(struct lt *handle, struct lt *desc, const void *alpha, const 
     fake_count(&fake_lt_calls, 1);
     atomic_store_explicit(&fake_lt_compute, desc->compute, memory_order_relaxed);
     for (int64_t item = 0; item < of_d->value[BATCH_COUNT]; item++)
-        compute(desc, item, *(const float *)alpha, item_of(a, of_a, item), of_a, item_of(b, of_b, item), of_b,
-                *(const float *)beta, item_of(c, of_c, item), (float *)d + item * of_d->value[BATCH_STRIDE],
-                of_d);
+        compute(desc, item, *(const float *)alpha, a, of_a, b, of_b, *(const float *)beta, c, d, of_d);
     return SUCCESS;
 }

@@ -233,22 +233,16 @@ TEST(cublaslt_has_a_workspace_of_its_own_in_a_graph)
 
 /* ---- an algorithm that won ---- */
 
-/* As the fake keeps it: for operands at multiples of 16 bytes, scalars on the host; needs no workspace. */
-#define ALGORITHM                                                                                            \
-    "cublaslt ALGO=21 TILE_ID=0 STAGES_ID=0 SPLIT_K=0 SUMS=0 SWIZZLE=0 CUSTOM=0 INNER_ID=0 CLUSTER_ID=0 "    \
-    "WORKSPACE=0 VERSION=130100 W0=16 W1=0 W2=0 W3=0 W4=1 W5=0 W6=0 W7=0 W8=0 W9=0 W10=21 W11=0 W12=0 "      \
-    "W13=0 W14=0 W15=0"
-
 TEST(an_algorithm_that_won_is_launched)
 {
     static const char *const texts[] = {SHAPE, SHAPE ":epilogue=bias+gelu", "tf32gemm:nn:16x16x16:batch=3",
                                         SHAPE ":beta=1"}; /* which reads C */
-    for (int i = 0; i < 4; i++) put_winner(texts[i], ALGORITHM, 5, false);
+    for (int i = 0; i < 4; i++) put_winner(texts[i], LT_ALGORITHM, 5, false);
     struct gt_handle *handle = open_handle(NULL);
     for (int i = 0; i < 4; i++) {
         struct epilogue_set set = epilogue_set_make(texts[i], 0);
         struct gt_plan *plan = epilogue_plan(handle, texts[i]);
-        assert_string_equal(info_of(plan).config, ALGORITHM);
+        assert_string_equal(info_of(plan).config, LT_ALGORITHM);
         assert_int_equal(info_of(plan).source, GT_EXACT);
         assert_int_equal(info_of(plan).uses_cublas, 1);
         assert_gt(launch_epilogue(plan, &set));
@@ -258,6 +252,27 @@ TEST(an_algorithm_that_won_is_launched)
         epilogue_set_free(&set);
     }
     gt_close(handle);
+}
+
+/* A caller that stands in for cuBLAS has algorithms all the same, but no cuBLAS. */
+TEST(an_algorithm_may_run_without_cublas)
+{
+    put_winner(SHAPE, LT_ALGORITHM, 5, false);
+    for (int loaded = 0; loaded < 2; loaded++) {
+        struct gt_handle *handle = open_flagged(GT_NO_CUBLAS | (loaded ? GT_LOADED_CUBLASLT : 0));
+        struct epilogue_set set = epilogue_set_make(SHAPE, 0),
+                            other = epilogue_set_make("sgemm:nt:28x36x28", 0);
+        const int before = *fake.lt_calls;
+        assert_gt(gemm_epilogue(handle, &set));
+        epilogue_set_check(&set, "without cuBLAS");
+        assert_int_equal(*fake.lt_calls - before, loaded);
+        assert_gt(gemm_epilogue(handle, &other));
+        epilogue_set_check(&other, "without cuBLAS and without a winner");
+        assert_int_equal(*fake.blas_calls, 0);
+        epilogue_set_free(&set);
+        epilogue_set_free(&other);
+        gt_close(handle);
+    }
 }
 
 /* Whoever cannot have it gets the right result by other means, and is told why. */
@@ -279,7 +294,7 @@ static void check_without_algorithm(const char *variable, const char *value, int
 
 TEST(an_algorithm_is_never_exchanged_silently)
 {
-    put_winner(SHAPE, ALGORITHM, 5, false);
+    put_winner(SHAPE, LT_ALGORITHM, 5, false);
     check_without_algorithm("FAKE_LT_VERSION", "130200", 0,
                             "cublasLt is of version 130200, and its algorithm was judged with 130100");
     check_without_algorithm("FAKE_LT_REFUSES", "1", 0, "does not run algorithm 21 of version 130100");
@@ -288,7 +303,7 @@ TEST(an_algorithm_is_never_exchanged_silently)
 
 TEST(an_algorithm_serves_its_own_problem_only)
 {
-    put_winner(SHAPE, ALGORITHM, 5, false);
+    put_winner(SHAPE, LT_ALGORITHM, 5, false);
     struct gt_handle *handle = open_handle(NULL);
     struct epilogue_set near = epilogue_set_make("sgemm:nt:20x36x32", 0);
     assert_gt(gemm_epilogue(handle, &near));
@@ -315,6 +330,7 @@ int main(void)
         ON_FAKES(cublaslt_computes_without_a_workspace_if_there_is_none),
         ON_FAKES(cublaslt_has_a_workspace_of_its_own_in_a_graph),
         ON_FAKES(an_algorithm_that_won_is_launched),
+        ON_FAKES(an_algorithm_may_run_without_cublas),
         ON_FAKES(an_algorithm_is_never_exchanged_silently),
         ON_FAKES(an_algorithm_serves_its_own_problem_only),
     };
