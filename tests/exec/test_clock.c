@@ -17,7 +17,7 @@ struct runner {
     double us, slower_us; /* each call takes slower_us longer than the previous one */
     double least_us;      /* but no less than this */
     double swing_us;      /* ten calls take this much longer, the next ten do not, and so on */
-    double first_us[2];   /* of the first two calls; 0: as the others */
+    double first_us[4];   /* of the first calls; 0: as the others */
     int calls;
     CUdeviceptr c[4096];
 };
@@ -28,7 +28,7 @@ static enum status run(void *self, const struct operands *operands, double alpha
     (void)alpha, (void)beta;
     if (r->calls < 4096) r->c[r->calls] = operands->c;
     r->calls++;
-    const double first_us = r->calls <= 2 ? r->first_us[r->calls - 1] : 0;
+    const double first_us = r->calls <= 4 ? r->first_us[r->calls - 1] : 0;
     host_spend(first_us > 0 ? first_us : r->us + (r->calls / 10 % 2 ? r->swing_us : 0));
     r->us = fmax(r->us + r->slower_us, r->least_us);
     return OK;
@@ -89,6 +89,20 @@ TEST(a_call_that_loads_code_or_chooses_its_kernel_is_not_taken_for_a_long_one)
         assert_true(fabs(sample - 2) < 1e-3);
         timed_stop(&timed);
     }
+}
+
+TEST(a_call_whose_first_calls_were_all_disturbed_is_timed_without_its_launch)
+{
+    struct runner r = {.us = 12, .first_us = {30e3, 25e3, 22e3, 24e3}};
+    struct timed timed;
+    double samples[5];
+    int64_t calls;
+    start(&r, &timed);
+    assert_null(timed.graph);
+    assert_ok(timed_blocks(&timed, 5, 1000, samples, &calls, NULL));
+    assert_non_null(timed.graph);
+    for (int i = 0; i < 5; i++) assert_true(fabs(samples[i] - 12) < 1e-3);
+    timed_stop(&timed);
 }
 
 TEST(a_call_of_seconds_is_made_once_to_estimate_it)
@@ -208,6 +222,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_short_call_is_timed_without_its_launch),
         cmocka_unit_test(a_call_that_loads_code_or_chooses_its_kernel_is_not_taken_for_a_long_one),
+        cmocka_unit_test(a_call_whose_first_calls_were_all_disturbed_is_timed_without_its_launch),
         cmocka_unit_test(a_call_of_seconds_is_made_once_to_estimate_it),
         cmocka_unit_test(a_graph_visits_every_set_equally_often_in_turn),
         cmocka_unit_test(a_long_call_is_launched_one_by_one_over_the_sets),

@@ -130,12 +130,17 @@ static enum status time_first_calls(struct timed *t)
     return st;
 }
 
+static bool wants_graph(const struct timed *t)
+{
+    return !t->graph && t->call_us < GRAPH_BELOW_US && !t->watch->one_by_one;
+}
+
 enum status timed_start(struct stopwatch *watch, const struct workload *work, const struct kernel *kernel,
                         struct timed *timed)
 {
     struct timed t = {.watch = watch, .work = work, .kernel = kernel};
     enum status st = time_first_calls(&t);
-    if (!st && t.call_us < GRAPH_BELOW_US && !watch->one_by_one) {
+    if (!st && wants_graph(&t)) {
         st = capture(&t);
         if (!st) st = estimate_from_graph(&t);
     }
@@ -198,7 +203,9 @@ enum status timed_blocks(struct timed *timed, int count, double block_us, double
     enum status st = OK;
     for (int attempt = 0; attempt <= RETRIES && !st; attempt++) {
         st = run_blocks(timed, count, block_us, samples_us, calls, &now);
-        if (!(now.throttle_reasons & NVML_REASONS_REJECTED)) break;
+        /* All first calls were disturbed, if the host was busy or much had to be loaded. */
+        if (!st && wants_graph(timed)) st = capture(timed);
+        else if (!(now.throttle_reasons & NVML_REASONS_REJECTED)) break;
     }
     if (state) *state = now;
     return st;
