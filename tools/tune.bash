@@ -10,7 +10,7 @@ _tune()
         --cache) COMPREPLY=($(compgen -d -- "$word")); return ;;
         --format) COMPREPLY=($(compgen -W "table json csv" -- "$word")); return ;;
         --op) COMPREPLY=($(compgen -W "nn nt tn tt" -- "$word")); return ;;
-        --strategy) COMPREPLY=($(compgen -W "ils gp random exhaustive" -- "$word")); return ;;
+        --strategy) COMPREPLY=($(compgen -W "gp random exhaustive" -- "$word")); return ;;
         --launch) COMPREPLY=($(compgen -W "graph stream" -- "$word")); return ;;
         --rival) COMPREPLY=($(compgen -W "lt autotune all" -- "$word")); return ;;
         help) COMPREPLY=($(compgen -W "$commands" -- "$word")); return ;;

@@ -50,8 +50,8 @@ static const char text[] =
     "out; if a configuration occurs twice, the last counts.\n"
     "\n"
     "--to-end continues until the strategy expects no more gain, as tune does without --budget, and adds the "
-    "number of trials (end) and how close to the best it came (reached: the median, and the worst seed). ils "
-    "has no expectation, so its columns stay empty.\n"
+    "number of trials (end) and how close to the best it came (reached: the median, and the worst seed). "
+    "random and exhaustive have no expectation, so their columns stay empty.\n"
     "\n"
     "--jobs N counts seconds instead of evaluations: N compilers of 0.56 to 0.88 s a kernel and trials of 13 "
     "ms, as measured on an H200, from when the GPU is ready; the strategy decides as in tune, whatever "
@@ -72,10 +72,10 @@ static const char text[] =
     "--order shows, instead of searches, the rank correlation of predicted and recorded times and how close "
     "to the best the first candidates are: what a prediction without a GPU is worth.\n"
     "\n"
-    "A hundred seeds on 18,000 configurations take ils a second and gp about ten.\n"
+    "A hundred seeds on 18,000 configurations take gp about ten seconds.\n"
     "\n"
     "Examples:\n"
-    "  replay --strategy ils,gp --pending 1,8,16,32 cache/*.json.gz\n"
+    "  replay --strategy gp,random --pending 1,8,16,32 cache/*.json.gz\n"
     "  tune export --t4 -o trials.json && replay trials.json --format csv\n"
     "  replay --order --from other.json trials.json\n"
     "\n"
@@ -90,14 +90,9 @@ static enum status set_strategies(void *self, const struct command_option *optio
     (void)option;
     r->strategies = 0;
     for (char *rest = value, *name; (name = strsep(&rest, ","));) {
-        bool known = false;
-        char names[256] = "";
-        for (size_t i = 0; i < search_strategy_count; i++) {
-            known = known || strcmp(search_strategies[i]->name, name) == 0;
-            const size_t used = strlen(names);
-            snprintf(names + used, sizeof names - used, " %s", search_strategies[i]->name);
-        }
-        if (!known) return fail(E_INPUT, "unknown strategy '%.40s'; there are%s", name, names);
+        const struct search_strategy *found;
+        enum status st = search_find(name, &found);
+        if (st) return st;
         if (r->strategies == LIST_MAX) return fail(E_USAGE, "--strategy takes at most %d names", LIST_MAX);
         r->strategy[r->strategies++] = name;
     }
@@ -141,8 +136,7 @@ static enum status check_options(void *self)
 }
 
 static const struct command_option options[] = {
-    {"strategy", 0, "NAME[,NAME...]", "which (ils,gp); tune help tune lists them",
-     OPTION_CALL(set_strategies)},
+    {"strategy", 0, "NAME[,NAME...]", "which (gp); tune help tune lists them", OPTION_CALL(set_strategies)},
     {"pending", 0, "P[,P...]", "proposals in flight (1)", OPTION_CALL(set_pending)},
     {"jobs", 0, "N", "count the seconds of a search with N compilers (evaluations)",
      OPTION_WHOLE(struct replay, jobs, 1, JOBS_MAX)},
@@ -370,12 +364,8 @@ static enum status replay_all(int argc, char **argv)
                                              .arguments = "FILE...",
                                              .words = offsetof(struct replay, paths),
                                              .check = check_options};
-    struct replay r = {.strategy = {"ils", "gp"},
-                       .strategies = 2,
-                       .pending = {1},
-                       .pendings = 1,
-                       .seeds = 100,
-                       .limit = 1000};
+    struct replay r = {
+        .strategy = {"gp"}, .strategies = 1, .pending = {1}, .pendings = 1, .seeds = 100, .limit = 1000};
     enum status st = command_line_read(&line, argc, argv, &r);
     if (!st) {
         r.table = open_table(&r);
