@@ -42,7 +42,7 @@ nvrtc\.h:   tuner/cuda/compile.c
 sqlite3\.h: db
 uv\.h:      tuner/process/pool.c tuner/process/pool_child.c tuner/process/pool_child.h
 ini\.h:     tuner/core/gpu.c tuner/search/space.c
-zlib\.h:    tools/common/recorded.c
+zlib\.h:    tools/import/recorded.c
 gt_cpu\.h:  kernel_templates/device
 version\.h: tuner/main.c
 '

@@ -39,7 +39,6 @@ static const struct command commands[] = {
     {"export", cmd_export},
     {"import", cmd_import},
     {"merge", cmd_merge},
-    {"replay", cmd_replay},
     {"verify", cmd_verify},
     {"doctor", cmd_doctor},
     /* children of this program */
@@ -68,6 +67,9 @@ static void command_list(char *text, size_t room)
 static enum status unknown(const char *name)
 {
     char list[256];
+    if (strcmp(name, "replay") == 0)
+        return fail(E_USAGE, "tune replay is a program of the tests now: ninja -C build/release replay makes "
+                             "build/release/tests/replay");
     command_list(list, sizeof list);
     return fail(E_USAGE, "there is no command '%s'; there are %s (see tune --help)", name, list);
 }

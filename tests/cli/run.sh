@@ -12,7 +12,7 @@ case=$2
 scratch=$(mktemp -d)
 trap 'chmod -R u+w "$scratch" 2>/dev/null; rm -rf "$scratch"' EXIT
 mkdir "$scratch/bin" "$scratch/home" "$scratch/work"
-ln -s "$program" "$scratch/bin/tune"
+ln -s "$program" "$scratch/bin/"
 
 cat >"$scratch/t.sh" <<'END'
 t() {

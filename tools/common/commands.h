@@ -16,7 +16,6 @@ enum status cmd_bench(int argc, char **argv);  /* winners against NVIDIA's libra
 enum status cmd_export(int argc, char **argv); /* winners as a C header, and as text */
 enum status cmd_import(int argc, char **argv); /* what was exported, and other tuners' files */
 enum status cmd_merge(int argc, char **argv);  /* several databases in one */
-enum status cmd_replay(int argc, char **argv); /* search strategies on recorded spaces */
 enum status cmd_verify(int argc, char **argv); /* database and winners checked */
 enum status cmd_doctor(int argc, char **argv);
 

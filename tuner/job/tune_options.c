@@ -63,7 +63,7 @@ static const struct argp_option rows[] = {
      "more)",
      0},
     {"max-trials", KEY_TRIALS, "N", 0, "most candidates per problem, including those of earlier runs", 0},
-    {"strategy", KEY_STRATEGY, "NAME", 0, "how candidates are chosen: gp, ils, random or exhaustive (gp)", 0},
+    {"strategy", KEY_STRATEGY, "NAME", 0, "how candidates are chosen: gp, random or exhaustive (gp)", 0},
     {"seed", KEY_SEED, "N", 0, "seed of the search and the data (1)", 0},
     {"space", KEY_SPACE, "SPACE", 0, "values to try: wide (all that is possible), a file or a folder", 0},
     {"cold", KEY_COLD, NULL, 0, "time with operands rotated so that they are not in L2 (the default)", 0},
@@ -403,15 +403,8 @@ static enum status fill_defaults(struct tune_options *o)
     if (o->workspace_bytes < 0) o->workspace_bytes = workspace_from_environment();
     if (!*o->db) st = db_default_path(o->db, sizeof o->db);
     if (!st && !*o->cache) st = compile_cache_folder(o->cache, sizeof o->cache);
-    bool known = false;
-    char names[256] = "";
-    for (size_t i = 0; i < search_strategy_count; i++) {
-        known |= strcmp(search_strategies[i]->name, o->strategy) == 0;
-        size_t used = strlen(names);
-        snprintf(names + used, sizeof names - used, " %s", search_strategies[i]->name);
-    }
-    if (!st && !known) st = fail(E_INPUT, "unknown strategy '%.40s'; there are%s", o->strategy, names);
-    return st;
+    const struct search_strategy *strategy;
+    return st ? st : search_find(o->strategy, &strategy);
 }
 
 static void keep_command(int argc, char **argv, char *to, size_t room)

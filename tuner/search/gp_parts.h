@@ -25,7 +25,7 @@ struct gp {
     size_t count;
     const double *predicted_us;  /* NULL: none */
     const struct growth *growth; /* NULL: none */
-    uint64_t seed, random;
+    uint64_t random;
     struct neighbours *near;
     struct surrogate *surrogate;
 
@@ -48,8 +48,8 @@ struct gp {
     double best_gain; /* the largest when the last proposal was made; NAN: none yet */
     size_t in_order;  /* all below are trials */
 
-    bool broken; /* the surrogate is given up */
-    void *local; /* a local search, once there has been need for one */
+    bool broken;    /* the surrogate is given up */
+    bool unlearned; /* there was a proposal without it */
     char note[160];
 };
 

@@ -6,9 +6,8 @@
 #include <xxhash.h>
 
 /* How far each parameter of a coupled change may move, in values that occur: those of sections with tiles of
- * their own lie between two neighbours of the others. A triple's reach costs its third power in lookups. */
+ * their own lie between two neighbours of the others. */
 #define PAIR_REACH   4
-#define TRIPLE_REACH 2
 #define SCALED_REACH 4 /* of the first of three; the others follow */
 
 /* Of the coupled neighbours that are not listed yet those are asked for which no single step leads to: of
@@ -205,9 +204,9 @@ static bool is_chosen(const struct listing *l, const struct config *c)
     return XXH3_64bits_withSeed(c->value, sizeof c->value, l->from) % COUPLED_ASKED == 0;
 }
 
-/* Move `more` further parameters, from number p on, up to `reach` values up or down each. alone: one of those
- * moved so far could have been moved without others. */
-static void list_coupled(struct listing *l, struct config *c, int p, int more, size_t reach, bool alone)
+/* Move `more` further parameters, from number p on, a few values up or down each. alone: one of those moved
+ * so far could have been moved without others. */
+static void list_coupled(struct listing *l, struct config *c, int p, int more, bool alone)
 {
     if (more == 0) {
         list(l, c, !alone || is_chosen(l, c) ? ASKED_ANY : ASKED_NOT);
@@ -216,11 +215,11 @@ static void list_coupled(struct listing *l, struct config *c, int p, int more, s
     for (; p < c->template->param_count; p++) {
         const struct values *v = &l->d->values[p];
         int32_t here = c->value[p];
-        size_t at = value_at(v, here), first = at > reach ? at - reach : 0;
-        for (size_t i = first; i < v->count && i <= at + reach; i++) {
+        size_t at = value_at(v, here), first = at > PAIR_REACH ? at - PAIR_REACH : 0;
+        for (size_t i = first; i < v->count && i <= at + PAIR_REACH; i++) {
             if (i == at) continue;
             c->value[p] = v->value[i];
-            list_coupled(l, c, p + 1, more - 1, reach, alone || (l->n->growth && stands_alone(l, p, at, i)));
+            list_coupled(l, c, p + 1, more - 1, alone || (l->n->growth && stands_alone(l, p, at, i)));
         }
         c->value[p] = here;
     }
@@ -313,8 +312,7 @@ size_t neighbours_of(const struct neighbours *n, size_t index, enum neighbour_ki
     if (kind == NEIGHBOUR_LAUNCH) list_single(&l, &c, PARAM_LAUNCH, ASKED_ANY);
     else if (kind == NEIGHBOUR_SINGLE) list_single(&l, &c, PARAM_COMPILE, ASKED_ANY);
     else if (kind == NEIGHBOUR_SCALED && n->growth) list_scaled(&l, &c);
-    else if (kind == NEIGHBOUR_PAIR) list_coupled(&l, &c, 0, 2, PAIR_REACH, false);
-    else if (kind == NEIGHBOUR_TRIPLE) list_coupled(&l, &c, 0, 3, TRIPLE_REACH, false);
+    else if (kind == NEIGHBOUR_PAIR) list_coupled(&l, &c, 0, 2, false);
     return order(n, out, l.count);
 }
 

@@ -23,10 +23,8 @@ enum neighbour_kind {
     NEIGHBOUR_LAUNCH, /* another launch-time value: nothing to compile */
     NEIGHBOUR_SINGLE, /* one compile-time parameter at any other value */
     NEIGHBOUR_SCALED, /* three sizes scaled alike, as a tile with those of its warps and threads; only where
-                         the list grows, for a triple leads to those that are listed */
-    NEIGHBOUR_PAIR,   /* two parameters, each a few values up or down */
-    NEIGHBOUR_TRIPLE, /* three of them */
-    NEIGHBOUR_KINDS
+                         the list grows */
+    NEIGHBOUR_PAIR    /* two parameters, each a few values up or down */
 };
 
 /* How a list of candidates grows: at its end, in place. */

@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct search_strategy search_exhaustive, search_random, search_ils, search_gp;
+extern const struct search_strategy search_exhaustive, search_random, search_gp;
 
-const struct search_strategy *const search_strategies[] = {&search_ils, &search_gp, &search_random,
-                                                           &search_exhaustive};
+const struct search_strategy *const search_strategies[] = {&search_gp, &search_random, &search_exhaustive};
 const size_t search_strategy_count = sizeof search_strategies / sizeof *search_strategies;
 
 /* When there is nothing more to expect: for the later half of this search's trials the gain has been little.
@@ -35,24 +34,26 @@ struct search {
     size_t suggested_at, suggested_count, suggested_room;
 };
 
-static const struct search_strategy *find_strategy(const char *name)
+enum status search_find(const char *name, const struct search_strategy **found)
 {
-    for (size_t i = 0; i < search_strategy_count; i++)
-        if (strcmp(search_strategies[i]->name, name) == 0) return search_strategies[i];
-    return NULL;
+    char known[200] = "";
+    for (size_t i = 0, used = 0; i < search_strategy_count; i++) {
+        *found = search_strategies[i];
+        if (strcmp((*found)->name, name) == 0) return OK;
+        used += (size_t)snprintf(known + used, sizeof known - used, " %s", (*found)->name);
+    }
+    if (strcmp(name, "ils") == 0)
+        return fail(E_INPUT, "the strategy ils is gone: use gp, the default, which needs fewer trials");
+    return fail(E_INPUT, "unknown strategy '%.40s'; there are%s", name, known);
 }
 
 enum status search_start(const char *strategy, const struct config *candidates, size_t count,
                          const double *predicted_us, const struct growth *growth, uint64_t seed,
                          struct search **search)
 {
-    const struct search_strategy *found = find_strategy(strategy);
-    if (!found) {
-        char known[200] = "";
-        for (size_t i = 0, used = 0; i < search_strategy_count && used < sizeof known; i++)
-            used += (size_t)snprintf(known + used, sizeof known - used, " %s", search_strategies[i]->name);
-        return fail(E_INPUT, "unknown search strategy '%.40s'; known:%s", strategy, known);
-    }
+    const struct search_strategy *found;
+    enum status st = search_find(strategy, &found);
+    if (st) return st;
     struct search *s = calloc(1, sizeof *s);
     if (!s) return fail(E_MEMORY, "out of memory for the search");
     s->strategy = found;

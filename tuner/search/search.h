@@ -24,7 +24,7 @@ enum search_answer {
 };
 
 struct search_strategy {
-    const char *name;    /* "exhaustive", "random", "ils", "gp" */
+    const char *name;    /* "exhaustive", "random", "gp" */
     const char *summary; /* one line for --help */
     /* NULL: out of memory */
     void *(*start)(const struct config *candidates, size_t count, const double *predicted_us,
@@ -40,9 +40,12 @@ struct search_strategy {
 extern const struct search_strategy *const search_strategies[];
 extern const size_t search_strategy_count;
 
+/* The strategy of that name. Errors: E_INPUT (lists the known names). */
+enum status search_find(const char *name, const struct search_strategy **found);
+
 /* predicted_us: the model's times in the order of the candidates, NULL if their order is no model's. Both
  * must outlive the search. growth: how a strategy comes by neighbours that are not among them; NULL: there
- * are no others. Errors: E_INPUT for an unknown name (lists the known), E_MEMORY. */
+ * are no others. Errors: those of search_find, E_MEMORY. */
 enum status search_start(const char *strategy, const struct config *candidates, size_t count,
                          const double *predicted_us, const struct growth *growth, uint64_t seed,
                          struct search **search);

@@ -17,9 +17,9 @@
  * Times are rounded to what a measurement is worth, and those of slower candidates more, so that decisions
  * seldom depend on noise.
  *
- * Where no surrogate can be made, local search (search_ils.c) goes on. Constants were decided by replaying
- * recorded spaces (docs/results/search-replay.md). After Jones, Schonlau & Welch, "Efficient global
- * optimization of expensive black-box functions", 1998.
+ * Where no surrogate can be made, the candidates come in the model's order and at random. Constants were
+ * decided by replaying recorded spaces (docs/results/search-replay.md). After Jones, Schonlau & Welch,
+ * "Efficient global optimization of expensive black-box functions", 1998.
  */
 #include "search.h"
 
@@ -31,19 +31,18 @@
 
 enum { FIRST_FIT = 9 /* trials after which weights are fitted first */ };
 
+#define UNLEARNED "the search goes on in the model's order and at random"
+
 static const double grain = 0.002;           /* of log time: what a measurement is worth */
 static const double assumed_slope = 1;       /* of log time over the logarithm of what the model predicts */
 static const double assumed_deviation = 0.2; /* of the values told to the surrogate */
 static const double fit_growth = 1.25;       /* weights are fitted again after so many times the trials */
-
-extern const struct search_strategy search_ils;
 
 /* ---- life ---- */
 
 static void stop(void *self)
 {
     struct gp *g = self;
-    if (g->local) search_ils.stop(g->local);
     neighbours_free(g->near);
     surrogate_free(g->surrogate);
     free(g->trial);
@@ -63,7 +62,7 @@ static void *start(const struct config *candidates, size_t count, const double *
     g->count = count;
     g->predicted_us = predicted_us;
     g->growth = growth;
-    g->seed = g->random = seed;
+    g->random = seed;
     g->next_fit = FIRST_FIT;
     g->best_gain = (double)NAN;
     g->near = neighbours_build(candidates, count, growth);
@@ -111,7 +110,6 @@ static void tell(void *self, size_t index, double time_us)
     else g->usable -= isfinite(t->log_us);
     t->log_us = time_us > 0 ? rint(log(time_us) / grain) * grain : (double)INFINITY; /* NAN: unusable */
     g->usable += isfinite(t->log_us);
-    if (g->local) search_ils.tell(g->local, index, time_us);
 }
 
 /* ---- proposals ---- */
@@ -138,21 +136,13 @@ static enum search_answer next_in_order(struct gp *g, size_t *index)
     return g->in_order < g->count ? propose(g, g->in_order, index) : SEARCH_DONE;
 }
 
-/* What is known is told to a local search, and it goes on. */
-static enum search_answer search_locally(struct gp *g, size_t *index)
+/* Nothing can be learned from: the next of the model's order and a random candidate in turn. */
+static enum search_answer next_unlearned(struct gp *g, size_t *index)
 {
-    if (!g->local) {
-        g->local = search_ils.start(g->candidates, g->count, g->predicted_us, g->growth, g->seed);
-        for (size_t t = 0; g->local && t < g->trials; t++)
-            if (!isnan(g->trial[t].log_us))
-                search_ils.tell(g->local, g->trial[t].candidate, exp(g->trial[t].log_us));
-    }
-    if (!g->local) return next_in_order(g, index); /* out of memory */
-    for (;;) {
-        const enum search_answer answer = search_ils.next(g->local, index);
-        if (answer != SEARCH_TRY) return answer;
-        if (!g->trial_of[*index]) return propose(g, *index, index);
-    }
+    const size_t drawn = g->count ? opening_draw(g->predicted_us, g->count, &g->random) : 0;
+    g->unlearned = true;
+    if (g->trials % 2 == 0 && drawn < g->count && !g->trial_of[drawn]) return propose(g, drawn, index);
+    return next_in_order(g, index);
 }
 
 static enum search_answer next(void *self, size_t *index)
@@ -163,17 +153,15 @@ static enum search_answer next(void *self, size_t *index)
     if (g->told == 0 && opening_favourite(&g->opening, index)) return propose(g, *index, index);
     if (!g->broken && g->usable == 0) {
         if (g->told < g->opening.starts && g->told < g->trials) return SEARCH_WAIT;
-        return search_locally(g, index);
+        return next_unlearned(g, index);
     }
     if (!g->broken && !look(g)) {
         g->broken = true;
-        snprintf(
-            g->note, sizeof g->note,
-            "no surrogate fits the %zu trials (their covariance is not positive definite); local search goes "
-            "on",
-            g->told);
+        snprintf(g->note, sizeof g->note,
+                 "no surrogate fits the %zu trials (their covariance is not positive definite): " UNLEARNED,
+                 g->told);
     }
-    if (g->broken) return search_locally(g, index);
+    if (g->broken) return next_unlearned(g, index);
     for (size_t at; (at = gp_most_promising(g)) != GP_SLOTS;) {
         const size_t candidate = g->slot[at];
         g->slot[at] = NEIGHBOURS_NONE;
@@ -188,11 +176,10 @@ static enum search_answer next(void *self, size_t *index)
 static const char *note(void *self)
 {
     struct gp *g = self;
-    if (!g->broken && (g->usable > 0 || !g->local)) return NULL;
+    if (!g->broken && (g->usable > 0 || !g->unlearned)) return NULL;
     if (!g->broken)
         snprintf(g->note, sizeof g->note,
-                 "there is nothing to learn from, for none of %zu candidates is usable: local search goes on",
-                 g->told);
+                 "there is nothing to learn from, for none of %zu candidates is usable: " UNLEARNED, g->told);
     return g->note;
 }
 

@@ -11,6 +11,7 @@ t tune --shape 4x4x4 --op xx --gpu h200
 t tune --shape 4x4x4 --type zgemm --gpu h200
 t tune --shape 4x4x4 --gpu nosuch
 t tune --shape 4x4x4 --gpu h200 --strategy nosuch
+t tune --shape 4x4x4 --gpu h200 --strategy ils
 t tune --shape 4x4x4 --gpu h200 --budget soon
 t tune --shape 4x4x4 --gpu h200 --budget 0s
 t tune --shape 4x4x4 --gpu h200 --max-trials 0

@@ -117,34 +117,18 @@ static double median_evaluations(const char *strategy, double share, size_t ahea
     return median;
 }
 
-TEST(local_search_needs_a_fifth_of_the_evaluations_of_random_search_at_most)
+TEST(the_surrogate_needs_a_tenth_of_the_evaluations_of_random_search_at_most)
 {
-    double ils = median_evaluations("ils", 0.95, 1), uniform = median_evaluations("random", 0.95, 1);
-    assert_true(ils * 5 <= uniform);
-    assert_true(ils <= 250);
-}
-
-TEST(local_search_finds_99_percent_within_a_fiftieth_of_the_space)
-{
-    assert_true(median_evaluations("ils", 0.99, 1) <= (double)count / 50);
-}
-
-TEST(proposals_that_run_ahead_cost_little_more)
-{
-    assert_true(median_evaluations("ils", 0.95, 32) <= 400);
-}
-
-TEST(the_surrogate_needs_half_of_the_evaluations_of_local_search)
-{
-    assert_true(median_evaluations("gp", 0.95, 1) <= 70);
+    const double gp = median_evaluations("gp", 0.95, 1);
+    assert_true(gp <= 70 && gp * 10 <= median_evaluations("random", 0.95, 1));
     assert_true(median_evaluations("gp", 0.99, 1) <= 80);
-    assert_true(median_evaluations("gp", 0.99, 1) * 2 <= median_evaluations("ils", 0.99, 1));
 }
 
 TEST(sixteen_pending_cost_the_surrogate_less_than_a_second_search)
 {
     assert_true(median_evaluations("gp", 0.95, 16) <= 100);
     assert_true(median_evaluations("gp", 0.99, 16) <= 120);
+    assert_true(median_evaluations("gp", 0.95, 32) <= 140);
 }
 
 /* The best after so many trials whose times are off by up to two thousandths. */
@@ -180,10 +164,7 @@ TEST(every_strategy_ends_at_the_best_in_the_end)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(local_search_needs_a_fifth_of_the_evaluations_of_random_search_at_most),
-        cmocka_unit_test(local_search_finds_99_percent_within_a_fiftieth_of_the_space),
-        cmocka_unit_test(proposals_that_run_ahead_cost_little_more),
-        cmocka_unit_test(the_surrogate_needs_half_of_the_evaluations_of_local_search),
+        cmocka_unit_test(the_surrogate_needs_a_tenth_of_the_evaluations_of_random_search_at_most),
         cmocka_unit_test(sixteen_pending_cost_the_surrogate_less_than_a_second_search),
         cmocka_unit_test(a_longer_search_under_other_noise_is_no_worse),
         cmocka_unit_test(every_strategy_ends_at_the_best_in_the_end),

@@ -63,7 +63,7 @@ bool surrogate_expect(struct surrogate *s, const double *value, float *mean, flo
 
 #define COUNT 400
 
-TEST(a_surrogate_that_cannot_be_fitted_leaves_a_local_search_which_says_so)
+TEST(a_search_whose_surrogate_cannot_be_fitted_goes_on_and_says_so)
 {
     static const struct param params[] = {{"X", PARAM_COMPILE, ROLE_NAMED, 0, 64, ""},
                                           {"Y", PARAM_COMPILE, ROLE_NAMED, 0, 64, ""}};
@@ -91,7 +91,7 @@ TEST(a_surrogate_that_cannot_be_fitted_leaves_a_local_search_which_says_so)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_surrogate_that_cannot_be_fitted_leaves_a_local_search_which_says_so),
+        cmocka_unit_test(a_search_whose_surrogate_cannot_be_fitted_goes_on_and_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

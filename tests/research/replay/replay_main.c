@@ -1,6 +1,5 @@
-/* cmd_replay.c — tune replay: search strategies on recorded spaces, without a GPU. */
+/* replay_main.c — the program `replay`: search strategies on recorded spaces, without a GPU. */
 #include "command_line.h"
-#include "commands.h"
 #include "print.h"
 #include "replay.h"
 #include "replay_from.h"
@@ -9,6 +8,7 @@
 #include "stats.h"
 #include "table.h"
 
+#include <argp.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -50,8 +50,8 @@ static const char text[] =
     "out; if a configuration occurs twice, the last counts.\n"
     "\n"
     "--to-end continues until the strategy expects no more gain, as tune does without --budget, and adds the "
-    "number of trials (end) and how close to the best it came (reached: the median, and the worst seed). ils "
-    "has no expectation, so its columns stay empty.\n"
+    "number of trials (end) and how close to the best it came (reached: the median, and the worst seed). "
+    "random and exhaustive have no expectation, so their columns stay empty.\n"
     "\n"
     "--jobs N counts seconds instead of evaluations: N compilers of 0.56 to 0.88 s a kernel and trials of 13 "
     "ms, as measured on an H200, from when the GPU is ready; the strategy decides as in tune, whatever "
@@ -61,8 +61,7 @@ static const char text[] =
     "\n"
     "--noise PERCENT makes the times vary that a strategy is told, as measured ones do; what it has found is "
     "judged by the recorded times. For each row a line says how many searches evaluated other candidates "
-    "when "
-    "repeated with the same seed and other noise.\n"
+    "when repeated with the same seed and other noise.\n"
     "\n"
     "--from FILE begins with what is learned from the spaces of that file, as tune learns from the trials of "
     "other problems in the database: of our own trials from those of other problems of the same type on the "
@@ -73,12 +72,12 @@ static const char text[] =
     "--order shows, instead of searches, the rank correlation of predicted and recorded times and how close "
     "to the best the first candidates are: what a prediction without a GPU is worth.\n"
     "\n"
-    "A hundred seeds on 18,000 configurations take ils a second and gp about ten.\n"
+    "A hundred seeds on 18,000 configurations take gp about ten seconds.\n"
     "\n"
     "Examples:\n"
-    "  tune replay --strategy ils,gp --pending 1,8,16,32 cache/*.json.gz\n"
-    "  tune export --t4 -o trials.json && tune replay trials.json --format csv\n"
-    "  tune replay --order --from other.json trials.json\n"
+    "  replay --strategy gp,random --pending 1,8,16,32 cache/*.json.gz\n"
+    "  tune export --t4 -o trials.json && replay trials.json --format csv\n"
+    "  replay --order --from other.json trials.json\n"
     "\n"
     "Exit status: 0 done; 2 wrong command line; 3 a file contains nothing to search, or the strategy is "
     "unknown; 7 a file cannot be read.";
@@ -91,14 +90,9 @@ static enum status set_strategies(void *self, const struct command_option *optio
     (void)option;
     r->strategies = 0;
     for (char *rest = value, *name; (name = strsep(&rest, ","));) {
-        bool known = false;
-        char names[256] = "";
-        for (size_t i = 0; i < search_strategy_count; i++) {
-            known = known || strcmp(search_strategies[i]->name, name) == 0;
-            const size_t used = strlen(names);
-            snprintf(names + used, sizeof names - used, " %s", search_strategies[i]->name);
-        }
-        if (!known) return fail(E_INPUT, "unknown strategy '%.40s'; there are%s", name, names);
+        const struct search_strategy *found;
+        enum status st = search_find(name, &found);
+        if (st) return st;
         if (r->strategies == LIST_MAX) return fail(E_USAGE, "--strategy takes at most %d names", LIST_MAX);
         r->strategy[r->strategies++] = name;
     }
@@ -142,8 +136,7 @@ static enum status check_options(void *self)
 }
 
 static const struct command_option options[] = {
-    {"strategy", 0, "NAME[,NAME...]", "which (ils,gp); tune help tune lists them",
-     OPTION_CALL(set_strategies)},
+    {"strategy", 0, "NAME[,NAME...]", "which (gp); tune help tune lists them", OPTION_CALL(set_strategies)},
     {"pending", 0, "P[,P...]", "proposals in flight (1)", OPTION_CALL(set_pending)},
     {"jobs", 0, "N", "count the seconds of a search with N compilers (evaluations)",
      OPTION_WHOLE(struct replay, jobs, 1, JOBS_MAX)},
@@ -253,10 +246,10 @@ static enum status search_all(struct replay *r, const struct replay_space *space
         sums->ended[seed] = fmin(run.ended, NEVER);
         sums->reached[seed] = isfinite(run.ended) ? run.reached : 1;
         sums->host_us[seed] = run.host_us;
-        if (run.note[0]) print_line(stderr, "tune: %s, seed %zu: %s", strategy, seed, run.note);
+        if (run.note[0]) print_line(stderr, "replay: %s, seed %zu: %s", strategy, seed, run.note);
     }
     if (r->noise_percent > 0)
-        print_line(stderr, "tune: %s, pending %zu: %zu of %zu searches evaluate others with other noise",
+        print_line(stderr, "replay: %s, pending %zu: %zu of %zu searches evaluate others with other noise",
                    strategy, pending, others, seeds);
     return OK;
 }
@@ -319,11 +312,11 @@ static enum status add_order(struct replay *r, const struct replay_space *space)
 static void say(const char *path, const struct replay_spaces *spaces)
 {
     if (spaces->repeated)
-        print_line(stderr, "tune: %s: left out, for the same configuration comes again: %" PRId64, path,
+        print_line(stderr, "replay: %s: left out, for the same configuration comes again: %" PRId64, path,
                    spaces->repeated);
     if (spaces->left_out)
-        print_line(stderr, "tune: %s: left out, for there is no time: %" PRId64, path, spaces->left_out);
-    if (spaces->cut) print_line(stderr, "tune: %s ends in the middle; what is there is used", path);
+        print_line(stderr, "replay: %s: left out, for there is no time: %" PRId64, path, spaces->left_out);
+    if (spaces->cut) print_line(stderr, "replay: %s ends in the middle; what is there is used", path);
 }
 
 static enum status read_others(struct replay *r)
@@ -341,9 +334,9 @@ static enum status teach(const struct replay *r, struct replay_spaces *spaces, s
     struct prior_used used;
     enum status st = replay_teach(spaces, number, &r->others, &used);
     if (!st && used.trials)
-        print_line(stderr, "tune: %s: begins with what %zu trials of other problems (%zu) teach",
+        print_line(stderr, "replay: %s: begins with what %zu trials of other problems (%zu) teach",
                    spaces->space[number].name, used.trials, used.problems);
-    else if (!st) print_line(stderr, "tune: %s: %s teaches nothing", spaces->space[number].name, r->from);
+    else if (!st) print_line(stderr, "replay: %s: %s teaches nothing", spaces->space[number].name, r->from);
     return st;
 }
 
@@ -363,7 +356,7 @@ static enum status replay_file(struct replay *r, const char *path)
     return st;
 }
 
-enum status cmd_replay(int argc, char **argv)
+static enum status replay_all(int argc, char **argv)
 {
     static const struct command_line line = {.options = options,
                                              .option_count = sizeof options / sizeof *options,
@@ -371,12 +364,8 @@ enum status cmd_replay(int argc, char **argv)
                                              .arguments = "FILE...",
                                              .words = offsetof(struct replay, paths),
                                              .check = check_options};
-    struct replay r = {.strategy = {"ils", "gp"},
-                       .strategies = 2,
-                       .pending = {1},
-                       .pendings = 1,
-                       .seeds = 100,
-                       .limit = 1000};
+    struct replay r = {
+        .strategy = {"gp"}, .strategies = 1, .pending = {1}, .pendings = 1, .seeds = 100, .limit = 1000};
     enum status st = command_line_read(&line, argc, argv, &r);
     if (!st) {
         r.table = open_table(&r);
@@ -388,4 +377,14 @@ enum status cmd_replay(int argc, char **argv)
     table_free(r.table);
     replay_free(&r.others);
     return st;
+}
+
+int main(int argc, char **argv)
+{
+    argp_program_version = "replay (gemmtune)";
+    argv[0] = (char[]){"replay"}; /* as messages name it */
+    enum status st = replay_all(argc, argv);
+    if (!st && (fflush(stdout) || ferror(stdout))) st = fail(E_IO, "cannot write to standard output");
+    if (st && st != E_HELPED) print_line(stderr, "replay: %s", status_text());
+    return status_exit_code(st);
 }
