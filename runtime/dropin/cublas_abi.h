@@ -9,7 +9,7 @@ enum { BLAS_NOT_INITIALIZED = 1, BLAS_EXECUTION_FAILED = 13 };
 enum { BLAS_OP_CONJUGATE_T = 2 }; /* for real numbers, the same as BLAS_OP_T */
 /* The mode proper; CUBLAS_TENSOR_OP_MATH, of before CUDA 11; the flag that sums that are split stay as wide
  * as the others. */
-enum { BLAS_MATH_MODE_MASK = 0xf, BLAS_TENSOR_MATH = 1, BLAS_MATH_WIDE_SUMS = 16 };
+enum { BLAS_MATH_MODE_MASK = 0xf, BLAS_TENSOR_MATH = 1 };
 
 static inline bool is_op(int op)
 {

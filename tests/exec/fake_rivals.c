@@ -304,6 +304,7 @@ int cublasLtMatmulAlgoGetHeuristic(struct lt *handle, struct lt *desc, struct lt
     if (desc->value[7] & 4 && !desc->value[8])
         return NOT_SUPPORTED; /* a bias is asked for before it is known */
     fake_rivals.alignment_a = (unsigned)preference->value[5];
+    fake_rivals.sums = (unsigned)preference->value[3];
     *count = fake_rivals.answers < wanted ? fake_rivals.answers : wanted;
     for (int i = 0; i < *count; i++)
         answers[i] = (struct lt_answer){.algorithm = {(uint64_t)i},

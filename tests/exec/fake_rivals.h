@@ -21,6 +21,7 @@ struct fake_rivals {
     void (*spend)(double us);     /* winds the clock */
     int autotune_calls, open;     /* open: objects created and not destroyed */
     unsigned alignment_a;         /* bytes, as promised by the program */
+    unsigned sums;                /* reduction schemes that the program allows; 0: it did not say */
     int products;                 /* number of calls, each with at most 65535 items */
     int pointer_products;         /* calls of cublasSgemmBatched among them */
     int compute, math, emulation; /* requested by the last product, handle and strategy */

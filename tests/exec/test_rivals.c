@@ -3,6 +3,7 @@
 #include "fake_rivals.h"
 #include "host_device.h"
 #include "kernel.h"
+#include "lt_kernel.h"
 #include "rival_open.h"
 #include "trial_setup.h"
 #include "unit.h"
@@ -274,6 +275,25 @@ TEST(rows_of_16_bit_types_say_their_elements_and_sum_in_fp32)
     assert_int_equal(count, 8);
 }
 
+/* cublasLtReductionScheme_t: 2 adds the parts in the compute type. */
+TEST(algorithms_that_add_in_a_narrow_c_are_not_asked_for)
+{
+    static const struct {
+        enum gemm_type type;
+        unsigned sums;
+    } rows[] = {{GEMM_SGEMM, 0}, {GEMM_BF16, 2}, {GEMM_F16, 2}, {GEMM_F16_TO_F32, 0}, {GEMM_TF32, 0}};
+    struct config configs[BLAS_LT_ANSWERS_MAX];
+    int count;
+    prepare("17x9x5");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct problem p = setup.problem;
+        p.type = rows[i].type;
+        fake->sums = 99;
+        assert_ok(lt_kernel_candidates(setup.device, &p, configs, &count));
+        assert_int_equal(fake->sums, rows[i].sums);
+    }
+}
+
 /* What a row of the table requests, without environment variables and with one that asks for TF32. */
 TEST(each_row_asks_for_its_own_arithmetic_and_strict_ones_stay_strict)
 {
@@ -368,6 +388,7 @@ int main(void)
         cmocka_unit_test_teardown(without_an_answer_that_is_right_there_is_no_rival, nothing_is_left),
         cmocka_unit_test_teardown(autotune_is_asked_for_the_problem_itself, nothing_is_left),
         cmocka_unit_test_teardown(the_row_of_a_role_is_the_one_that_fits_the_type, nothing_is_left),
+        cmocka_unit_test(algorithms_that_add_in_a_narrow_c_are_not_asked_for),
         cmocka_unit_test_teardown(each_row_asks_for_its_own_arithmetic_and_strict_ones_stay_strict,
                                   nothing_is_left),
         cmocka_unit_test_teardown(rows_of_16_bit_types_say_their_elements_and_sum_in_fp32, nothing_is_left),

@@ -20,7 +20,7 @@ enum {
     LT_DESC_BIAS_BATCH_STRIDE = 10
 };
 enum { LT_LAYOUT_BATCH_COUNT = 5, LT_LAYOUT_BATCH_STRIDE = 6 };
-enum { LT_PREFER_WORKSPACE = 1, LT_PREFER_ALIGN_A = 5 /* B, C and D follow */ };
+enum { LT_PREFER_WORKSPACE = 1, LT_PREFER_SUMS = 3, LT_PREFER_ALIGN_A = 5 /* B, C and D follow */ };
 enum { LT_EPILOGUE_DEFAULT = 1, LT_EPILOGUE_RELU = 2, LT_EPILOGUE_BIAS = 4, LT_EPILOGUE_GELU = 32 };
 
 static const struct library_symbol entries[] = {
@@ -158,6 +158,15 @@ int blas_lt_prefer(blas_lt_object preference, size_t workspace_bytes, const uint
     return result;
 }
 
+int blas_lt_prefer_sums(blas_lt_object preference, enum gemm_type type)
+{
+    enum { IN_COMPUTE_TYPE = 2 };
+    const uint32_t schemes = IN_COMPUTE_TYPE;
+    const struct gemm_type_row *row = gemm_type_row(type);
+    if (element_bytes(row->c) >= element_bytes(row->sum)) return LT_SUCCESS;
+    return blas_lt.PreferenceSet(preference, LT_PREFER_SUMS, &schemes, sizeof schemes);
+}
+
 int blas_lt_propose(const struct blas_lt_product *product, blas_lt_object desc, blas_lt_object preference,
                     struct blas_lt_answer answers[BLAS_LT_ANSWERS_MAX], int *count)
 {
@@ -217,15 +226,6 @@ bool blas_lt_to_config(const struct blas_lt_answer *answer, struct config *confi
     }
     return good && put(config, "WORKSPACE", (int64_t)answer->workspace_bytes) &&
            put(config, "VERSION", (int64_t)blas_lt.GetVersion());
-}
-
-bool blas_lt_sums_in_c(const struct config *config, enum gemm_type type)
-{
-    enum { IN_PLACE = 1, IN_WORKSPACE = 4 };
-    const struct gemm_type_row *row = gemm_type_row(type);
-    if (!template_is_library(config->template) || element_bytes(row->c) >= element_bytes(row->sum))
-        return false;
-    return config_get(config, "SUMS") & (IN_PLACE | IN_WORKSPACE);
 }
 
 static int take_bytes(const struct config *config, struct blas_lt_algorithm *algorithm)

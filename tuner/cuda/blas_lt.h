@@ -140,6 +140,8 @@ int blas_lt_describe(struct blas_lt_product *product);
 int blas_lt_make_desc(const struct blas_lt_product *product, blas_lt_object *desc);
 int blas_lt_set_bias(blas_lt_object desc, const void *bias);
 int blas_lt_prefer(blas_lt_object preference, size_t workspace_bytes, const uint32_t alignment[4]);
+/* No algorithms that add the partial sums of split-K in a narrower type than the sums'. */
+int blas_lt_prefer_sums(blas_lt_object preference, enum gemm_type type);
 int blas_lt_propose(const struct blas_lt_product *product, blas_lt_object desc, blas_lt_object preference,
                     struct blas_lt_answer answers[BLAS_LT_ANSWERS_MAX], int *count);
 bool blas_lt_usable(const struct blas_lt_answer *answer, size_t workspace_bytes);
@@ -155,10 +157,6 @@ bool blas_lt_to_config(const struct blas_lt_answer *answer, struct config *confi
  * reason: it does not. */
 enum status blas_lt_from_config(const struct blas_lt_product *product, blas_lt_object desc,
                                 const struct config *config, struct blas_lt_choice *choice, bool *rebuilt);
-
-/* True if an algorithm adds the partial sums of split-K in C's type, which is narrower than the sums'
- * (cublasLtReductionScheme_t). Programs may forbid that. */
-bool blas_lt_sums_in_c(const struct config *config, enum gemm_type type);
 
 /* Enqueue it. From any thread. Returns cublasLt's status. */
 int blas_lt_run(const struct blas_lt_product *product, const struct blas_lt_call *call);

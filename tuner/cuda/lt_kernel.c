@@ -113,6 +113,12 @@ static enum status open_candidate(struct device *device, const struct problem *p
                           BLAS_LT_WORKSPACE_BYTES, kernel);
 }
 
+static enum status prefer_sums(struct kernel *kernel)
+{
+    struct lt_kernel *self = kernel->self;
+    return check(blas_lt_prefer_sums(self->preference, self->product.problem.type), "take a preference");
+}
+
 enum status lt_kernel_candidates(struct device *device, const struct problem *problem,
                                  struct config configs[BLAS_LT_ANSWERS_MAX], int *count)
 {
@@ -125,10 +131,12 @@ enum status lt_kernel_candidates(struct device *device, const struct problem *pr
     for (int i = 0; t && i < t->param_count; i++) any.value[i] = t->params[i].least;
     if (!t || t->check(&any, problem, &device->gpu)) return OK;
     enum status st = open_candidate(device, problem, &kernel);
+    if (!st) st = prefer_sums(&kernel);
     if (!st) st = lt_kernel_propose(&kernel, answers, &proposed);
     for (int i = 0; !st && i < proposed; i++)
         if (blas_lt_usable(&answers[i], BLAS_LT_WORKSPACE_BYTES) &&
-            blas_lt_to_config(&answers[i], &configs[*count]))
+            blas_lt_to_config(&answers[i], &configs[*count]) &&
+            !t->check(&configs[*count], problem, &device->gpu))
             ++*count;
     kernel_close(&kernel);
     return st == E_ABSENT ? OK : st;

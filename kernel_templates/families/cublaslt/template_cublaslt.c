@@ -32,6 +32,15 @@ static struct resources cublaslt_resources(const struct config *config)
     return (struct resources){.threads = 1};
 }
 
+/* The partial sums of split-K in C's type, which is narrower than the sums' (cublasLtReductionScheme_t). */
+static bool sums_in_c(const struct config *config, const struct problem *p)
+{
+    enum { IN_PLACE = 1, IN_WORKSPACE = 4 };
+    const struct gemm_type_row *row = gemm_type_row(p->type);
+    return element_bytes(row->c) < element_bytes(row->sum) &&
+           config->value[P_SUMS] & (IN_PLACE | IN_WORKSPACE);
+}
+
 static const char *cublaslt_check(const struct config *config, const struct problem *p, const struct gpu *gpu)
 {
     const char *why = template_check_ranges(config, P_COUNT);
@@ -39,6 +48,7 @@ static const char *cublaslt_check(const struct config *config, const struct prob
     if (gpu && gpu->arch < gemm_type_row(p->type)->least_arch) return "the GPU has no units for the type";
     if (!template_serves(config->template, p))
         return p->pointers ? "cublasLt is not asked for arrays of pointers" : "cublasLt lacks the type";
+    if (sums_in_c(config, p)) return "it adds partial sums in C's type, and the problem's are FP32";
     if (epilogue_bias(p->epilogue) == BIAS_ROW) return "cublasLt has no bias for the rows of row-major C";
     return p->k == 0 ? "cublasLt takes no product with K = 0" : NULL;
 }

@@ -24,8 +24,7 @@ enum {
     SAID_SHORT = 32,
     SAID_SHARED = 64,
     SAID_PEDANTIC = 128,
-    SAID_BIAS = 256,
-    SAID_NARROW = 512
+    SAID_BIAS = 256
 };
 
 static struct {
@@ -150,7 +149,6 @@ static void tell(const struct asked *asked, struct route *route, unsigned reason
 
 struct modes {
     CUstream stream;
-    bool wide_sums;    /* partial sums must be in the sums' type */
     bool pedantic;     /* by math mode or compute type */
     const char *other; /* why cuBLAS computes it: another arithmetic, or not the whole GPU; else NULL */
 };
@@ -183,16 +181,13 @@ static bool read_modes(const struct asked *asked, struct modes *modes)
 {
     const struct real_blas *real = asked->real;
     int math = -1, multiprocessors = 0;
-    /* What the program prefers of cublasLt's algorithms is not part of a call. */
-    *modes =
-        (struct modes){.stream = asked->stream, .wide_sums = !asked->handle, .pedantic = asked->pedantic};
+    *modes = (struct modes){.stream = asked->stream, .pedantic = asked->pedantic};
     if (!asked->handle) return true;
     if (!real->GetStream || !real->GetMathMode || real->GetStream(asked->handle, &modes->stream) ||
         real->GetMathMode(asked->handle, &math))
         return false;
     /* Versions before 11.5 have no such target. */
     if (real->GetSmCountTarget && real->GetSmCountTarget(asked->handle, &multiprocessors)) return false;
-    modes->wide_sums = math & BLAS_MATH_WIDE_SUMS;
     modes->pedantic |= (math & BLAS_MATH_MODE_MASK) == BLAS_PEDANTIC_MATH;
     modes->other = why_math(asked->type, math);
     if (!modes->other && multiprocessors) modes->other = "its handle limits the number of SMs";
@@ -273,11 +268,6 @@ static bool is_other_algorithm(const struct asked *asked, struct route *route, c
     } else if ((uintptr_t)asked->bias % BLAS_LT_KEPT_ALIGNMENT) {
         reason = SAID_BIAS;
         why = "its bias is less aligned than its kernel requires";
-    } else if (modes->wide_sums && atomic_load_explicit(&route->narrow_sums, memory_order_relaxed)) {
-        reason = SAID_NARROW;
-        why = asked->handle
-                  ? "its kernel adds partial sums in the type of C, which the math mode disallows"
-                  : "its kernel adds partial sums in the type of C, which a call of cublasLt may not allow";
     }
     if (why) tell(asked, route, reason, why);
     return why;

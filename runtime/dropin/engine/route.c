@@ -1,6 +1,5 @@
 #include "route.h"
 
-#include "blas_lt.h"
 #include "exclude.h"
 #include "template.h"
 #include "verdicts.h"
@@ -137,13 +136,6 @@ static const char *why_not(const struct route *r, struct context *context, struc
                                : "the tuned kernel was not compared with cuBLAS";
 }
 
-/* What restricts the calls that an algorithm of cublasLt may answer. */
-static void note_algorithm(struct route *r, const struct choice *choice)
-{
-    atomic_store(&r->by_library, template_is_library(choice->config.template));
-    atomic_store(&r->narrow_sums, blas_lt_sums_in_c(&choice->config, r->problem.type));
-}
-
 static void decide(struct route *r, struct context *context)
 {
     struct choice choice = {.cublas = true};
@@ -154,7 +146,7 @@ static void decide(struct route *r, struct context *context)
         return;
     }
     tuned_describe(&choice, r->why);
-    note_algorithm(r, &choice);
+    atomic_store(&r->by_library, template_is_library(choice.config.template));
     atomic_store(&r->state, ROUTE_TUNED);
 }
 
@@ -323,7 +315,7 @@ static void prepare(struct route *r, bool scalars_on_device)
     pthread_mutex_lock(&changing);
     if (result == TUNED_READY) {
         snprintf(r->why, sizeof r->why, "%s", why);
-        note_algorithm(r, &choice);
+        atomic_store(&r->by_library, template_is_library(choice.config.template));
         atomic_store_explicit(&r->plan[scalars_on_device], plan, memory_order_release);
     } else {
         give_up(r, result, why);

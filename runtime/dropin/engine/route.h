@@ -40,7 +40,6 @@ struct route {
     const char *unnamed;      /* why it is no problem of ours; NULL: it is one */
     char why[ROUTE_WHY_MAX];  /* of its present state; changes under a lock: route_why */
     atomic_bool by_library;   /* its winner is an algorithm of cublasLt */
-    atomic_bool narrow_sums;  /* that adds partial sums in C's type, which is narrower than the sums' */
     atomic_int state;         /* enum route_state */
     atomic_int calls_to_pass; /* ROUTE_LATER: calls until the next attempt */
     _Atomic(struct gt_plan *) plan[2]; /* scalars on the host, on the device; NULL: not prepared */
