@@ -1,0 +1,127 @@
+/* The tensor-core family for 16-bit operands on the host: parameters, what they need, which are correct where,
+ * and how they are launched. */
+#include "mma16_host.h"
+
+#include "gemm_block.h"
+#include "launch_limits.h"
+#include "split_k.h"
+
+#define REGISTERS_BESIDES 24                   /* pointers and counters: with less room the compiler spills */
+#define PARTS_BYTES_MAX   (INT64_C(256) << 20) /* for the parts of a cut k */
+
+#define RULES    "mma16_rules.h"
+#define COMPUTES "the mma16 family computes bf16gemm and hgemm"
+#include "family_template.h"
+
+static struct resources mma16_resources(const struct config *config)
+{
+    return (struct resources){
+        .threads = THREADS, .smem_bytes = SMEM_BYTES, .accumulators = WM * WN / 32};
+}
+
+/* Registers that hold values during the whole main loop: C, and two sets of 16 k of A and B. */
+static int registers_needed(const struct config *config)
+{
+    return WM * WN / 32 + WARP_LEFT / 2 + WARP_RIGHT / 2;
+}
+
+static const char *check_gpu(const struct config *config, int known, const struct gpu *gpu)
+{
+    if (!gpu_has_cp_async(gpu)) return "mma.sync with k 16, and cp.async, need sm_80";
+    if (!KNOWN(REDUCE)) return NULL;
+    if (CLUSTER && gpu->arch < 90) return "REDUCE above 1 needs clusters (sm_90)";
+    const struct resources need = mma16_resources(config);
+    if (need.smem_bytes > gpu->smem_per_block_bytes)
+        return "the stages, or the sums, do not fit in a block's shared memory";
+    return check_residence(gpu, need.threads, need.smem_bytes, MIN_BLOCKS,
+                           registers_needed(config) + REGISTERS_BESIDES);
+}
+
+/* The widest access to lines that begin at multiples of it, whatever their length: the kernel takes care of
+ * vectors at the edge. */
+static int line_align(const struct problem *p, enum element element, int64_t ld, int64_t stride)
+{
+    int width = p->pointers ? 1 : element_vector(element);
+    while (ld % width || (p->batch > 1 && stride % width)) width /= 2;
+    return width;
+}
+
+static struct k_cut cut(const struct config *config, int64_t k)
+{
+    return cut_k(k, BK, SPLIT_K, CLUSTER);
+}
+
+static const char *check_problem(const struct config *config, int known, const struct problem *p,
+                                 const struct gpu *gpu)
+{
+    (void)gpu;
+    if (!p) return NULL;
+    const struct gemm_type_row *const type = gemm_type_row(p->type);
+    if (KNOWN(VA) && VA > line_align(p, type->a, p->lda, p->stride_a)) return "VA is wider than A is aligned";
+    if (KNOWN(VB) && VB > line_align(p, type->b, p->ldb, p->stride_b)) return "VB is wider than B is aligned";
+    if (KNOWN(VC) && VC > line_align(p, type->c, p->ldc, p->stride_c)) return "VC is wider than C is aligned";
+    if (!KNOWN(BN)) return NULL;
+    const int64_t rows = ceil_div(p->m, BM), columns = ceil_div(p->n, BN);
+    if (rows > 0 && columns > GRID_X_MAX / rows) return "C has more tiles than a grid has blocks";
+    if (!KNOWN(SPLIT_K) || CLUSTER) return NULL;
+    const int64_t splits = cut(config, p->k).splits;
+    if (splits > 1 && rows > 0 && columns > PARTS_BYTES_MAX / 4 / splits / (BM * BN) / rows)
+        return "SPLIT_K needs more than 256 MiB of workspace";
+    return NULL;
+}
+
+/* How much workspace the parts take, and how many items of the batch a launch takes with it. */
+static void plan_workspace(const struct config *config, const struct problem *p, int64_t tiles,
+                           struct gemm_args *args, struct launch_plan *plan)
+{
+    plan->batch_per_launch = GRID_Z_MAX;
+    if (args->splits <= 1 || CLUSTER) return;
+    const int64_t item_bytes = 4 * tiles * args->splits * BM * BN;
+    plan->batch_per_launch = items_per_launch(item_bytes);
+    const int64_t slice = smaller(p->batch, plan->batch_per_launch);
+    args->counters = (int)(ceil_div(slice * tiles, COUNTERS_UNIT) * COUNTERS_UNIT);
+    plan->workspace_bytes = 4 * (int64_t)args->counters + slice * item_bytes;
+}
+
+static void mma16_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
+{
+    if (!gemm_plan_begin(plan, p)) return;
+
+    const struct resources need = mma16_resources(config);
+    const struct k_cut parts = cut(config, p->k);
+    const int64_t rows = ceil_div(p->m, BM), tiles = rows * ceil_div(p->n, BN);
+    struct gemm_args args = gemm_args_of(p);
+    args.splits = (int)parts.splits;
+    args.k_per_split = (int)parts.k_per_split;
+    args.group = (int)smaller(GROUP, rows);
+    plan_workspace(config, p, tiles, &args, plan);
+    gemm_args_put(plan, p, &args);
+    plan->kernel[plan->kernels++] =
+        (struct kernel_launch){.entry = "gemm",
+                               .grid = {(unsigned)tiles, (unsigned)parts.splits,
+                                        (unsigned)smaller(p->batch, plan->batch_per_launch)},
+                               .threads = (unsigned)need.threads,
+                               .smem_bytes = (unsigned)need.smem_bytes,
+                               .cluster = {CLUSTER ? 1 : 0, (unsigned)(CLUSTER), CLUSTER ? 1 : 0}};
+}
+
+static bool mma16_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
+                           struct launch_geometry *g)
+{
+    (void)p, (void)gpu;
+    *g = tile_geometry(config, SPLIT_K, VA, VB, VC);
+    g->group = GROUP;
+    if (SPLIT_K > 1) {
+        g->parts = CLUSTER ? PARTS_IN_CLUSTER : PARTS_OF_TILES;
+        g->part_elements = BM * BN;
+        g->sum_width = VC;
+        g->counter_unit = COUNTERS_UNIT;
+        g->parts_bytes = PARTS_BYTES_MAX;
+    }
+    return true;
+}
+
+FAMILY(mma16, GEMM_TYPE_BIT(GEMM_BF16) | GEMM_TYPE_BIT(GEMM_F16),
+       .summary = "BF16 and FP16 on tensor cores, by mma.sync: any layout and alignment, split-K",
+       .asks = TEMPLATE_ASKS_TYPE | TEMPLATE_ASKS_EPILOGUE | TEMPLATE_ASKS_POINTERS,
+       .geometry = mma16_geometry)
