@@ -29,7 +29,7 @@ void gt_misaligned(const void *address, int bytes);
 
 struct gt_index gt_thread_index, gt_block_index, gt_block_size, gt_grid_size;
 
-enum { SLOT_BYTES = 32 }; /* data that lanes exchange */
+enum { SLOT_BYTES = 48 }; /* data that lanes exchange */
 
 struct thread threads[THREADS_MAX];
 static unsigned char slots[WARPS_MAX][2][WARP][SLOT_BYTES];

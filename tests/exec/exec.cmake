@@ -16,7 +16,7 @@ if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" OR NOT CMAKE_CXX_COMPILER_ID STR
   return()
 endif()
 
-add_library(gt_exec STATIC exec/fiber.c exec/cpu_block.c exec/cpu_copies.c exec/cpu_kernel.c exec/trial_cpu.c
+add_library(gt_exec STATIC exec/fiber.c exec/cpu_block.c exec/cpu_copies.c exec/cpu_elements.c exec/cpu_kernel.c exec/trial_cpu.c
   exec/trial_far.c exec/exec_problems.c)
 target_include_directories(gt_exec PUBLIC exec)
 target_compile_options(gt_exec PUBLIC ${GT_EXEC_SANITIZE} -fno-omit-frame-pointer PRIVATE -O1 -g)

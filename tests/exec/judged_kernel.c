@@ -22,11 +22,11 @@ static enum status run(void *self, const struct operands *operands, double alpha
     p.alpha = alpha;
     p.beta = beta;
     host_spend(CALL_US);
-    const struct cpu_operands here = {.a = (const float *)(uintptr_t)operands->a,
-                                      .b = (const float *)(uintptr_t)operands->b,
-                                      .c = (float *)(uintptr_t)operands->c,
-                                      .source = (const float *)(uintptr_t)operands->source,
-                                      .bias = (const float *)(uintptr_t)operands->bias};
+    const struct cpu_operands here = {.a = (const void *)(uintptr_t)operands->a,
+                                      .b = (const void *)(uintptr_t)operands->b,
+                                      .c = (void *)(uintptr_t)operands->c,
+                                      .source = (const void *)(uintptr_t)operands->source,
+                                      .bias = (const void *)(uintptr_t)operands->bias};
     cpu_kernel_run(&built, &p, &(struct run_mode){.seed = 1}, &here);
     return OK;
 }

@@ -175,7 +175,7 @@ struct to_c {
 
     __device__ __forceinline__ void operator()(int row, int column, const float *sum) const
     {
-        to.put<VECTOR>(first + row, column, sum);
+        if (first + row < BM) to.put<VECTOR>(first + row, column, sum); /* a cluster's last share is short */
     }
 };
 
