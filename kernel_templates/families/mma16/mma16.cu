@@ -130,6 +130,14 @@ static __device__ __forceinline__ struct warp_place warp_place_of(int thread)
     return {warp / WARPS_N * WM, warp % WARPS_N * WN, team * (BK / WARPS_K), team};
 }
 
+/* Waits until the next stage is complete and all threads may read it; the one that was read before it is then
+ * free. */
+static __device__ __forceinline__ void next_stage_ready()
+{
+    cp_async_wait<STAGES - 2>();
+    __syncthreads();
+}
+
 /* sum += the products over k from `begin` to `end`. */
 static __device__ __forceinline__ void multiply(const struct gemm_args &args, struct tile_origin origin,
                                                 int begin, int end, float (&sum)[QUADS][4])
@@ -142,7 +150,7 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
                thread);
     in.b.start(item_of_batch<const unsigned short>(args.b, args.stride_b), args.ldb, origin.n, args.n, begin,
                thread);
-#pragma unroll
+#pragma unroll 1
     for (int i = 0; i < STAGES - 1; i++) {
         if (i < tiles) {
             in.fetch(moved(stages, i * STAGE_BYTES), k_left);
@@ -152,28 +160,32 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
         cp_async_commit();
     }
 
+    next_stage_ready();
+
+    constexpr int STEPS = BK / WARPS_K / MMA_K;
     const struct warp_place place = warp_place_of(thread);
     struct fragments f;
+    f.load(0, stages, place.row, place.column, place.k, lane);
     int now = 0, free = (STAGES - 1) * STAGE_BYTES; /* offsets of the stages to read and to fill */
 #pragma unroll 1
-    for (int tile = 0; tile < tiles; tile++) {
-        cp_async_wait<STAGES - 2>();
-        __syncthreads(); /* all copies of this stage have landed, and the one before it has been read */
-        const bool more = tile + STAGES - 1 < tiles;
-        if (more) in.fetch(moved(stages, free), k_left);
+    for (int left = tiles; left > 0; left--) {
+        if (left > STAGES - 1) in.fetch(moved(stages, free), k_left);
         k_left -= BK;
         cp_async_commit();
-        f.load(0, moved(stages, now), place.row, place.column, place.k, lane);
+        const int next = now == (STAGES - 1) * STAGE_BYTES ? 0 : now + STAGE_BYTES;
 #pragma unroll
-        for (int k = 0; k < BK / WARPS_K; k += MMA_K) {
-            const int set = k / MMA_K % 2;
-            if (k + MMA_K < BK / WARPS_K)
-                f.load(1 - set, moved(stages, now), place.row, place.column, place.k + k + MMA_K, lane);
-            f.multiply(set, sum);
+        for (int step = 0; step < STEPS - 1; step++) {
+            f.load((step + 1) % 2, moved(stages, now), place.row, place.column,
+                   place.k + (step + 1) * MMA_K, lane);
+            f.multiply(step % 2, sum);
         }
-        if (more) in.put(moved(stages, free));
+        if (STEPS % 2) f.multiply(0, sum); /* the set that is loaded next */
+        if (left > STAGES - 1) in.put(moved(stages, free));
+        next_stage_ready();
+        f.load(0, moved(stages, next), place.row, place.column, place.k, lane);
+        if (STEPS % 2 == 0) f.multiply(1, sum);
         free = now;
-        now = now == (STAGES - 1) * STAGE_BYTES ? 0 : now + STAGE_BYTES;
+        now = next;
     }
     __syncthreads(); /* the stages have been read: sums take their place */
 }

@@ -49,6 +49,13 @@ template <int V> static __device__ __forceinline__ void store_c(unsigned short *
     store_elements<V>(c, bits);
 }
 
+static __device__ __forceinline__ float element_of_c(const c_element *c)
+{
+    float value[1];
+    load_c<1>(value, c);
+    return value[0];
+}
+
 /* Where the block's sums go: m x n elements of C are left from c on. */
 struct destination {
     c_element *c;
@@ -59,47 +66,48 @@ struct destination {
     const c_element *source, *bias; /* of the first element */
 #endif
 
-    template <int V>
-    __device__ __forceinline__ void put_whole(int row, int column, const float *sum) const
+    /* V sums of neighbours. A vector at the edge of C, whose lines may be aligned and yet end within a vector,
+     * is read and stored element by element. */
+    template <int V> __device__ __forceinline__ void put(int row, int column, const float *sum) const
     {
+        if (row >= m || column >= n) return;
+        const bool whole = V == 1 || column + V <= n;
         const long long offset = row * ldc + column;
-        float out[V], old[V];
+        float out[V];
 #pragma unroll
         for (int e = 0; e < V; e++) out[e] = alpha * sum[e];
         if (beta != 0.0f) {
 #if EPILOGUE
-            load_c<V>(old, source + offset);
+            const c_element *const from = source + offset;
 #else
-            load_c<V>(old, c + offset);
+            const c_element *const from = c + offset;
 #endif
+            float old[V];
+            if (whole) {
+                load_c<V>(old, from);
+            } else {
+#pragma unroll
+                for (int e = 0; e < V; e++) old[e] = column + e < n ? element_of_c(from + e) : 0.0f;
+            }
 #pragma unroll
             for (int e = 0; e < V; e++) out[e] = fmaf(beta, old[e], out[e]);
         }
 #if EPILOGUE
 #pragma unroll
         for (int e = 0; e < V; e++) {
-            if (BIAS) {
-                float b[1];
-                load_c<1>(b, bias + (BIAS == 1 ? column + e : row));
-                out[e] += b[0];
-            }
+            if (BIAS == 1) out[e] += column + e < n ? element_of_c(bias + column + e) : 0.0f;
+            if (BIAS == 2) out[e] += element_of_c(bias + row);
             out[e] = activated(out[e], ACTIVATION == 1 ? 0.0f : infinite());
         }
 #endif
-        store_c<V>(c + offset, out);
-    }
-
-    /* V sums of neighbours. A vector at the edge of C, whose lines may be aligned and yet end within a
-     * vector, is stored element by element. */
-    template <int V> __device__ __forceinline__ void put(int row, int column, const float *sum) const
-    {
-        if (row >= m || column >= n) return;
-        if (V == 1 || column + V <= n) {
-            put_whole<V>(row, column, sum);
+        if (whole) {
+            store_c<V>(c + offset, out);
         } else {
 #pragma unroll
-            for (int e = 0; e < V; e++)
-                if (column + e < n) put_whole<1>(row, column + e, sum + e);
+            for (int e = 0; e < V; e++) {
+                const float one[1] = {out[e]};
+                if (column + e < n) store_c<1>(c + offset + e, one);
+            }
         }
     }
 };
@@ -152,7 +160,7 @@ static __device__ __forceinline__ void store_strips(const float (&sum)[QUADS][4]
             put_quad<ROW>(strip, lane / 4 + (SWAP ? i * MMA_M : 0), lane % 4 * 2 + (SWAP ? 0 : i * MMA_N),
                           sum[SWAP ? i * RIGHTS + s : s * RIGHTS + i]);
         __syncwarp();
-#pragma unroll
+#pragma unroll 2
         for (int first = 0; first < STRIP * VECTORS; first += 32) {
             const int i = first + lane, r = i / VECTORS, c = i % VECTORS * VC;
             if (STRIP * VECTORS % 32 == 0 || i < STRIP * VECTORS) {
