@@ -165,7 +165,7 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
     constexpr int STEPS = BK / WARPS_K / MMA_K;
     const struct warp_place place = warp_place_of(thread);
     struct fragments f;
-    f.load(0, stages, place.row, place.column, place.k, lane);
+    if (PRELOAD) f.load(0, stages, place.row, place.column, place.k, lane);
     int now = 0, free = (STAGES - 1) * STAGE_BYTES; /* offsets of the stages to read and to fill */
 #pragma unroll 1
     for (int left = tiles; left > 0; left--) {
@@ -173,17 +173,20 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
         k_left -= BK;
         cp_async_commit();
         const int next = now == (STAGES - 1) * STAGE_BYTES ? 0 : now + STAGE_BYTES;
+        if (!PRELOAD) f.load(0, moved(stages, now), place.row, place.column, place.k, lane);
 #pragma unroll
         for (int step = 0; step < STEPS - 1; step++) {
             f.load((step + 1) % 2, moved(stages, now), place.row, place.column,
                    place.k + (step + 1) * MMA_K, lane);
             f.multiply(step % 2, sum);
         }
-        if (STEPS % 2) f.multiply(0, sum); /* the set that is loaded next */
+        /* Set 0 is the one that is loaded next. */
+        constexpr int LAST = (STEPS - 1) % 2, LATE = PRELOAD && LAST == 1;
+        if (!LATE) f.multiply(LAST, sum);
         if (left > STAGES - 1) in.put(moved(stages, free));
         next_stage_ready();
-        f.load(0, moved(stages, next), place.row, place.column, place.k, lane);
-        if (STEPS % 2 == 0) f.multiply(1, sum);
+        if (PRELOAD) f.load(0, moved(stages, next), place.row, place.column, place.k, lane);
+        if (LATE) f.multiply(LAST, sum);
         free = now;
         now = next;
     }
