@@ -19,8 +19,8 @@
 #define STEP_CYCLES      180.0 /* barrier and first fragments of one step over BK by a lone block */
 #define REGISTERS_BESIDE 48    /* C and fragments: as likely as not to spill with less */
 
-#define LAUNCH_US     1.2
-#define FILL_US       0.7 /* until the first product, and the store of C */
+#define LAUNCH_US     1.1
+#define FILL_US       0.5 /* until the first product, and the store of C */
 #define LATENCY_US    0.75
 #define SM_BYTES      43.0 /* an SM and clock that arrive from L2: 85 KB a us */
 #define DRAM_SHARE    0.90
@@ -79,7 +79,9 @@ static double compute_us(const struct config *config, const struct problem *p, c
 
 static double memory_us(const struct problem *p, const struct grid *grid, const struct gpu *gpu)
 {
-    const double bytes = problem_bytes(p), again = bytes <= L2_KEPT * (double)gpu->l2_bytes ? 1 : 1.15;
+    const double bytes = problem_bytes(p);
+    const double smaller_one = 2 * (double)p->k * fmin((double)p->m, (double)p->n); /* of A and B */
+    const double again = smaller_one <= L2_KEPT * (double)gpu->l2_bytes ? 1 : 1.15;
     const double busy = fmin(1, grid->blocks / (0.75 * gpu->sm_count)); /* fewer SMs do not ask for enough */
     return bytes * again / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3 * busy);
 }

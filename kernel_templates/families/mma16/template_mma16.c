@@ -105,23 +105,6 @@ static void mma16_plan(const struct config *config, const struct problem *p, str
                                .cluster = {CLUSTER ? 1 : 0, (unsigned)(CLUSTER), CLUSTER ? 1 : 0}};
 }
 
-static bool mma16_geometry(const struct config *config, const struct problem *p, const struct gpu *gpu,
-                           struct launch_geometry *g)
-{
-    (void)p, (void)gpu;
-    *g = tile_geometry(config, SPLIT_K, VA, VB, VC);
-    g->group = GROUP;
-    if (SPLIT_K > 1) {
-        g->parts = CLUSTER ? PARTS_IN_CLUSTER : PARTS_OF_TILES;
-        g->part_elements = BM * BN;
-        g->sum_width = VC;
-        g->counter_unit = COUNTERS_UNIT;
-        g->parts_bytes = PARTS_BYTES_MAX;
-    }
-    return true;
-}
-
 FAMILY(mma16, GEMM_TYPE_BIT(GEMM_BF16) | GEMM_TYPE_BIT(GEMM_F16),
        .summary = "BF16 and FP16 on tensor cores, by mma.sync: any layout and alignment, split-K",
-       .asks = TEMPLATE_ASKS_TYPE | TEMPLATE_ASKS_EPILOGUE | TEMPLATE_ASKS_POINTERS,
-       .geometry = mma16_geometry)
+       .asks = TEMPLATE_ASKS_TYPE | TEMPLATE_ASKS_EPILOGUE | TEMPLATE_ASKS_POINTERS)
