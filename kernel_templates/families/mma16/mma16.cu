@@ -190,7 +190,7 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
         free = now;
         now = next;
     }
-    __syncthreads(); /* the stages have been read: sums take their place */
+    if (PRELOAD) __syncthreads(); /* sums take the place of fragments that are loaded and not used */
 }
 
 extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)

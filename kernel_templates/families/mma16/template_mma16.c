@@ -19,10 +19,12 @@ static struct resources mma16_resources(const struct config *config)
         .threads = THREADS, .smem_bytes = SMEM_BYTES, .accumulators = WM * WN / 32};
 }
 
-/* Registers that hold values during the whole main loop: C, and two sets of 16 k of A and B. */
+/* Registers that hold values during the whole main loop: C, two sets of 16 k of A and B, and a tile's pairs of
+ * elements on their way through registers. */
 static int registers_needed(const struct config *config)
 {
-    return WM * WN / 32 + WARP_LEFT / 2 + WARP_RIGHT / 2;
+    const int held = (VA == 1 ? BM * BK : 0) + (VB == 1 ? BN * BK : 0);
+    return WM * WN / 32 + WARP_LEFT / 2 + WARP_RIGHT / 2 + held / 2 / THREADS;
 }
 
 static const char *check_gpu(const struct config *config, int known, const struct gpu *gpu)
