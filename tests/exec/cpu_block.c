@@ -320,7 +320,7 @@ static void run_pass(void)
             for (int l = 0; l < WARP; l++)
                 if (lane_order[l] < lanes && threads[first + lane_order[l]].state == READY)
                     resume(first + lane_order[l]);
-        } while (release_warp(first, lanes) && (running->order != ORDER_RANDOM || draw(8)));
+        } while (release_warp(first, lanes) && (running->order != ORDER_RANDOM || draw(3)));
     }
 }
 

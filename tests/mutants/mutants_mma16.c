@@ -92,7 +92,7 @@ const struct mutant mutants_mma16[] = {
     {"a right operand across k not transposed", PLAIN, "nn",
      COPY("load_matrices<!ALONG_K>(\n                    two",
           "load_matrices<false>(\n                    two")},
-    {"all right fragments are the first", PLAIN, "nn",
+    {"all right fragments are the first", WIDE, "nn",
      COPY("const int first = x + j * MMA_N;", "const int first = x;")},
     {"one right fragment of the wrong k", SWAPPED, "nn",
      COPY("place(x + lane % 8, k + lane / 8 % 2 * 8)", "place(x + lane % 8, k)")},
