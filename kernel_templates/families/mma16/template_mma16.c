@@ -10,7 +10,7 @@
 #define PARTS_BYTES_MAX   (INT64_C(256) << 20) /* for the parts of a cut k */
 
 #define RULES    "mma16_rules.h"
-#define COMPUTES "the mma16 family computes bf16gemm and hgemm"
+#define COMPUTES "the mma16 family computes bf16gemm and hgemm, to C in 16 bits or FP32"
 #include "family_template.h"
 
 static struct resources mma16_resources(const struct config *config)
@@ -107,6 +107,8 @@ static void mma16_plan(const struct config *config, const struct problem *p, str
                                .cluster = {CLUSTER ? 1 : 0, (unsigned)(CLUSTER), CLUSTER ? 1 : 0}};
 }
 
-FAMILY(mma16, GEMM_TYPE_BIT(GEMM_BF16) | GEMM_TYPE_BIT(GEMM_F16),
+FAMILY(mma16,
+       GEMM_TYPE_BIT(GEMM_BF16) | GEMM_TYPE_BIT(GEMM_F16) | GEMM_TYPE_BIT(GEMM_BF16_TO_F32) |
+           GEMM_TYPE_BIT(GEMM_F16_TO_F32),
        .summary = "BF16 and FP16 on tensor cores, by mma.sync: any layout and alignment, split-K",
        .asks = TEMPLATE_ASKS_TYPE | TEMPLATE_ASKS_EPILOGUE | TEMPLATE_ASKS_POINTERS)
