@@ -9,7 +9,8 @@
  *                            runs
  *   load_elements<V>(v, g)   v[0..V) = g[0..V), V of 1, 2, 4 or 8: memory that this thread alone writes (C)
  *   store_elements<V>(g, v)
- *   store_pair(s, word)      4 bytes to shared memory
+ *   store_pair(s, word), store_pair(g, word)
+ *                            two elements, at a multiple of 4 bytes, to shared or global memory
  *   copy_elements<V>(s, g, count)
  *                            start a copy of V elements, 2, 4 or 8, to shared memory: `count` of them from g,
  *                            zeros for the rest. A copy of gt_async_copy.cuh, which says when it has landed
@@ -105,6 +106,11 @@ static __device__ __forceinline__ void store_elements(unsigned short *g, const u
 static __device__ __forceinline__ void store_pair(struct shared_place s, unsigned word)
 {
     asm volatile("st.shared.b32 [%0], %1;" ::"r"(s.address), "r"(word) : "memory");
+}
+
+static __device__ __forceinline__ void store_pair(unsigned short *g, unsigned word)
+{
+    *reinterpret_cast<unsigned *>(g) = word;
 }
 
 /* 16-byte copies bypass L1 (.cg); narrower copies cannot. */

@@ -435,6 +435,11 @@ static inline void store_pair(shared_place s, unsigned word)
     if ((uintptr_t)s % 4) gt_misaligned(s, 4);
     memcpy(s, &word, sizeof word);
 }
+static inline void store_pair(unsigned short *g, unsigned word)
+{
+    if ((uintptr_t)g % 4) gt_misaligned(g, 4);
+    memcpy(g, &word, sizeof word);
+}
 template <int V> static inline void copy_elements(shared_place s, const unsigned short *g, int count)
 {
     gt_copy_issue(s, g, 2 * V, 2 * count);

@@ -16,7 +16,8 @@
  *       STAGES - 1 tiles ahead; loads of 2
  *
  * Tiles have the same layout in shared memory as in global memory (mma16_copy.cuh): ldmatrix transposes what
- * does not run along k. There is one barrier per tile. The last tile of a block's range of k is filled up with
+ * does not run along k. Operands whose lines begin anywhere may be packed first (mma16_pack.cuh). There is one
+ * barrier per tile. The last tile of a block's range of k is filled up with
  * zeros. Blocks may share a tile of C and divide k among them (SPLIT_K): the last one to arrive adds the parts
  * (REDUCE 1), or they are a cluster and send each other their sums (REDUCE above 1, sm_90). Either order of
  * additions is fixed, and with it the result, bit for bit.
@@ -39,6 +40,7 @@
 
 #define RULE(last, holds, why) static_assert(holds, why);
 #include "mma16_rules.h"
+#include "mma16_workspace.h"
 
 /* Only their names are used. */
 struct __half;
@@ -65,11 +67,56 @@ static __device__ __forceinline__ T *item_of_batch(FLOAT *operand, long long str
 #endif
 }
 
+/* The block's batch item in the workspace. */
+static __device__ __forceinline__ struct workspace_item item_of(const struct gemm_args &args)
+{
+    const long long tiles = ((long long)args.m + BM - 1) / BM * ((args.n + BN - 1) / BN);
+    return workspace_item(PACK, TRANS_A, TRANS_B, args.m, args.n, args.k,
+                          LAST_BLOCK && args.splits > 1 ? tiles * args.splits * (BM * BN) : 0);
+}
+
+static __device__ __forceinline__ float *base_of(const struct gemm_args &args, struct workspace_item item)
+{
+    return args.workspace + args.counters + blockIdx.z * item.floats;
+}
+
+static __device__ __forceinline__ unsigned short *packed_a(const struct gemm_args &args)
+{
+    return reinterpret_cast<unsigned short *>(base_of(args, item_of(args)));
+}
+
+static __device__ __forceinline__ unsigned short *packed_b(const struct gemm_args &args)
+{
+    const struct workspace_item item = item_of(args);
+    return reinterpret_cast<unsigned short *>(base_of(args, item) + item.b);
+}
+
 #include "mma16_copy.cuh"
+#if PACK
+#include "mma16_pack.cuh"
+#endif
 #include "mma16_store.cuh"
 
 using tile_a = operand_tile<BM, ALONG_K_A, VA>;
 using tile_b = operand_tile<BN, ALONG_K_B, VB>;
+
+/* What the loaders read: an operand, or its packed copy. */
+struct source {
+    const unsigned short *matrix;
+    long long ld;
+};
+
+static __device__ __forceinline__ struct source source_of_a(const struct gemm_args &args)
+{
+    if (!PACK_A) return {item_of_batch<const unsigned short>(args.a, args.stride_a), args.lda};
+    return {packed_a(args), packed_line(TRANS_A ? args.m : args.k)};
+}
+
+static __device__ __forceinline__ struct source source_of_b(const struct gemm_args &args)
+{
+    if (!PACK_B) return {item_of_batch<const unsigned short>(args.b, args.stride_b), args.ldb};
+    return {packed_b(args), packed_line(TRANS_B ? args.k : args.n)};
+}
 
 /* The loaders of both operands. */
 struct operands {
@@ -146,10 +193,9 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
     const shared_place stages = place_in_shared(gt_shared_memory());
     int k_left = end - begin;
     struct operands in;
-    in.a.start(item_of_batch<const unsigned short>(args.a, args.stride_a), args.lda, origin.m, args.m, begin,
-               thread);
-    in.b.start(item_of_batch<const unsigned short>(args.b, args.stride_b), args.ldb, origin.n, args.n, begin,
-               thread);
+    const struct source a = source_of_a(args), b = source_of_b(args);
+    in.a.start(a.matrix, a.ld, origin.m, args.m, begin, thread);
+    in.b.start(b.matrix, b.ld, origin.n, args.n, begin, thread);
 #pragma unroll 1
     for (int i = 0; i < STAGES - 1; i++) {
         if (i < tiles) {

@@ -27,6 +27,9 @@
 #define ALONG_K_A (!TRANS_A)
 #define ALONG_K_B TRANS_B
 
+#define PACK_A (PACK % 2 == 1)
+#define PACK_B (PACK / 2 == 1)
+
 #define LAST_BLOCK (REDUCE == 1)
 #define CLUSTER    (REDUCE > 1 ? REDUCE : 0)
 
@@ -45,8 +48,6 @@
 #define AFTER_BYTES  (RING_BYTES > SUMS_BYTES ? RING_BYTES : SUMS_BYTES) /* what follows ring or sums */
 #define INBOX_FLOATS (REDUCE > 1 ? REDUCE * ((BM + REDUCE - 1) / (REDUCE + !REDUCE)) * SUMS_ROW(BN) : 0)
 #define SMEM_BYTES   (AFTER_BYTES + (CLUSTER ? 4 * INBOX_FLOATS + 8 : 16)) /* 16: a flag (gt_arrive.cuh) */
-
-#define COUNTERS_UNIT 64 /* the parts after the counters begin at a line */
 
 #endif
 

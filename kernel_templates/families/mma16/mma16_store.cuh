@@ -224,10 +224,12 @@ static __device__ __forceinline__ void share_sums(const float (&sum)[QUADS][4], 
 static __device__ __forceinline__ bool reduce_tile(const struct gemm_args &args, float (&sum)[QUADS][4])
 {
     using part = tile_part<QUADS, 4, THREADS, MIN_BLOCKS>;
-    const long long tile = (long long)blockIdx.z * gridDim.x + blockIdx.x;
-    float *const parts = args.workspace + args.counters + tile * args.splits * part::FLOATS;
+    const struct workspace_item item = item_of(args);
+    float *const parts =
+        base_of(args, item) + item.parts + (long long)blockIdx.x * args.splits * part::FLOATS;
     part::store(parts + (long long)blockIdx.y * part::FLOATS, sum, 1.0f);
-    unsigned *const counter = reinterpret_cast<unsigned *>(args.workspace) + tile;
+    unsigned *const counter =
+        reinterpret_cast<unsigned *>(args.workspace) + ((long long)blockIdx.z * gridDim.x + blockIdx.x);
     if (!last_to_arrive(counter, args.splits, inbox())) return false;
     part::add(parts, args.splits, sum);
     return true;

@@ -109,7 +109,7 @@ TEST(stages_fit_exactly_and_one_more_does_not)
  * each of four teams has a tile, and the inbox of a cluster as many rows as a tile. */
 TEST(sums_take_the_place_of_the_stages_if_they_are_larger)
 {
-    struct config config = config_of("mma16 BM=32 BN=32 BK=64 WM=16 WN=32 SWAP=0 WARPS_K=1 STAGES=2 PRELOAD=1 VA=8 "
+    struct config config = config_of("mma16 BM=32 BN=32 BK=64 WM=16 WN=32 SWAP=0 WARPS_K=1 STAGES=2 PRELOAD=1 PACK=0 VA=8 "
                                      "VB=8 VC=8 MIN_BLOCKS=1 REDUCE=1 GROUP=1 SPLIT_K=1");
     const struct template *const t = config.template;
     assert_int_equal(t->resources(&config).smem_bytes, 2 * 8192 + 16);

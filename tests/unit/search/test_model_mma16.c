@@ -58,7 +58,7 @@ static double predicted_row_us(const struct row *row)
     struct config config;
     char text[CONFIG_TEXT_MAX];
     assert_ok(gpu_find(GT_SOURCE_DIR "/configs/gpus", "h100_sxm", &gpu));
-    snprintf(text, sizeof text, "mma16 %s PRELOAD=0 VA=%d VB=%d VC=%d MIN_BLOCKS=1 REDUCE=%d GROUP=8 SPLIT_K=%d",
+    snprintf(text, sizeof text, "mma16 %s PRELOAD=0 PACK=0 VA=%d VB=%d VC=%d MIN_BLOCKS=1 REDUCE=%d GROUP=8 SPLIT_K=%d",
              row->tile, problem_align_a(&p), problem_align_b(&p), problem_align_c(&p), row->reduce, row->splits);
     assert_ok(config_parse(text, &config));
     const char *why = config.template->check(&config, &p, &gpu);
