@@ -13,7 +13,8 @@ static const struct format fp16 = {11, -13, 16}, bfloat = {8, -125, 128};
 uint16_t gt_element_bits(int bf16, float x)
 {
     const struct format f = bf16 ? bfloat : fp16;
-    const unsigned sign = signbit(x) ? 0x8000 : 0, infinite = (unsigned)(f.most - f.least + 2) << (f.digits - 1);
+    const unsigned sign = signbit(x) ? 0x8000 : 0, infinite = (unsigned)(f.most - f.least + 2)
+                                                              << (f.digits - 1);
     int exponent;
     if (isnan(x)) return (uint16_t)(sign | infinite | 1U << (f.digits - 2));
     if (isinf(x)) return (uint16_t)(sign | infinite);
@@ -31,8 +32,9 @@ float gt_element_value(int bf16, uint16_t bits)
     const unsigned fraction = bits & ((1U << (f.digits - 1)) - 1);
     const int exponent = (bits & 0x7fff) >> (f.digits - 1), infinite = f.most - f.least + 2;
     const unsigned units = fraction + (exponent > 0 ? 1U << (f.digits - 1) : 0);
-    const float size = exponent == infinite ? (fraction ? NAN : INFINITY)
-                                            : (float)ldexp(units, f.least - f.digits + (exponent > 0 ? exponent - 1 : 0));
+    const float size = exponent == infinite
+                           ? (fraction ? NAN : INFINITY)
+                           : (float)ldexp(units, f.least - f.digits + (exponent > 0 ? exponent - 1 : 0));
     return bits & 0x8000 ? -size : size;
 }
 

@@ -55,8 +55,8 @@ struct list {
     const struct config *config;
     const struct problem *like;
     int shapes; /* that were added or refused */
-    int turn; /* every legal trial moves it on: scalars, orders and paddings meet all shapes over many
-                 configurations */
+    int turn;   /* every legal trial moves it on: scalars, orders and paddings meet all shapes over many
+                   configurations */
 };
 
 /* Do operands work with any alignment? Part of tall's contract, if C is accessed float by float, and of every

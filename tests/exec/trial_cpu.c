@@ -122,7 +122,8 @@ static bool padding_intact(const struct problem *p, const struct operand *c, con
 {
     const size_t size = (size_t)element_bytes(c->type);
     for (int64_t i = 0; i < c->span; i++)
-        if (!is_element_of_c(p, i) && memcmp(c->at + (size_t)i * size, before + (size_t)i * size, size) != 0) {
+        if (!is_element_of_c(p, i) &&
+            memcmp(c->at + (size_t)i * size, before + (size_t)i * size, size) != 0) {
             snprintf(why, TRIAL_TEXT_MAX, "padding of C written at element %" PRId64, i);
             return false;
         }

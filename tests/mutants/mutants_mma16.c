@@ -2,28 +2,36 @@
 #include "mutants.h"
 
 #define PLAIN                                                                                                \
-    "mma16 BM=32 BN=32 BK=32 WM=16 WN=16 SWAP=0 WARPS_K=1 STAGES=3 PRELOAD=1 PACK=0 VA=2 VB=2 VC=2 MIN_BLOCKS=1 "   \
+    "mma16 BM=32 BN=32 BK=32 WM=16 WN=16 SWAP=0 WARPS_K=1 STAGES=3 PRELOAD=1 PACK=0 VA=2 VB=2 VC=2 "         \
+    "MIN_BLOCKS=1 "                                                                                          \
     "REDUCE=1 GROUP=1 SPLIT_K=1"
 #define WIDE                                                                                                 \
-    "mma16 BM=16 BN=32 BK=16 WM=16 WN=32 SWAP=0 WARPS_K=1 STAGES=2 PRELOAD=1 PACK=0 VA=2 VB=2 VC=2 MIN_BLOCKS=1 "   \
+    "mma16 BM=16 BN=32 BK=16 WM=16 WN=32 SWAP=0 WARPS_K=1 STAGES=2 PRELOAD=1 PACK=0 VA=2 VB=2 VC=2 "         \
+    "MIN_BLOCKS=1 "                                                                                          \
     "REDUCE=1 GROUP=1 SPLIT_K=1"
 #define LATE                                                                                                 \
-    "mma16 BM=32 BN=32 BK=16 WM=16 WN=16 SWAP=0 WARPS_K=1 STAGES=2 PRELOAD=0 PACK=0 VA=4 VB=4 VC=4 MIN_BLOCKS=1 "   \
+    "mma16 BM=32 BN=32 BK=16 WM=16 WN=16 SWAP=0 WARPS_K=1 STAGES=2 PRELOAD=0 PACK=0 VA=4 VB=4 VC=4 "         \
+    "MIN_BLOCKS=1 "                                                                                          \
     "REDUCE=1 GROUP=2 SPLIT_K=1"
 #define ELEMENTS                                                                                             \
-    "mma16 BM=16 BN=16 BK=32 WM=16 WN=16 SWAP=0 WARPS_K=1 STAGES=2 PRELOAD=1 PACK=0 VA=1 VB=1 VC=1 MIN_BLOCKS=1 "   \
+    "mma16 BM=16 BN=16 BK=32 WM=16 WN=16 SWAP=0 WARPS_K=1 STAGES=2 PRELOAD=1 PACK=0 VA=1 VB=1 VC=1 "         \
+    "MIN_BLOCKS=1 "                                                                                          \
     "REDUCE=1 GROUP=1 SPLIT_K=1"
 #define SWAPPED                                                                                              \
-    "mma16 BM=8 BN=32 BK=32 WM=8 WN=16 SWAP=1 WARPS_K=1 STAGES=3 PRELOAD=1 PACK=0 VA=1 VB=2 VC=2 MIN_BLOCKS=1 "     \
+    "mma16 BM=8 BN=32 BK=32 WM=8 WN=16 SWAP=1 WARPS_K=1 STAGES=3 PRELOAD=1 PACK=0 VA=1 VB=2 VC=2 "           \
+    "MIN_BLOCKS=1 "                                                                                          \
     "REDUCE=1 GROUP=1 SPLIT_K=1"
 #define PARTS                                                                                                \
-    "mma16 BM=16 BN=16 BK=16 WM=16 WN=16 SWAP=0 WARPS_K=1 STAGES=2 PRELOAD=1 PACK=0 VA=2 VB=2 VC=2 MIN_BLOCKS=1 "   \
+    "mma16 BM=16 BN=16 BK=16 WM=16 WN=16 SWAP=0 WARPS_K=1 STAGES=2 PRELOAD=1 PACK=0 VA=2 VB=2 VC=2 "         \
+    "MIN_BLOCKS=1 "                                                                                          \
     "REDUCE=1 GROUP=1 SPLIT_K=3"
 #define TEAMS                                                                                                \
-    "mma16 BM=16 BN=32 BK=64 WM=16 WN=16 SWAP=0 WARPS_K=2 STAGES=2 PRELOAD=1 PACK=0 VA=2 VB=2 VC=2 MIN_BLOCKS=1 "   \
+    "mma16 BM=16 BN=32 BK=64 WM=16 WN=16 SWAP=0 WARPS_K=2 STAGES=2 PRELOAD=1 PACK=0 VA=2 VB=2 VC=2 "         \
+    "MIN_BLOCKS=1 "                                                                                          \
     "REDUCE=1 GROUP=1 SPLIT_K=1"
 #define CLUSTER                                                                                              \
-    "mma16 BM=16 BN=32 BK=16 WM=16 WN=16 SWAP=0 WARPS_K=1 STAGES=2 PRELOAD=1 PACK=0 VA=2 VB=2 VC=2 MIN_BLOCKS=1 "   \
+    "mma16 BM=16 BN=32 BK=16 WM=16 WN=16 SWAP=0 WARPS_K=1 STAGES=2 PRELOAD=1 PACK=0 VA=2 VB=2 VC=2 "         \
+    "MIN_BLOCKS=1 "                                                                                          \
     "REDUCE=3 GROUP=1 SPLIT_K=3"
 
 #define COPY(find, replace)                                                                                  \
@@ -157,11 +165,13 @@ const struct mutant mutants_mma16[] = {
     {"a strip read before its lanes have written it", PLAIN, "nn",
      STORE("        __syncwarp();\n#pragma unroll 2", "#pragma unroll 2")},
     {"the second strip written over the first",
-     "mma16 BM=32 BN=16 BK=16 WM=32 WN=16 SWAP=0 WARPS_K=1 STAGES=2 PRELOAD=1 PACK=0 VA=2 VB=2 VC=2 MIN_BLOCKS=1 "
+     "mma16 BM=32 BN=16 BK=16 WM=32 WN=16 SWAP=0 WARPS_K=1 STAGES=2 PRELOAD=1 PACK=0 VA=2 VB=2 VC=2 "
+     "MIN_BLOCKS=1 "
      "REDUCE=1 GROUP=1 SPLIT_K=1",
      "nn", STORE("if (s > 0) __syncwarp();", "")},
     {"all strips of a warp on the same rows",
-     "mma16 BM=32 BN=16 BK=16 WM=32 WN=16 SWAP=0 WARPS_K=1 STAGES=2 PRELOAD=1 PACK=0 VA=2 VB=2 VC=2 MIN_BLOCKS=1 "
+     "mma16 BM=32 BN=16 BK=16 WM=32 WN=16 SWAP=0 WARPS_K=1 STAGES=2 PRELOAD=1 PACK=0 VA=2 VB=2 VC=2 "
+     "MIN_BLOCKS=1 "
      "REDUCE=1 GROUP=1 SPLIT_K=1",
      "nn", STORE("row + s * STRIP + r", "row + r")},
     {"rows of an instruction side by side", PLAIN, "nn",

@@ -76,9 +76,8 @@ static void define_type(struct definitions *d, const struct gemm_type_row *row)
     char upper[64];
     size_t length = 0;
     for (; row->name[length] && length + 1 < sizeof upper; length++)
-        upper[length] = isalnum((unsigned char)row->name[length])
-                            ? (char)toupper((unsigned char)row->name[length])
-                            : '_';
+        upper[length] =
+            isalnum((unsigned char)row->name[length]) ? (char)toupper((unsigned char)row->name[length]) : '_';
     upper[length] = '\0';
     define(d, "-DTYPE_%s=1", upper);
     define(d, "-DTYPE_A=%s", element_cuda_name(row->a));

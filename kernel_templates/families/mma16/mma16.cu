@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* mma16.cu — C[m,n] = alpha * op(A) * op(B) + beta * C on tensor cores: FP16 or BF16 operands, exact products,
- * sums in FP32, C in the operands' type or FP32.
+/* mma16.cu — C[m,n] = alpha * op(A) * op(B) + beta * C on tensor cores: FP16 or BF16 operands, exact
+ * products, sums in FP32, C in the operands' type or FP32.
  *
  *             BN                     WN = 64, of mma 16 x 8 x 16       A lane's pairs of k in 16 x 16 of A
  *        +-----------+             +-----------------------+           (g = lane / 4, t = lane % 4):
@@ -12,15 +12,15 @@
  *     with a share of each BK      +-----------------------+           by ldmatrix, or ldmatrix.trans
  *
  *     global memory --> STAGES tiles of BK k in shared memory --> 2 sets of fragments --> sums in registers
- *       cp.async of 16, 8 or 4 bytes,           16 k ahead                    --> lines of C (mma16_store.cuh)
- *       STAGES - 1 tiles ahead; loads of 2
+ *       cp.async of 16, 8 or 4 bytes,           16 k ahead                    --> lines of C
+ * (mma16_store.cuh) STAGES - 1 tiles ahead; loads of 2
  *
  * Tiles have the same layout in shared memory as in global memory (mma16_copy.cuh): ldmatrix transposes what
- * does not run along k. Operands whose lines begin anywhere may be packed first (mma16_pack.cuh). There is one
- * barrier per tile. The last tile of a block's range of k is filled up with
- * zeros. Blocks may share a tile of C and divide k among them (SPLIT_K): the last one to arrive adds the parts
- * (REDUCE 1), or they are a cluster and send each other their sums (REDUCE above 1, sm_90). Either order of
- * additions is fixed, and with it the result, bit for bit.
+ * does not run along k. Operands whose lines begin anywhere may be packed first (mma16_pack.cuh). There is
+ * one barrier per tile. The last tile of a block's range of k is filled up with zeros. Blocks may share a
+ * tile of C and divide k among them (SPLIT_K): the last one to arrive adds the parts (REDUCE 1), or they are
+ * a cluster and send each other their sums (REDUCE above 1, sm_90). Either order of additions is fixed, and
+ * with it the result, bit for bit.
  *
  * Parameters (-D) and their trade-offs: mma16_params.def; legal combinations: mma16_rules.h. TRANS_A, TRANS_B
  * are 0 or 1, TYPE_A and TYPE_C the elements' types. Launch and arguments: gemm_args.h, where pointers to
@@ -92,9 +92,7 @@ static __device__ __forceinline__ unsigned short *packed_b(const struct gemm_arg
 }
 
 #include "mma16_copy.cuh"
-#if PACK
 #include "mma16_pack.cuh"
-#endif
 #include "mma16_store.cuh"
 
 using tile_a = operand_tile<BM, ALONG_K_A, VA>;
@@ -222,8 +220,8 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
         if (!PRELOAD) f.load(0, moved(stages, now), place.row, place.column, place.k, lane);
 #pragma unroll
         for (int step = 0; step < STEPS - 1; step++) {
-            f.load((step + 1) % 2, moved(stages, now), place.row, place.column,
-                   place.k + (step + 1) * MMA_K, lane);
+            f.load((step + 1) % 2, moved(stages, now), place.row, place.column, place.k + (step + 1) * MMA_K,
+                   lane);
             f.multiply(step % 2, sum);
         }
         /* Set 0 is the one that is loaded next. */

@@ -132,9 +132,8 @@ template <int EXTENT, bool ALONG_K, int V> struct operand_tile {
                 const int first = x + j * MMA_N;
                 unsigned two[4];
                 load_matrices<!ALONG_K>(
-                    two,
-                    moved(tile, ALONG_K ? place(first + lane / 16 * 8 + lane % 8, k + lane / 8 % 2 * 8)
-                                        : place(k + lane % 16, first + lane / 16 * 8)));
+                    two, moved(tile, ALONG_K ? place(first + lane / 16 * 8 + lane % 8, k + lane / 8 % 2 * 8)
+                                             : place(k + lane % 16, first + lane / 16 * 8)));
 #pragma unroll
                 for (int w = 0; w < 4; w++) f[j + w / 2][w % 2] = two[w];
             }

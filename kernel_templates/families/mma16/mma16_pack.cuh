@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* mma16_pack.cuh — a kernel that runs before the product and copies operands whose lines begin anywhere into the
- * workspace (mma16_workspace.h). Part of mma16.cu.
+/* mma16_pack.cuh — a kernel that runs before the product and copies operands whose lines begin anywhere into
+ * the workspace (mma16_workspace.h). Part of mma16.cu.
  *
- * A warp copies PACK_ELEMENTS of a line: pairs of elements, which are loaded one by one since their address is a
- * multiple of 2 bytes, and stored as words. Memory bandwidth limits it: each thread has eight loads in flight.
+ * A warp copies PACK_ELEMENTS of a line: pairs of elements, which are loaded one by one since their address
+ * is a multiple of 2 bytes, and stored as words. Memory bandwidth limits it: each thread has eight loads in
+ * flight.
  */
 #ifndef GT_MMA16_PACK_CUH
 #define GT_MMA16_PACK_CUH
 
-static __device__ __forceinline__ void pack_piece(const unsigned short *from, long long ld, unsigned short *to, int width,
-                                                  int piece)
+#if PACK
+
+static __device__ __forceinline__ void pack_piece(const unsigned short *from, long long ld,
+                                                  unsigned short *to, int width, int piece)
 {
     const int row = (int)packed_line(width), pieces = (row + PACK_ELEMENTS - 1) / PACK_ELEMENTS;
     const int line = piece / pieces, first = piece % pieces * PACK_ELEMENTS + threadIdx.x % 32 * 2;
@@ -38,10 +41,12 @@ extern "C" __global__ void __launch_bounds__(PACK_THREADS) gemm_pack(const struc
     const int pieces_b = PACK_B ? (int)pack_pieces(lines_b, width_b) : 0;
     const int piece = blockIdx.x * (PACK_THREADS / 32) + threadIdx.x / 32;
     if (piece < pieces_a)
-        pack_piece(item_of_batch<const unsigned short>(args.a, args.stride_a), args.lda, packed_a(args), width_a, piece);
+        pack_piece(item_of_batch<const unsigned short>(args.a, args.stride_a), args.lda, packed_a(args),
+                   width_a, piece);
     else if (piece < pieces_a + pieces_b)
-        pack_piece(item_of_batch<const unsigned short>(args.b, args.stride_b), args.ldb, packed_b(args), width_b,
-                   piece - pieces_a);
+        pack_piece(item_of_batch<const unsigned short>(args.b, args.stride_b), args.ldb, packed_b(args),
+                   width_b, piece - pieces_a);
 }
 
+#endif
 #endif

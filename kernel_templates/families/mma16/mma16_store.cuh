@@ -66,8 +66,8 @@ struct destination {
     const c_element *source, *bias; /* of the first element */
 #endif
 
-    /* V sums of neighbours. A vector at the edge of C, whose lines may be aligned and yet end within a vector,
-     * is read and stored element by element. */
+    /* V sums of neighbours. A vector at the edge of C, whose lines may be aligned and yet end within a
+     * vector, is read and stored element by element. */
     template <int V> __device__ __forceinline__ void put(int row, int column, const float *sum) const
     {
         if (row >= m || column >= n) return;
@@ -138,7 +138,8 @@ static __device__ __forceinline__ void put_quad(float *tile, int left, int right
 {
     if constexpr (SWAP) {
 #pragma unroll
-        for (int e = 0; e < 4; e++) store_shared<1>(tile + (right + e % 2) * ROW + left + e / 2 * 8, quad + e);
+        for (int e = 0; e < 4; e++)
+            store_shared<1>(tile + (right + e % 2) * ROW + left + e / 2 * 8, quad + e);
     } else {
         store_shared<2>(tile + left * ROW + right, quad);
         store_shared<2>(tile + (left + 8) * ROW + right, quad + 2);
@@ -146,8 +147,8 @@ static __device__ __forceinline__ void put_quad(float *tile, int left, int right
 }
 
 /* The warp's sums: strips of rows, one after the other, through a piece of shared memory of its own. */
-static __device__ __forceinline__ void store_strips(const float (&sum)[QUADS][4], const struct destination &to,
-                                                    int row, int column)
+static __device__ __forceinline__ void store_strips(const float (&sum)[QUADS][4],
+                                                    const struct destination &to, int row, int column)
 {
     constexpr int ROW = SUMS_ROW(WN), VECTORS = WN / VC;
     const int lane = thread_index() % 32;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* mma16_workspace.h — the layout of the workspace of an mma16 launch; read by host (C) and kernels (CUDA C++).
+/* mma16_workspace.h — the layout of the workspace of an mma16 launch; read by host (C) and kernels (CUDA
+ * C++).
  *
  *     counters | item 0: A packed, B packed, parts | item 1: ...
  *
- * A packed operand has the lines of the original, which begin at multiples of 128 bytes and end in zeros: 16-byte
- * copies can read it. Parts are the sums of blocks that share a tile of C, in the order of their threads; the
- * last block of a tile to arrive adds them.
+ * A packed operand has the lines of the original, which begin at multiples of 128 bytes and end in zeros:
+ * 16-byte copies can read it. Parts are the sums of blocks that share a tile of C, in the order of their
+ * threads; the last block of a tile to arrive adds them.
  */
 #ifndef GT_MMA16_WORKSPACE_H
 #define GT_MMA16_WORKSPACE_H
@@ -13,8 +14,8 @@
 #define COUNTERS_UNIT 64 /* what follows the counters begins at a line of memory, too */
 
 #define PACK_THREADS  256
-#define PACK_WORDS    4                   /* of two elements, that a thread copies */
-#define PACK_ELEMENTS (64 * PACK_WORDS)   /* of a line, that a warp copies */
+#define PACK_WORDS    4                 /* of two elements, that a thread copies */
+#define PACK_ELEMENTS (64 * PACK_WORDS) /* of a line, that a warp copies */
 
 #ifdef __CUDACC__
 #define GT_DEVICE __device__ __forceinline__

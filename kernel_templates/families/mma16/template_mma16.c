@@ -1,5 +1,5 @@
-/* The tensor-core family for 16-bit operands on the host: parameters, what they need, which are correct where,
- * and how they are launched. */
+/* The tensor-core family for 16-bit operands on the host: parameters, what they need, which are correct
+ * where, and how they are launched. */
 #include "mma16_host.h"
 
 #include "gemm_block.h"
@@ -17,12 +17,11 @@
 
 static struct resources mma16_resources(const struct config *config)
 {
-    return (struct resources){
-        .threads = THREADS, .smem_bytes = SMEM_BYTES, .accumulators = WM * WN / 32};
+    return (struct resources){.threads = THREADS, .smem_bytes = SMEM_BYTES, .accumulators = WM * WN / 32};
 }
 
-/* Registers that hold values during the whole main loop: C, two sets of 16 k of A and B, and a tile's pairs of
- * elements on their way through registers. */
+/* Registers that hold values during the whole main loop: C, two sets of 16 k of A and B, and a tile's pairs
+ * of elements on their way through registers. */
 static int registers_needed(const struct config *config)
 {
     const int held = (VA == 1 ? BM * BK : 0) + (VB == 1 ? BN * BK : 0);
@@ -79,7 +78,8 @@ static const char *check_problem(const struct config *config, int known, const s
     (void)gpu;
     if (!p) return NULL;
     const struct gemm_type_row *const type = gemm_type_row(p->type);
-    if (KNOWN(PACK) && pack_bytes(config, p) > PACK_BYTES_MAX) return "PACK needs more than 256 MiB of workspace";
+    if (KNOWN(PACK) && pack_bytes(config, p) > PACK_BYTES_MAX)
+        return "PACK needs more than 256 MiB of workspace";
     if (KNOWN(VA) && !PACK_A && VA > align_a(p)) return "VA is wider than A is aligned";
     if (KNOWN(VB) && !PACK_B && VB > align_b(p)) return "VB is wider than B is aligned";
     if (KNOWN(VC) && VC > line_align(p, type->c, p->ldc, p->stride_c)) return "VC is wider than C is aligned";

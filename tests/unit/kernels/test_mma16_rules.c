@@ -8,8 +8,8 @@ static const char *const base_text = MMA16_BASE;
 
 TEST(each_rule_refuses_its_violation_and_says_why)
 {
-    static const struct outside outside[] = {
-        {"BM", 0}, {"STAGES", 1}, {"MIN_BLOCKS", 0}, {"REDUCE", 0}, {"REDUCE", 9}, {"GROUP", 0}, {"SPLIT_K", 0}};
+    static const struct outside outside[] = {{"BM", 0},     {"STAGES", 1}, {"MIN_BLOCKS", 0}, {"REDUCE", 0},
+                                             {"REDUCE", 9}, {"GROUP", 0},  {"SPLIT_K", 0}};
     static const struct violation cases[] = {{"BM", 132, "BM must be a multiple of 8"},
                                              {"BN", 260, "BN must be a multiple of 8"},
                                              {"BK", 40, "BK must be a multiple of 16"},
@@ -55,7 +55,8 @@ TEST(few_rows_of_c_are_the_columns_of_an_instruction)
 TEST(products_of_16_bits_on_gpus_that_have_the_instruction_are_taken)
 {
     const struct config config = base();
-    const struct problem bf16 = problem_of("bf16gemm:nn:512x512x512"), half = problem_of("hgemm:nn:512x512x512"),
+    const struct problem bf16 = problem_of("bf16gemm:nn:512x512x512"),
+                         half = problem_of("hgemm:nn:512x512x512"),
                          tf32 = problem_of("tf32gemm:nn:512x512x512"), sgemm = problem_of("nn:512x512x512");
     struct gpu gpu = h200;
     assert_taken(check(&config, &bf16, &h200));
@@ -105,12 +106,13 @@ TEST(stages_fit_exactly_and_one_more_does_not)
     assert_refused(check(&config, NULL, &h200), "do not fit in a block's shared memory");
 }
 
-/* Two stages of a 32 x 32 tile and a k of 32 are 8 KiB. Rows of sums have 8 floats more than the tile is wide;
- * each of four teams has a tile, and the inbox of a cluster as many rows as a tile. */
+/* Two stages of a 32 x 32 tile and a k of 32 are 8 KiB. Rows of sums have 8 floats more than the tile is
+ * wide; each of four teams has a tile, and the inbox of a cluster as many rows as a tile. */
 TEST(sums_take_the_place_of_the_stages_if_they_are_larger)
 {
-    struct config config = config_of("mma16 BM=32 BN=32 BK=64 WM=16 WN=32 SWAP=0 WARPS_K=1 STAGES=2 PRELOAD=1 PACK=0 VA=8 "
-                                     "VB=8 VC=8 MIN_BLOCKS=1 REDUCE=1 GROUP=1 SPLIT_K=1");
+    struct config config =
+        config_of("mma16 BM=32 BN=32 BK=64 WM=16 WN=32 SWAP=0 WARPS_K=1 STAGES=2 PRELOAD=1 PACK=0 VA=8 "
+                  "VB=8 VC=8 MIN_BLOCKS=1 REDUCE=1 GROUP=1 SPLIT_K=1");
     const struct template *const t = config.template;
     assert_int_equal(t->resources(&config).smem_bytes, 2 * 8192 + 16);
     config_set(&config, "WARPS_K", 4);

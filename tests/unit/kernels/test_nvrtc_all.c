@@ -274,10 +274,12 @@ static const struct {
      "ORDER=0 MIN_BLOCKS=2 GROUP=1 SMS=1",
      75},
     {"mma BM=64 BN=64 BK=32 WM=32 WN=32 STAGES=3 VA=4 VB=4 VC=4 MIN_BLOCKS=1 GROUP=1 SPLIT_K=2", 80},
-    {"mma16 BM=64 BN=64 BK=32 WM=32 WN=32 SWAP=0 WARPS_K=1 STAGES=3 PRELOAD=1 PACK=0 VA=8 VB=8 VC=8 MIN_BLOCKS=1 "
+    {"mma16 BM=64 BN=64 BK=32 WM=32 WN=32 SWAP=0 WARPS_K=1 STAGES=3 PRELOAD=1 PACK=0 VA=8 VB=8 VC=8 "
+     "MIN_BLOCKS=1 "
      "REDUCE=1 GROUP=1 SPLIT_K=2",
      80},
-    {"mma16 BM=16 BN=32 BK=128 WM=16 WN=32 SWAP=1 WARPS_K=4 STAGES=3 PRELOAD=0 PACK=0 VA=1 VB=2 VC=4 MIN_BLOCKS=1 "
+    {"mma16 BM=16 BN=32 BK=128 WM=16 WN=32 SWAP=1 WARPS_K=4 STAGES=3 PRELOAD=0 PACK=0 VA=1 VB=2 VC=4 "
+     "MIN_BLOCKS=1 "
      "REDUCE=4 GROUP=1 SPLIT_K=4",
      90},
 };
@@ -331,9 +333,10 @@ TEST(kernels_that_take_pointers_build_for_every_architecture)
                 job_add(&config, op, archs[a]);
                 jobs[job_count - 1].pointers = true;
                 jobs[job_count - 1].type = GEMM_TF32;
-                assert_ok(config_parse("mma16 BM=64 BN=64 BK=32 WM=32 WN=32 SWAP=0 WARPS_K=1 STAGES=3 PRELOAD=1 PACK=0 "
-                                       "VA=1 VB=1 VC=1 MIN_BLOCKS=1 REDUCE=1 GROUP=1 SPLIT_K=2",
-                                       &config));
+                assert_ok(config_parse(
+                    "mma16 BM=64 BN=64 BK=32 WM=32 WN=32 SWAP=0 WARPS_K=1 STAGES=3 PRELOAD=1 PACK=0 "
+                    "VA=1 VB=1 VC=1 MIN_BLOCKS=1 REDUCE=1 GROUP=1 SPLIT_K=2",
+                    &config));
                 job_add(&config, op, archs[a]);
                 jobs[job_count - 1].pointers = true;
                 jobs[job_count - 1].type = op % 2 ? GEMM_F16 : GEMM_BF16;
