@@ -256,8 +256,9 @@ void host_device_open(struct device *device, struct oracle_kernels *kernels)
 
 void host_device_judge(void *library, enum gemm_type type, struct oracle_kernels *kernels)
 {
-    static const char *const names[ENTRIES] = {"cpu_fill",     "cpu_addresses", "cpu_reference",   "cpu_finish",
-                                               "cpu_epilogue", "cpu_compare",   "cpu_fingerprint", "cpu_untouched"};
+    static const char *const names[ENTRIES] = {"cpu_fill",        "cpu_addresses", "cpu_reference",
+                                               "cpu_finish",      "cpu_epilogue",  "cpu_compare",
+                                               "cpu_fingerprint", "cpu_untouched"};
     static struct entry loaded[GEMM_TYPE_COUNT][ENTRIES];
     for (int i = 0; i < ENTRIES; i++) {
         *(void **)&loaded[type][i].run = dlsym(library, names[i]);
