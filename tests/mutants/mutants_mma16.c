@@ -34,6 +34,10 @@
     "MIN_BLOCKS=1 "                                                                                          \
     "REDUCE=3 GROUP=1 SPLIT_K=3"
 
+#define PACKED                                                                                               \
+    "mma16 BM=16 BN=16 BK=16 WM=16 WN=16 SWAP=0 WARPS_K=1 STAGES=2 PRELOAD=1 PACK=3 VA=8 VB=8 VC=1 "         \
+    "MIN_BLOCKS=1 REDUCE=1 GROUP=1 SPLIT_K=1"
+
 #define COPY(find, replace)                                                                                  \
     {                                                                                                        \
         "mma16_copy.cuh", find, replace                                                                      \
@@ -183,10 +187,10 @@ const struct mutant mutants_mma16[] = {
     {"parts of all blocks in one place", PARTS, "nn",
      STORE("parts + (long long)blockIdx.y * part::FLOATS", "parts")},
     {"parts of all tiles in one place", PARTS, "nn",
-     STORE("args.counters + tile * args.splits * part::FLOATS", "args.counters")},
-    {"parts over the counters", PARTS, "nn", STORE("args.workspace + args.counters +", "args.workspace +")},
+     STORE("(long long)blockIdx.x * args.splits * part::FLOATS", "0")},
+    {"parts over the counters", PARTS, "nn", LOOP("args.workspace + args.counters +", "args.workspace +")},
     {"counters of all items are the first's", PARTS, "nn",
-     STORE("(long long)blockIdx.z * gridDim.x + blockIdx.x;", "blockIdx.x;")},
+     STORE("((long long)blockIdx.z * gridDim.x + blockIdx.x)", "blockIdx.x")},
     {"a part forgotten", PARTS, "nn",
      STORE("part::add(parts, args.splits, sum);", "part::add(parts, args.splits - 1, sum);")},
     {"a block that is not the last stores C", PARTS, "nn",
@@ -207,6 +211,23 @@ const struct mutant mutants_mma16[] = {
      STORE("(int)blockIdx.y * cluster::SHARE}", "0}")},
     {"rows of the next tile stored by the last block", CLUSTER, "nn",
      STORE("if (first + row < BM) to", "to")},
+    /* Packed operands. */
+    {"packed items of a batch in one place", PACKED, "nn", LOOP("blockIdx.z * item.floats", "0")},
+    {"packed B over packed A", PACKED, "nn", LOOP("base_of(args, item) + item.b", "base_of(args, item)")},
+    {"lines of packed A too close", PACKED, "nn",
+     LOOP("packed_line(TRANS_A ? args.m : args.k)}", "TRANS_A ? args.m : args.k}")},
+    {"B packed and not used", PACKED, "nt", LOOP("if (!PACK_B) return", "if (true) return")},
+    {"second element of a packed word forgotten", PACKED, "nn", {"mma16_pack.cuh", "e + 1 < width", "false"}},
+    {"words beyond a line packed, too", PACKED, "nn", {"mma16_pack.cuh", "if (e < row) store", "store"}},
+    {"elements beyond the matrix packed",
+     PACKED,
+     "nn",
+     {"mma16_pack.cuh", "from + e, e < width", "from + e, true"}},
+    {"pieces of B begin with the first of A", PACKED, "nn", {"mma16_pack.cuh", "piece - pieces_a", "piece"}},
+    {"offset of a packed line in 32 bits",
+     PACKED,
+     "nt",
+     {"mma16_pack.cuh", "from += line * ld;", "from += line * (int)ld;"}},
     /* Epilogues. */
     {"bias of columns from the tile's first column", PLAIN, "nn:bias",
      STORE("(BIAS == 1 ? origin.n : origin.m)", "0")},
