@@ -29,7 +29,7 @@ void gt_misaligned(const void *address, int bytes);
 
 struct gt_index gt_thread_index, gt_block_index, gt_block_size, gt_grid_size;
 
-enum { SLOT_BYTES = 32 }; /* data that lanes exchange */
+enum { SLOT_BYTES = 48 }; /* data that lanes exchange */
 
 struct thread threads[THREADS_MAX];
 static unsigned char slots[WARPS_MAX][2][WARP][SLOT_BYTES];
@@ -302,7 +302,8 @@ static void report_deadlock(void)
 }
 
 /* One pass: every ready thread runs to its next barrier; a warp whose lanes have all arrived goes on at
- * once. Of two blocks that are no cluster one may have to wait. */
+ * once, but in random order it may have to wait for the others. Of two blocks that are no cluster one may
+ * have to wait. */
 static void run_pass(void)
 {
     static int warp_order[WARPS_MAX];
@@ -319,7 +320,7 @@ static void run_pass(void)
             for (int l = 0; l < WARP; l++)
                 if (lane_order[l] < lanes && threads[first + lane_order[l]].state == READY)
                     resume(first + lane_order[l]);
-        } while (release_warp(first, lanes));
+        } while (release_warp(first, lanes) && (running->order != ORDER_RANDOM || draw(3)));
     }
 }
 

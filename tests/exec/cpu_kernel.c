@@ -271,7 +271,7 @@ void cpu_kernel_run(const struct cpu_kernel *kernel, const struct problem *probl
     float *workspace = build_workspace(&plan);
     const float alpha = (float)problem->alpha, beta = (float)problem->beta;
     /* Scalars passed by pointer must not be read by value. */
-    const float *const source = operands->source ? operands->source : operands->c;
+    const void *const source = operands->source ? operands->source : operands->c;
     const struct launch_call call = {.operand = {[LAUNCH_A] = (uintptr_t)operands->a,
                                                  [LAUNCH_B] = (uintptr_t)operands->b,
                                                  [LAUNCH_C] = (uintptr_t)operands->c,

@@ -39,12 +39,12 @@ struct run_mode {
     bool scalars_on_device; /* alpha and beta are read through pointers */
 };
 
-/* With pointers a, b and c are arrays of addresses. */
+/* Elements of the problem's type; with pointers a, b and c are arrays of addresses. */
 struct cpu_operands {
-    const float *a, *b;
-    float *c;            /* written; read, too, unless there is a source */
-    const float *source; /* C, if the result is stored out of place; else NULL */
-    const float *bias;   /* NULL without one */
+    const void *a, *b;
+    void *c;            /* written; read, too, unless there is a source */
+    const void *source; /* C, if the result is stored out of place; else NULL */
+    const void *bias;   /* NULL without one */
 };
 
 /* What the problem says, with its alpha and beta. */

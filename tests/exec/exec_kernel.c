@@ -141,6 +141,16 @@ static bool use_elements(struct config *config)
     return !t->check(config, NULL, exec_gpu());
 }
 
+/* A type that the template's kernels compute: another one at each turn. */
+static enum gemm_type type_of_turn(const struct template *t, int turn)
+{
+    enum gemm_type known[GEMM_TYPE_COUNT];
+    int count = 0;
+    for (int i = 0; i < GEMM_TYPE_COUNT; i++)
+        if (t->computes & GEMM_TYPE_BIT(i)) known[count++] = (enum gemm_type)i;
+    return known[turn % count];
+}
+
 /* Runs the ops that are wanted of a configuration, or, in turns, the first that is legal from this turn on.
  */
 static void run_ops(const struct config *config, const struct variants *variants, struct tally *tally)
@@ -150,7 +160,7 @@ static void run_ops(const struct config *config, const struct variants *variants
     for (int i = 0; i < 4 && !(turns && tally->runs > runs); i++) {
         const int op = turns ? (variants->turn + i) % 4 : i;
         struct problem like = problem_make(1, 1, 1);
-        like.type = template_first_type(config->template);
+        like.type = type_of_turn(config->template, variants->turn + variants->turn / 4 + i);
         like.trans_a = op / 2;
         like.trans_b = op % 2;
         if (!turns && !all && strcmp(variants->op, problem_op_name(&like)) != 0) continue;

@@ -54,8 +54,9 @@ struct list {
     int count, room;
     const struct config *config;
     const struct problem *like;
-    int turn; /* every legal trial moves it on: scalars, orders and paddings meet all shapes over many
-                 configurations */
+    int shapes; /* that were added or refused */
+    int turn;   /* every legal trial moves it on: scalars, orders and paddings meet all shapes over many
+                   configurations */
 };
 
 /* Do operands work with any alignment? Part of tall's contract, if C is accessed float by float, and of every
@@ -81,7 +82,7 @@ static void add_shape(struct list *l, int64_t m, int64_t n, int64_t k, int64_t b
     p.k = k;
     /* Every third ragged shape has aligned rows anyway: vectors are aligned at a row's beginning and straddle
      * its end. */
-    const int row_unit = unit == 1 && l->turn % 3 == 0 ? 4 : unit;
+    const int row_unit = unit == 1 && l->shapes++ % 3 == 0 ? 4 : unit;
     p.lda = round_up(problem_cols_a(&p) + x->lda + (problem_cols_a(&p) == 0), row_unit);
     p.ldb = round_up(problem_cols_b(&p) + x->ldb + (problem_cols_b(&p) == 0), row_unit);
     p.ldc = round_up(p.n + x->ldc + (p.n == 0), row_unit);

@@ -44,11 +44,15 @@ void gt_warp_barrier(unsigned mask);
 /* Exchanges 4 or 8 bytes: returns the value of lane `from` of this warp (the own value if `from` is outside
  * the warp). */
 void gt_warp_exchange(unsigned mask, void *value, int bytes, int from);
-/* Passes `bytes` (at most 32) and returns those of all lanes of this warp, which must be complete: 32 *
+/* Passes `bytes` (at most 48) and returns those of all lanes of this warp, which must be complete: 32 *
  * bytes. */
 void gt_warp_share(const void *value, int bytes, void *all);
 /* A matrix instruction got an operand that was not rounded to TF32: ends the test. */
 void gt_not_tf32(float value);
+
+/* Elements of 16 bits (cpu_elements.h). */
+uint16_t gt_element_bits(int bf16, float x);
+float gt_element_value(int bf16, uint16_t bits);
 
 /* Writes `bytes` to `to` when this thread waits: the first `valid` from `from` (nothing is read beyond them),
  * the rest zeros. */
@@ -399,6 +403,75 @@ static inline void multiply_add_tf32(float (&d)[4], float a0, float a1, float a2
         for (int k = 0; k < 8; k++)
             sum +=
                 (double)all[4 * g + k % 4][i / 2 + k / 4 * 2] * all[4 * (2 * t + i % 2) + k % 4][4 + k / 4];
+        d[i] = (float)sum;
+    }
+}
+
+/* The functions of gt_mma16.cuh. */
+template <bool BF16> static inline unsigned packed(float x, float y)
+{
+    return gt_element_bits(BF16, x) | (unsigned)gt_element_bits(BF16, y) << 16;
+}
+template <bool BF16> static inline float unpacked(unsigned short bits)
+{
+    return gt_element_value(BF16, bits);
+}
+static inline unsigned load_element(const unsigned short *g, bool valid)
+{
+    return valid ? *g : 0;
+}
+template <int V> static inline void load_elements(unsigned short (&v)[V], const unsigned short *g)
+{
+    if ((uintptr_t)g % (2 * V)) gt_misaligned(g, 2 * V);
+    for (int i = 0; i < V; i++) v[i] = g[i];
+}
+template <int V> static inline void store_elements(unsigned short *g, const unsigned short (&v)[V])
+{
+    if ((uintptr_t)g % (2 * V)) gt_misaligned(g, 2 * V);
+    for (int i = 0; i < V; i++) g[i] = v[i];
+}
+static inline void store_pair(shared_place s, unsigned word)
+{
+    if ((uintptr_t)s % 4) gt_misaligned(s, 4);
+    memcpy(s, &word, sizeof word);
+}
+static inline void store_pair(unsigned short *g, unsigned word)
+{
+    if ((uintptr_t)g % 4) gt_misaligned(g, 4);
+    memcpy(g, &word, sizeof word);
+}
+template <int V> static inline void copy_elements(shared_place s, const unsigned short *g, int count)
+{
+    gt_copy_issue(s, g, 2 * V, 2 * count);
+}
+/* Of as many matrices as v has words; the other lanes' addresses are not looked at. */
+template <bool TRANSPOSED, int MATRICES>
+static inline void load_matrices(unsigned (&v)[MATRICES], shared_place s)
+{
+    const unsigned short *row[32];
+    const int lane = (int)threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    if (lane < 8 * MATRICES && (uintptr_t)s % 16) gt_misaligned(s, 16);
+    gt_warp_share(&s, sizeof s, row);
+    for (int i = 0; i < MATRICES; i++) {
+        const unsigned short *const *const rows = row + 8 * i;
+        v[i] = TRANSPOSED ? rows[2 * t][g] | (unsigned)rows[2 * t + 1][g] << 16
+                          : rows[g][2 * t] | (unsigned)rows[g][2 * t + 1] << 16;
+    }
+}
+template <bool BF16>
+static inline void multiply_add(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2])
+{
+    const int lane = (int)threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    const unsigned words[6] = {a[0], a[1], a[2], a[3], b[0], b[1]};
+    float mine[12], all[32][12];
+    for (int i = 0; i < 12; i++) mine[i] = unpacked<BF16>((unsigned short)(words[i / 2] >> i % 2 * 16));
+    gt_warp_share(mine, sizeof mine, all);
+    for (int i = 0; i < 4; i++) { /* row g + 8 (i / 2), column 2 t + i % 2 */
+        const int row = 4 * g, column = 4 * (2 * t + i % 2);
+        double sum = d[i];
+        for (int k = 0; k < 16; k++) /* lane k % 8 / 2 of the row holds it in word k / 8 */
+            sum += (double)all[row + k % 8 / 2][2 * (i / 2 + k / 8 * 2) + k % 2] *
+                   all[column + k % 8 / 2][2 * (4 + k / 8) + k % 2];
         d[i] = (float)sum;
     }
 }

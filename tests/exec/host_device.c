@@ -2,6 +2,7 @@
 
 #include "cpu_block.h"
 #include "gemm_args.h"
+#include <dlfcn.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +23,12 @@ void gt_static_shared(char **begin, char **end);
 /* A function's handle is the address of its row in this table. */
 static struct entry {
     void (*run)(struct gemm_args);
-} entries[] = {{cpu_fill},     {cpu_addresses}, {cpu_reference},   {cpu_finish},
-               {cpu_epilogue}, {cpu_compare},   {cpu_fingerprint}, {cpu_untouched}};
+    void (*static_shared)(char **begin, char **end);
+} entries[] = {{cpu_fill, gt_static_shared},        {cpu_addresses, gt_static_shared},
+               {cpu_reference, gt_static_shared},   {cpu_finish, gt_static_shared},
+               {cpu_epilogue, gt_static_shared},    {cpu_compare, gt_static_shared},
+               {cpu_fingerprint, gt_static_shared}, {cpu_untouched, gt_static_shared}};
+enum { ENTRIES = sizeof entries / sizeof *entries };
 
 /* Duration of a launch, in addition to the kernel's. */
 #define LAUNCH_US 5.0
@@ -103,7 +108,7 @@ static CUresult launch(CUfunction function, unsigned x, unsigned y, unsigned z, 
     if (ty != 1 || tz != 1 || smem != 0) return CUDA_ERROR_INVALID_VALUE;
     const struct entry *entry = (const struct entry *)(const void *)function;
     struct grid grid = {.kernel = (void (*)(struct cpu_argument))(void (*)(void))entry->run,
-                        .static_shared = gt_static_shared,
+                        .static_shared = entry->static_shared,
                         .size = {x, y, z},
                         .threads = threads,
                         .order = ORDER_RANDOM,
@@ -205,6 +210,21 @@ static CUresult graph_destroy(CUgraph graph)
     return CUDA_SUCCESS;
 }
 
+static void use_entries(struct entry *all, struct device *device, struct oracle_kernels *kernels)
+{
+    CUfunction function[ENTRIES];
+    for (int i = 0; i < ENTRIES; i++) function[i] = (CUfunction)(void *)&all[i];
+    *kernels = (struct oracle_kernels){.device = device,
+                                       .fill = function[0],
+                                       .addresses = function[1],
+                                       .reference = function[2],
+                                       .finish = function[3],
+                                       .epilogue = function[4],
+                                       .compare = function[5],
+                                       .fingerprint = function[6],
+                                       .untouched = function[7]};
+}
+
 void host_device_open(struct device *device, struct oracle_kernels *kernels)
 {
     cuda = (struct cuda_api){.MemGetInfo = mem_get_info,
@@ -231,16 +251,20 @@ void host_device_open(struct device *device, struct oracle_kernels *kernels)
                              .EventElapsedTime = event_elapsed};
     *device =
         (struct device){.gpu = {.arch = 90, .sm_count = 1, .l2_bytes = 1 << 20, .rate = {{"fp32", 60}}}};
-    enum { COUNT = sizeof entries / sizeof *entries };
-    CUfunction function[COUNT];
-    for (int i = 0; i < COUNT; i++) function[i] = (CUfunction)(void *)&entries[i];
-    *kernels = (struct oracle_kernels){.device = device,
-                                       .fill = function[0],
-                                       .addresses = function[1],
-                                       .reference = function[2],
-                                       .finish = function[3],
-                                       .epilogue = function[4],
-                                       .compare = function[5],
-                                       .fingerprint = function[6],
-                                       .untouched = function[7]};
+    use_entries(entries, device, kernels);
+}
+
+void host_device_judge(void *library, enum gemm_type type, struct oracle_kernels *kernels)
+{
+    static const char *const names[ENTRIES] = {"cpu_fill",        "cpu_addresses", "cpu_reference",
+                                               "cpu_finish",      "cpu_epilogue",  "cpu_compare",
+                                               "cpu_fingerprint", "cpu_untouched"};
+    static struct entry loaded[GEMM_TYPE_COUNT][ENTRIES];
+    for (int i = 0; i < ENTRIES; i++) {
+        *(void **)&loaded[type][i].run = dlsym(library, names[i]);
+        *(void **)&loaded[type][i].static_shared = dlsym(library, "gt_static_shared");
+        if (!loaded[type][i].run || !loaded[type][i].static_shared) abort();
+    }
+    use_entries(loaded[type], kernels->device, kernels);
+    kernels->type = type;
 }

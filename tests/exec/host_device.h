@@ -12,6 +12,9 @@
 /* Fills the driver's table with simulated functions, and makes a matching device and the judge's kernels. */
 void host_device_open(struct device *device, struct oracle_kernels *kernels);
 
+/* The judge's kernels for the elements of a type, from `library`: oracle_cpu.cpp, compiled for them. */
+void host_device_judge(void *library, enum gemm_type type, struct oracle_kernels *kernels);
+
 /* Called by a kernel under test: its call takes this long on the device; in a capture it becomes part of the
  * graph. */
 void host_spend(double us);

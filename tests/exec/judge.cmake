@@ -9,7 +9,7 @@ target_link_libraries(gt_host_device PUBLIC gt_measure gt_exec gt_reference PRIV
 set_source_files_properties(exec/oracle_cpu.cpp PROPERTIES COMPILE_OPTIONS
   "-w;-O1;-fsanitize-sections=gt_shared;-fno-strict-aliasing;-DGT_CPU;-include;${CMAKE_CURRENT_SOURCE_DIR}/exec/gt_cpu.h")
 
-foreach(name test_judge test_answers test_judge_mma test_judge_epilogue test_judge_pointers test_clock test_trial test_rivals)
+foreach(name test_judge test_answers test_judge_mma test_judge_mma16 test_judge_epilogue test_judge_pointers test_clock test_trial test_rivals)
   add_executable(${name} exec/${name}.c)
   target_include_directories(${name} PRIVATE unit/common)
   target_link_libraries(${name} PRIVATE gt_host_device gt_flags PkgConfig::cmocka m)
@@ -17,9 +17,28 @@ foreach(name test_judge test_answers test_judge_mma test_judge_epilogue test_jud
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 600)
 endforeach()
 
+# The judge's kernels for other elements than FP32, of A and B, and of C.
+set(oracles)
+foreach(elements bf16_bf16 f16_f16 bf16_f32 f16_f32)
+  string(REPLACE "_" ";" pair ${elements})
+  list(GET pair 0 of_a)
+  list(GET pair 1 of_c)
+  string(TOUPPER ORACLE_${of_a} of_a)
+  string(TOUPPER ORACLE_${of_c} of_c)
+  add_library(oracle_cpu_${elements} MODULE exec/oracle_cpu.cpp)
+  set_target_properties(oracle_cpu_${elements} PROPERTIES PREFIX "")
+  target_include_directories(oracle_cpu_${elements} PRIVATE exec $<TARGET_PROPERTY:gt_host_device,INCLUDE_DIRECTORIES>)
+  target_compile_definitions(oracle_cpu_${elements} PRIVATE ORACLE_A=${of_a} ORACLE_B=${of_a} ORACLE_C=${of_c})
+  target_compile_options(oracle_cpu_${elements} PRIVATE ${GT_EXEC_SANITIZE})
+  target_link_options(oracle_cpu_${elements} PRIVATE ${GT_EXEC_SANITIZE} -Wl,-Bsymbolic) # not the program's of the same names
+  list(APPEND oracles oracle_cpu_${elements})
+endforeach()
+
 # Kernels that are loaded need exports.
-foreach(name test_judge_mma test_judge_epilogue test_judge_pointers)
-  target_sources(${name} PRIVATE exec/judged_kernel.c)
+foreach(name test_judge_mma test_judge_mma16 test_judge_epilogue test_judge_pointers)
+  target_sources(${name} PRIVATE exec/judged_kernel.c exec/cpu_elements.c)
+  target_compile_definitions(${name} PRIVATE ORACLE_CPU_FOLDER="${CMAKE_CURRENT_BINARY_DIR}")
+  add_dependencies(${name} ${oracles})
   set_target_properties(${name} PROPERTIES ENABLE_EXPORTS ON)
 endforeach()
 

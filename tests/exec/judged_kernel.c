@@ -3,6 +3,8 @@
 #include "exec_problems.h"
 #include "host_device.h"
 #include "unit.h"
+#include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,11 +24,11 @@ static enum status run(void *self, const struct operands *operands, double alpha
     p.alpha = alpha;
     p.beta = beta;
     host_spend(CALL_US);
-    const struct cpu_operands here = {.a = (const float *)(uintptr_t)operands->a,
-                                      .b = (const float *)(uintptr_t)operands->b,
-                                      .c = (float *)(uintptr_t)operands->c,
-                                      .source = (const float *)(uintptr_t)operands->source,
-                                      .bias = (const float *)(uintptr_t)operands->bias};
+    const struct cpu_operands here = {.a = (const void *)(uintptr_t)operands->a,
+                                      .b = (const void *)(uintptr_t)operands->b,
+                                      .c = (void *)(uintptr_t)operands->c,
+                                      .source = (const void *)(uintptr_t)operands->source,
+                                      .bias = (const void *)(uintptr_t)operands->bias};
     cpu_kernel_run(&built, &p, &(struct run_mode){.seed = 1}, &here);
     return OK;
 }
@@ -56,10 +58,24 @@ static struct candidate candidate_of(void)
         .config = config_built, .cubin = "", .checksum = "abc", .facts = {.registers = 99}};
 }
 
+/* The judge's kernels for the elements of the type: linked for FP32, else loaded, and not again. */
+static void judge_for(enum gemm_type type)
+{
+    const struct gemm_type_row *const row = gemm_type_row(type);
+    char path[512];
+    if (oracle_kernels_serve(&setup.kernels, type)) return;
+    snprintf(path, sizeof path, ORACLE_CPU_FOLDER "/oracle_cpu_%s_%s.so", element_name(row->a),
+             element_name(row->c));
+    void *const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) fail_msg("%s", dlerror());
+    host_device_judge(library, type, &setup.kernels);
+}
+
 void judged_prepare(const char *config, const char *problem, const struct edit *edits, int count)
 {
     struct problem p;
     assert_ok(problem_parse(problem, &p));
+    judge_for(p.type);
     assert_ok(trial_setup_prepare(&setup, &p, COLD, 3));
     assert_ok(config_parse(config, &config_built));
     if (built.library) cpu_kernel_close(&built);
@@ -72,6 +88,7 @@ struct outcome judged_trial(const char *problem)
     struct outcome outcome;
     const struct candidate candidate = candidate_of();
     assert_ok(problem_parse(problem, &p));
+    judge_for(p.type);
     assert_ok(trial_setup_prepare(&setup, &p, COLD, 3));
     assert_ok(trial_run(&setup, &candidate, 0, 0, &outcome));
     return outcome;

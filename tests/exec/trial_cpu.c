@@ -1,6 +1,7 @@
 #include "trial_cpu.h"
 
 #include "../reference.h"
+#include "cpu_elements.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,57 +15,72 @@
 #define ASAN_UNPOISON_MEMORY_REGION(begin, bytes) ((void)(begin), (void)(bytes))
 #endif
 
-enum { GUARD = 64 }; /* floats on both sides; a multiple of four keeps the alignment */
-
-static const uint32_t GUARD_BITS = 0x5ca1ab1e;
+enum { GUARD = 64, GUARD_BYTE = 0x5c }; /* elements on both sides: a multiple of 16 bytes */
 
 /* An operand: [guard | misalignment][span][guard]. */
 struct operand {
-    float *block, *x;
+    enum element type;
+    char *block, *at; /* at: the first element */
+    float *x;         /* the values of the elements when they were last written or read here */
     int64_t span;
-    int64_t before;
+    size_t before, bytes, after; /* bytes of the three */
 };
 
-static void set_bits(float *x, uint32_t bits)
+static struct operand operand_build(enum element type, int64_t span, int misalign)
 {
-    memcpy(x, &bits, sizeof bits);
-}
-
-static bool has_bits(const float *x, uint32_t bits)
-{
-    return memcmp(x, &bits, sizeof bits) == 0;
-}
-
-static struct operand operand_build(int64_t span, int misalign)
-{
-    struct operand o = {.span = span, .before = GUARD + misalign};
+    const size_t size = (size_t)element_bytes(type);
+    struct operand o = {.type = type,
+                        .span = span,
+                        .before = (size_t)(GUARD + misalign) * size,
+                        .bytes = (size_t)span * size,
+                        .after = GUARD * size};
     void *block = NULL;
-    if (posix_memalign(&block, 16, (size_t)(o.before + span + GUARD) * sizeof(float))) abort();
+    if (posix_memalign(&block, 16, o.before + o.bytes + o.after)) abort();
+    memset(block, GUARD_BYTE, o.before + o.bytes + o.after);
     o.block = block;
-    o.x = o.block + o.before;
-    for (int64_t i = -o.before; i < span + GUARD; i++) set_bits(o.x + i, GUARD_BITS);
+    o.at = o.block + o.before;
+    o.x = malloc((size_t)span * sizeof *o.x + 1);
+    if (!o.x) abort();
     return o;
+}
+
+static void operand_free(struct operand *o)
+{
+    free(o->block);
+    free(o->x);
+}
+
+static void operand_read(const struct operand *o)
+{
+    for (int64_t i = 0; i < o->span; i++) o->x[i] = elements_get(o->at, o->type, i);
+}
+
+/* Stores the values, and rounds them so. */
+static void operand_write(const struct operand *o)
+{
+    for (int64_t i = 0; i < o->span; i++) elements_put(o->at, o->type, i, o->x[i]);
+    operand_read(o);
 }
 
 /* From now on, until operand_open_guards, an access to a guard band ends the process. */
 static void operand_close_guards(const struct operand *o)
 {
-    ASAN_POISON_MEMORY_REGION(o->block, (size_t)o->before * sizeof(float));
-    ASAN_POISON_MEMORY_REGION(o->x + o->span, GUARD * sizeof(float));
+    ASAN_POISON_MEMORY_REGION(o->block, o->before);
+    ASAN_POISON_MEMORY_REGION(o->at + o->bytes, o->after);
 }
 
 static void operand_open_guards(const struct operand *o)
 {
-    ASAN_UNPOISON_MEMORY_REGION(o->block, (size_t)o->before * sizeof(float));
-    ASAN_UNPOISON_MEMORY_REGION(o->x + o->span, GUARD * sizeof(float));
+    ASAN_UNPOISON_MEMORY_REGION(o->block, o->before);
+    ASAN_UNPOISON_MEMORY_REGION(o->at + o->bytes, o->after);
 }
 
 static bool guards_intact(const struct operand *o)
 {
-    for (int64_t i = -o->before; i < 0; i++)
-        if (!has_bits(o->x + i, GUARD_BITS)) return false;
-    for (int64_t i = o->span; i < o->span + GUARD; i++)
-        if (!has_bits(o->x + i, GUARD_BITS)) return false;
+    for (size_t i = 0; i < o->before; i++)
+        if (o->block[i] != GUARD_BYTE) return false;
+    for (size_t i = 0; i < o->after; i++)
+        if (o->at[o->bytes + i] != GUARD_BYTE) return false;
     return true;
 }
 
@@ -92,6 +108,7 @@ static void fill(const struct operand *o, int64_t rows, int64_t cols, int64_t ld
         for (int64_t row = 0; row < rows; row++)
             for (int64_t col = 0; col < cols; col++)
                 o->x[z * stride + row * ld + col] = poisoned ? NAN : draw_value(data, state);
+    operand_write(o);
 }
 
 /* True where C may be written. */
@@ -101,10 +118,12 @@ static bool is_element_of_c(const struct problem *p, int64_t offset)
     return in_item / p->ldc < p->m && in_item % p->ldc < p->n;
 }
 
-static bool padding_intact(const struct problem *p, const struct operand *c, const float *before, char *why)
+static bool padding_intact(const struct problem *p, const struct operand *c, const char *before, char *why)
 {
+    const size_t size = (size_t)element_bytes(c->type);
     for (int64_t i = 0; i < c->span; i++)
-        if (!is_element_of_c(p, i) && memcmp(&c->x[i], &before[i], sizeof(float)) != 0) {
+        if (!is_element_of_c(p, i) &&
+            memcmp(c->at + (size_t)i * size, before + (size_t)i * size, size) != 0) {
             snprintf(why, TRIAL_TEXT_MAX, "padding of C written at element %" PRId64, i);
             return false;
         }
@@ -118,6 +137,13 @@ static void say_wrong(const struct problem *p, int64_t offset, double got, doubl
     snprintf(why, TRIAL_TEXT_MAX,
              "wrong answer: item %" PRId64 " C[%" PRId64 ",%" PRId64 "] = %.9g, not %.9g +- %g",
              p->batch > 1 ? offset / p->stride_c : 0, in_item / p->ldc, in_item % p->ldc, got, want, bound);
+}
+
+/* Error of an element of 16 bits when it is stored, at most; those of FP32 are counted with the sum's. */
+static double storing_error(const struct problem *p, double x)
+{
+    const struct gemm_type_row *const type = gemm_type_row(p->type);
+    return type->c == ELEMENT_F32 ? 0.0 : type->c_roundoff * fabs(x) + 0x1p-25; /* FP16's least, halved */
 }
 
 /* A NaN must stay one. */
@@ -150,7 +176,9 @@ static bool equals_reference(const struct problem *p, const struct operand *x, c
         const int64_t item = p->batch > 1 ? i / p->stride_c : 0, in_item = i - item * p->stride_c;
         const double sum = (double)(want[i] + reference_bias(p, x[OPERAND_BIAS].x, item, in_item / p->ldc,
                                                              in_item % p->ldc));
-        const double right = reference_activated(p, sum), bound = reference_activation_error(p, sum);
+        const double exact = reference_activated(p, sum), inexact = reference_activation_error(p, sum);
+        const double right = inexact > 0 ? exact : (double)element_nearest(d->type, (float)exact);
+        const double bound = inexact > 0 ? inexact + storing_error(p, exact) : 0;
         if (is_right(d->x[i], right, bound)) continue;
         say_wrong(p, i, (double)d->x[i], right, bound, why);
         equal = false;
@@ -178,7 +206,7 @@ static float *taken(const struct problem *p, const struct operand *o)
 }
 
 /* |c - ref| <= 4 u K g + u |ref| with u = 2^-24 and g = |alpha| |A| |B| + |beta| |C| + |bias|; and what an
- * activation makes of it. */
+ * activation makes of it, and storing it in 16 bits. */
 static bool is_near_reference(const struct problem *p, const struct operand *x, const float *old, char *why)
 {
     const struct operand *const c = &x[OPERAND_D];
@@ -198,7 +226,8 @@ static bool is_near_reference(const struct problem *p, const struct operand *x, 
         double got = (double)c->x[offset];
         const double before_it =
             0x1p-24 * (4.0 * (double)(p->k > 0 ? p->k : 1) * (magnitude[i] + fabs(bias)) + fabs(sum));
-        const double bound = steepest(p) * before_it + reference_activation_error(p, sum);
+        const double bound =
+            steepest(p) * before_it + reference_activation_error(p, sum) + storing_error(p, right);
         if (is_right(c->x[offset], right, bound)) continue;
         say_wrong(p, offset, got, right, bound, why);
         near = false;
@@ -222,13 +251,18 @@ static struct problem laid_out(const struct problem *p)
 
 /* The addresses of items in an order that has no rule; must be freed. */
 struct addresses {
-    float **a, **b, **c;
+    void **a, **b, **c;
 };
+
+static void *element_at(const struct operand *o, int64_t i)
+{
+    return o->at + i * element_bytes(o->type);
+}
 
 static struct addresses addresses_build(const struct problem *lies, const struct operand x[OPERANDS],
                                         uint64_t seed)
 {
-    const size_t count = (size_t)lies->batch, bytes = count * sizeof(float *);
+    const size_t count = (size_t)lies->batch, bytes = count * sizeof(void *);
     struct addresses at = {malloc(bytes), malloc(bytes), malloc(bytes)};
     int64_t *place = malloc(count * sizeof *place);
     uint64_t state = seed * 2 + 7;
@@ -239,9 +273,9 @@ static struct addresses addresses_build(const struct problem *lies, const struct
         place[other] = (int64_t)i;
     }
     for (size_t i = 0; i < count; i++) {
-        at.a[i] = x[OPERAND_A].x + place[i] * lies->stride_a;
-        at.b[i] = x[OPERAND_B].x + place[i] * lies->stride_b;
-        at.c[i] = x[OPERAND_D].x + place[i] * lies->stride_c;
+        at.a[i] = element_at(&x[OPERAND_A], place[i] * lies->stride_a);
+        at.b[i] = element_at(&x[OPERAND_B], place[i] * lies->stride_b);
+        at.c[i] = element_at(&x[OPERAND_D], place[i] * lies->stride_c);
     }
     free(place);
     return at;
@@ -258,9 +292,8 @@ static void run_on_addresses(const struct cpu_kernel *kernel, const struct trial
                              const struct problem *lies, const struct operand x[OPERANDS])
 {
     struct addresses at = addresses_build(lies, x, trial->mode.seed);
-    cpu_kernel_run(
-        kernel, &trial->problem, &trial->mode,
-        &(struct cpu_operands){.a = (const float *)at.a, .b = (const float *)at.b, .c = (float *)at.c});
+    cpu_kernel_run(kernel, &trial->problem, &trial->mode,
+                   &(struct cpu_operands){.a = at.a, .b = at.b, .c = at.c});
     addresses_free(&at);
 }
 
@@ -270,11 +303,14 @@ static void build_operands(const struct trial *trial, const struct problem *p, s
     const bool unread = p->alpha == 0.0, apart = epilogue_out_of_place(p->epilogue);
     const int64_t bias = problem_bias_length(p);
     uint64_t state = trial->mode.seed * 2 + 1;
+    const struct gemm_type_row *const row = gemm_type_row(p->type);
+    const enum element type[OPERANDS] = {row->a, row->b, row->c, row->c, row->c};
     const int64_t span[OPERANDS] = {problem_span_a(p), problem_span_b(p), problem_span_c(p),
                                     apart ? problem_span_c(p) : 0, problem_span_bias(p)};
     /* A bias may begin at any element. */
     for (int i = 0; i < OPERANDS; i++)
-        x[i] = operand_build(span[i], i == OPERAND_BIAS ? (int)(trial->mode.seed % 4) : trial->misalign);
+        x[i] = operand_build(type[i], span[i],
+                             i == OPERAND_BIAS ? (int)(trial->mode.seed % 4) : trial->misalign);
     fill(&x[OPERAND_A], problem_rows_a(p), problem_cols_a(p), p->lda, p->batch, p->stride_a, trial->data,
          unread, NAN, &state);
     fill(&x[OPERAND_B], problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch, p->stride_b, trial->data,
@@ -288,6 +324,7 @@ static void build_operands(const struct trial *trial, const struct problem *p, s
         fill(&x[OPERAND_BIAS], 1, bias, bias, p->stride_bias ? p->batch : 1, p->stride_bias, trial->data,
              false, NAN, &state);
         if (trial->mode.seed % 3 == 0) x[OPERAND_BIAS].x[bias / 2] = NAN;
+        operand_write(&x[OPERAND_BIAS]);
     }
 }
 
@@ -301,29 +338,29 @@ static void run(const struct cpu_kernel *kernel, const struct trial *trial, cons
     }
     cpu_kernel_run(
         kernel, lies, &trial->mode,
-        &(struct cpu_operands){.a = x[OPERAND_A].x,
-                               .b = x[OPERAND_B].x,
-                               .c = x[OPERAND_D].x,
-                               .source = epilogue_out_of_place(lies->epilogue) ? x[OPERAND_SOURCE].x : NULL,
-                               .bias = x[OPERAND_BIAS].span > 0 ? x[OPERAND_BIAS].x : NULL});
+        &(struct cpu_operands){.a = x[OPERAND_A].at,
+                               .b = x[OPERAND_B].at,
+                               .c = x[OPERAND_D].at,
+                               .source = epilogue_out_of_place(lies->epilogue) ? x[OPERAND_SOURCE].at : NULL,
+                               .bias = x[OPERAND_BIAS].span > 0 ? x[OPERAND_BIAS].at : NULL});
 }
 
 /* Runs in the other orders, from the same C: the result must be the same bit for bit, whatever runs first. */
 static bool same_in_other_orders(const struct cpu_kernel *kernel, const struct trial *trial,
-                                 const struct problem *lies, float *const before[OPERANDS],
+                                 const struct problem *lies, char *const before[OPERANDS],
                                  const struct operand x[OPERANDS], char *why)
 {
-    const size_t bytes = (size_t)x[OPERAND_D].span * sizeof(float);
+    const size_t bytes = x[OPERAND_D].bytes;
     struct trial other = *trial;
-    float *const first = malloc(bytes + 1);
+    char *const first = malloc(bytes + 1);
     if (!first) abort();
-    memcpy(first, x[OPERAND_D].x, bytes);
+    memcpy(first, x[OPERAND_D].at, bytes);
     bool same = true;
     for (int i = 1; i < ORDER_COUNT && same; i++) {
-        memcpy(x[OPERAND_D].x, before[OPERAND_D], bytes);
+        memcpy(x[OPERAND_D].at, before[OPERAND_D], bytes);
         other.mode.order = (other.mode.order + 1) % ORDER_COUNT;
         run(kernel, &other, lies, x);
-        same = memcmp(first, x[OPERAND_D].x, bytes) == 0;
+        same = memcmp(first, x[OPERAND_D].at, bytes) == 0;
     }
     if (!same) snprintf(why, TRIAL_TEXT_MAX, "wrong answer: other bits in another order");
     free(first);
@@ -336,13 +373,17 @@ bool trial_passes(const struct cpu_kernel *kernel, const struct trial *trial, ch
     const struct problem lies = laid_out(&trial->problem), *const p = &lies;
     const bool apart = epilogue_out_of_place(p->epilogue);
     struct operand x[OPERANDS];
-    float *before[OPERANDS];
+    char *before[OPERANDS];
     build_operands(trial, p, x);
     for (int i = 0; i < OPERANDS; i++) {
-        if (!(before[i] = malloc((size_t)x[i].span * sizeof(float) + 1))) abort();
-        memcpy(before[i], x[i].x, (size_t)x[i].span * sizeof(float));
+        if (!(before[i] = malloc(x[i].bytes + 1))) abort();
+        memcpy(before[i], x[i].at, x[i].bytes);
         operand_close_guards(&x[i]);
     }
+    const size_t c_bytes = (size_t)x[OPERAND_D].span * sizeof(float);
+    float *const old = malloc(c_bytes + 1);
+    if (!old) abort();
+    memcpy(old, x[apart ? OPERAND_SOURCE : OPERAND_D].x, c_bytes);
 
     bool passes = true;
     run(kernel, trial, p, x);
@@ -351,20 +392,21 @@ bool trial_passes(const struct cpu_kernel *kernel, const struct trial *trial, ch
     for (int i = 0; i < OPERANDS; i++) {
         operand_open_guards(&x[i]);
         bool kept = guards_intact(&x[i]);
-        bool same = i == OPERAND_D || memcmp(before[i], x[i].x, (size_t)x[i].span * sizeof(float)) == 0;
+        bool same = i == OPERAND_D || memcmp(before[i], x[i].at, x[i].bytes) == 0;
         if (passes && !kept) snprintf(why, TRIAL_TEXT_MAX, "guard band of %s written", names[i]);
         else if (passes && !same) snprintf(why, TRIAL_TEXT_MAX, "operand %s changed", names[i]);
         passes = passes && kept && same;
     }
-    const float *const old = before[apart ? OPERAND_SOURCE : OPERAND_D];
+    operand_read(&x[OPERAND_D]);
     passes = passes && padding_intact(p, &x[OPERAND_D], before[OPERAND_D], why);
     if (passes && trial->data == DATA_INTEGERS)
         passes = equals_reference(p, x, old, trial->mode.seed % 2 == 0, why);
     else if (passes) passes = is_near_reference(p, x, old, why);
     for (int i = 0; i < OPERANDS; i++) {
         free(before[i]);
-        free(x[i].block);
+        operand_free(&x[i]);
     }
+    free(old);
     return passes;
 }
 

@@ -70,13 +70,14 @@ static __attribute__((format(printf, 2, 3))) void define(struct definitions *d, 
     d->used += (size_t)length + 1;
 }
 
-/* "-DTYPE_SGEMM=1" and the CUDA C++ types of its elements. */
+/* "-DTYPE_SGEMM=1" and the CUDA C++ types of its elements. What no identifier has is a '_' in the name. */
 static void define_type(struct definitions *d, const struct gemm_type_row *row)
 {
     char upper[64];
     size_t length = 0;
     for (; row->name[length] && length + 1 < sizeof upper; length++)
-        upper[length] = (char)toupper((unsigned char)row->name[length]);
+        upper[length] =
+            isalnum((unsigned char)row->name[length]) ? (char)toupper((unsigned char)row->name[length]) : '_';
     upper[length] = '\0';
     define(d, "-DTYPE_%s=1", upper);
     define(d, "-DTYPE_A=%s", element_cuda_name(row->a));

@@ -287,16 +287,21 @@ static bool fits_memory(struct forecast *f)
     return false;
 }
 
-/* E_ABSENT: there is nothing that a prediction could choose among. */
-static enum status check_served(const struct problem *problem)
+/* E_ABSENT: there is nothing that a prediction could choose among, whatever the values of parameters. */
+static enum status check_served(const struct problem *problem, const struct gpu *gpu)
 {
-    for (size_t i = 0; i < template_count; i++)
-        if (templates[i]->space && template_serves(templates[i], problem)) return OK;
+    const char *why = NULL;
+    for (size_t i = 0; i < template_count; i++) {
+        if (!templates[i]->space || !template_serves(templates[i], problem)) continue;
+        const struct config any = {.template = templates[i]};
+        why = templates[i]->check_prefix ? templates[i]->check_prefix(&any, 0, problem, gpu) : NULL;
+        if (!why) return OK;
+    }
     return fail(
         E_ABSENT,
-        "no kernel of gemmtune computes such a problem of %s yet; algorithms of cublasLt may, which only "
-        "the GPU itself proposes",
-        gemm_type_row(problem->type)->name);
+        "no kernel of gemmtune computes such a problem of %s on %s (%s); algorithms of cublasLt may, which "
+        "only the GPU itself proposes",
+        gemm_type_row(problem->type)->name, gpu->name, why ? why : "no family has the type");
 }
 
 static enum status predict_one(struct forecast *f, int ended)
@@ -317,7 +322,7 @@ static enum status predict_one(struct forecast *f, int ended)
         report_say(f->report, "%s: no prediction: %s", text, r->why);
         return OK;
     }
-    enum status st = check_served(f->problem);
+    enum status st = check_served(f->problem, &f->context.gpu);
     if (!st)
         st = field_open(f->s->space, f->problem, &f->context.gpu, f->s->options->workspace_bytes, false,
                         &f->field);

@@ -25,5 +25,5 @@ t tune --suite nosuch.txt --gpu h200
 printf '4x4x4\n# fine\n\n12x\n' >suite.txt
 t tune --suite suite.txt --gpu h200
 t ls
-# A type that no kernel of ours computes, without its GPU.
-t tune --shape bf16gemm:nn:4x4x4 --gpu h200 --db lt.db
+# A type that no kernel of ours computes on the GPU, which is not here.
+t tune --shape hgemm:nn:4x4x4 --gpu t4 --db lt.db

@@ -76,7 +76,7 @@ std::string kernel_source::key() const
 
 kernel_source source_of(const config &c, const problem &p)
 {
-    return {c.wgmma ? "wgmma16.cu" : "mma16.cu", macros(c, p), c.wgmma ? (c.swap ? c.bm : c.bn) : 0};
+    return {c.wgmma ? "wgmma16.cu" : "tensor_mma.cu", macros(c, p), c.wgmma ? (c.swap ? c.bm : c.bn) : 0};
 }
 
 std::map<std::string, std::string> compile_all(const std::vector<kernel_source> &sources,

@@ -27,4 +27,8 @@
 
 #define MMA_BASE "mma BM=128 BN=256 BK=16 WM=64 WN=64 STAGES=4 VA=4 VB=4 VC=4 MIN_BLOCKS=1 GROUP=8 SPLIT_K=1"
 
+#define MMA16_BASE                                                                                           \
+    "mma16 BM=128 BN=256 BK=32 WM=64 WN=64 SWAP=0 WARPS_K=1 STAGES=4 PRELOAD=1 PACK=0 VA=8 VB=8 VC=8 "       \
+    "MIN_BLOCKS=1 REDUCE=1 GROUP=8 SPLIT_K=1"
+
 #endif

@@ -151,6 +151,10 @@ TEST(a_template_that_asks_is_told_the_type_and_the_epilogue)
     define(&key, all);
     assert_non_null(strstr(all, "-DTYPE_TF32GEMM=1 "));
     assert_null(strstr(all, "SGEMM"));
+    key.type = GEMM_BF16_TO_F32; /* "bf16gemm:c=f32" */
+    define(&key, all);
+    assert_non_null(strstr(all, "-DTYPE_BF16GEMM_C_F32=1 -DTYPE_A=__nv_bfloat16 "));
+    assert_non_null(strstr(all, "-DTYPE_C=float "));
 }
 
 TEST(a_key_reaches_another_process_as_it_is)

@@ -134,6 +134,7 @@ static void add_some(size_t number, const char *type, const struct space *space,
     for (size_t i = 0; i < number; i++) {
         size_t at = ((2 * i + 1) * all.count / (2 * number) + arch * 1009) % all.count;
         job_add(&all.config[at], op, gpu.arch);
+        template_type(all.config[at].template, problem.type, &jobs[job_count - 1].type);
     }
     candidates_free(&all);
 }
@@ -169,16 +170,25 @@ TEST(a_spread_of_the_space_builds_for_every_architecture)
     build_all();
 }
 
-TEST(a_spread_of_the_tensor_cores_space_builds_for_every_architecture_that_has_them)
+static void add_tensor_cores(const char *file, const char *type)
 {
     struct space *space = NULL;
-    assert_ok(space_load(GT_SOURCE_DIR "/configs/spaces/mma.conf", &space));
+    char path[300];
+    snprintf(path, sizeof path, GT_SOURCE_DIR "/configs/spaces/%s", file);
+    assert_ok(space_load(path, &space));
     for (size_t arch = 0; arch < ARCHS; arch++) {
         if (archs[arch] < 80) continue;
-        for (int op = 0; op < 4; op++) add_spread_of("tf32gemm", space, NULL, "4096x4096x4096", op, arch);
-        add_spread_of("tf32gemm", space, NULL, "1001x333x77", (int)arch % 4, arch);
+        for (int op = 0; op < 4; op++) add_spread_of(type, space, NULL, "4096x4096x4096", op, arch);
+        add_spread_of(type, space, NULL, "1001x333x77", (int)arch % 4, arch);
     }
     space_free(space);
+}
+
+TEST(a_spread_of_the_tensor_cores_spaces_builds_for_every_architecture_that_has_them)
+{
+    add_tensor_cores("mma.conf", "tf32gemm");
+    add_tensor_cores("mma16.conf", "bf16gemm");
+    add_tensor_cores("mma16.conf", "hgemm");
     build_all();
 }
 
@@ -195,6 +205,7 @@ TEST(a_spread_of_the_wide_spaces_builds_wherever_the_rules_say_so)
         {"resident", "sgemm", {"32x1605632x27", "200001x48x75"}, {0, 1}},
         {"tall", "sgemm", {"559104x64x147", "32x200001x27"}, {0, 2}},
         {"mma", "tf32gemm", {"4096x4096x4096", "1001x333x77"}, {2, 0}},
+        {"mma16", "hgemm", {"4096x4096x4096", "1001x333x77"}, {3, 1}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct space *space = NULL;
@@ -263,6 +274,14 @@ static const struct {
      "ORDER=0 MIN_BLOCKS=2 GROUP=1 SMS=1",
      75},
     {"mma BM=64 BN=64 BK=32 WM=32 WN=32 STAGES=3 VA=4 VB=4 VC=4 MIN_BLOCKS=1 GROUP=1 SPLIT_K=2", 80},
+    {"mma16 BM=64 BN=64 BK=32 WM=32 WN=32 SWAP=0 WARPS_K=1 STAGES=3 PRELOAD=1 PACK=0 VA=8 VB=8 VC=8 "
+     "MIN_BLOCKS=1 "
+     "REDUCE=1 GROUP=1 SPLIT_K=2",
+     80},
+    {"mma16 BM=16 BN=32 BK=128 WM=16 WN=32 SWAP=1 WARPS_K=4 STAGES=3 PRELOAD=0 PACK=0 VA=1 VB=2 VC=4 "
+     "MIN_BLOCKS=1 "
+     "REDUCE=4 GROUP=1 SPLIT_K=4",
+     90},
 };
 #define WAYS (sizeof ways / sizeof *ways)
 
@@ -314,6 +333,13 @@ TEST(kernels_that_take_pointers_build_for_every_architecture)
                 job_add(&config, op, archs[a]);
                 jobs[job_count - 1].pointers = true;
                 jobs[job_count - 1].type = GEMM_TF32;
+                assert_ok(config_parse(
+                    "mma16 BM=64 BN=64 BK=32 WM=32 WN=32 SWAP=0 WARPS_K=1 STAGES=3 PRELOAD=1 PACK=0 "
+                    "VA=1 VB=1 VC=1 MIN_BLOCKS=1 REDUCE=1 GROUP=1 SPLIT_K=2",
+                    &config));
+                job_add(&config, op, archs[a]);
+                jobs[job_count - 1].pointers = true;
+                jobs[job_count - 1].type = op % 2 ? GEMM_F16 : GEMM_BF16;
             }
             assert_ok(config_parse("skinny SIDE=0 ROWS=8 TX=4 VX=1 VS=1 VC=1 LANES_X=2 WARPS_X=4 WARPS_K=1 "
                                    "DEPTH=2 STEPS=2 LOADER=0 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=4",
@@ -382,7 +408,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(kernels_that_take_pointers_build_for_every_architecture),
         cmocka_unit_test(a_spread_of_the_space_builds_for_every_architecture),
         cmocka_unit_test(a_spread_of_the_wide_spaces_builds_wherever_the_rules_say_so),
-        cmocka_unit_test(a_spread_of_the_tensor_cores_space_builds_for_every_architecture_that_has_them),
+        cmocka_unit_test(a_spread_of_the_tensor_cores_spaces_builds_for_every_architecture_that_has_them),
     };
     return argc > 1 && strcmp(argv[1], "few") == 0 ? cmocka_run_group_tests(few, NULL, NULL)
                                                    : cmocka_run_group_tests(tests, NULL, NULL);

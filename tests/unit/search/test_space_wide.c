@@ -71,8 +71,10 @@ TEST(every_shipped_winner_is_in_the_wide_space_of_its_problem)
 /* What was found worth trying is possible. */
 TEST(what_the_curated_spaces_list_is_in_the_wide_ones)
 {
-    static const char *const problems[] = {"2048x2048x2048", "sgemm:nt:1536x4096x1024", "4x5124x2560",
-                                           "32x1605632x27", "tf32gemm:nn:4096x4096x4096"};
+    static const char *const problems[] = {
+        "2048x2048x2048",      "sgemm:nt:1536x4096x1024",    "4x5124x2560",
+        "32x1605632x27",       "tf32gemm:nn:4096x4096x4096", "bf16gemm:nn:1023x1025x1027",
+        "hgemm:nt:8x4096x4096"};
     struct space *wide = load(WIDE), *curated = load(CURATED);
     const struct gpu gpu = h200();
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mma16.cu — C[m,n] = alpha * op(A) * op(B) + beta * C by mma.sync m16n8k16: FP16 or BF16 operands, FP32
+/* tensor_mma.cu — C[m,n] = alpha * op(A) * op(B) + beta * C by mma.sync m16n8k16: FP16 or BF16 operands, FP32
  * sums, C in the operands' type or FP32 (sm_80 and later; REDUCE 0 and 3 with SPLIT_K > 1 need sm_90).
  *
  *     global memory --> STAGES tiles of BK k in shared memory --> fragments --> sums --> sum of blocks --> C
