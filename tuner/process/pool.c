@@ -4,6 +4,7 @@
 #include "frame.h"
 #include "pool_child.h"
 #include "process_limits.h"
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,6 +178,23 @@ static bool pop(struct pool *pool, struct pool_event *event)
     return true;
 }
 
+void pool_share(struct pool *pool, pthread_mutex_t *lock)
+{
+    pool->lock = lock;
+}
+
+/* Sleeps until the loop has something to do. No code of libuv runs meanwhile: another thread may call it. What
+ * that one changes is noticed at the next tick at the latest, but for an answer, whose socket is watched
+ * already. */
+static void sleep_until_ready(struct pool *pool)
+{
+    struct pollfd ready = {.fd = uv_backend_fd(&pool->loop), .events = POLLIN};
+    const int timeout_ms = uv_backend_timeout(&pool->loop);
+    if (pool->lock) pthread_mutex_unlock(pool->lock);
+    poll(&ready, 1, timeout_ms);
+    if (pool->lock) pthread_mutex_lock(pool->lock);
+}
+
 enum status pool_wait(struct pool *pool, double timeout_s, struct pool_event *event)
 {
     *event = (struct pool_event){.kind = POOL_TICK, .child = -1};
@@ -185,7 +203,10 @@ enum status pool_wait(struct pool *pool, double timeout_s, struct pool_event *ev
         pool->ticked = false;
         uv_update_time(&pool->loop);
         uv_timer_start(&pool->tick, on_tick, (uint64_t)(timeout_s * 1000) + 1, 0);
-        while (!pool->first && !pool->ticked && !pool->out_of_memory) uv_run(&pool->loop, UV_RUN_ONCE);
+        while (!pool->first && !pool->ticked && !pool->out_of_memory) {
+            sleep_until_ready(pool);
+            uv_run(&pool->loop, UV_RUN_NOWAIT);
+        }
         uv_timer_stop(&pool->tick);
     }
     if (pool->out_of_memory) return fail(E_MEMORY, "out of memory for an event of a child process");
