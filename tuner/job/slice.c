@@ -329,11 +329,10 @@ static enum status search(struct job *job)
     enum status st;
     while (!(st = heed(job)) && job_runs(job) && !job_search_is_over(job)) {
         struct ahead candidate;
-        bool built = false;
-        st = job_work_ahead(job); /* all cores compile */
-        if (!st && is_ready(job->gpu)) st = job_take_built(job, &candidate, &built);
-        if (!st && !is_ready(job->gpu)) st = prepare(job);
-        else if (!st) st = built ? try_candidate(job, &candidate) : idle(job);
+        bool built;
+        if (!is_ready(job->gpu)) st = prepare(job);
+        else if (!(st = job_take_built(job, &candidate, &built)))
+            st = built ? try_candidate(job, &candidate) : idle(job); /* others are proposed and compiled meanwhile */
         if (st) break;
     }
     if (st || !job_runs(job) || job->only_race) return st;

@@ -143,10 +143,24 @@ enum status pool_submit(struct pool *pool, int child, const json_t *message, dou
     return OK;
 }
 
+static bool is_end(const struct pool_event *event)
+{
+    return event->kind == POOL_DIED || event->kind == POOL_TIMEOUT;
+}
+
+/* An end of the child, before the process that runs now, waits to be told. */
+static bool end_is_queued(const struct pool *pool, int child)
+{
+    bool queued = false;
+    for (const struct queued *q = pool->first; q; q = q->next)
+        queued |= is_end(&q->event) && q->event.child == child;
+    return queued;
+}
+
 bool pool_idle(const struct pool *pool, int child)
 {
     const struct child *c = pool->children[child];
-    return c->running && !c->ending && !c->outstanding;
+    return c->running && !c->ending && !c->outstanding && !end_is_queued(pool, child);
 }
 
 bool pool_gone(const struct pool *pool, int child)
@@ -160,11 +174,6 @@ int pool_pid(const struct pool *pool, int child)
     return c->running ? (int)c->process.pid : -1;
 }
 
-static bool is_end(const struct pool_event *event)
-{
-    return event->kind == POOL_DIED || event->kind == POOL_TIMEOUT;
-}
-
 static bool pop(struct pool *pool, struct pool_event *event)
 {
     struct queued *q = pool->first;
@@ -173,8 +182,7 @@ static bool pop(struct pool *pool, struct pool_event *event)
     pool->first = q->next;
     if (!pool->first) pool->last = &pool->first;
     free(q);
-    for (q = pool->first; q && is_end(event); q = q->next)
-        event->superseded |= is_end(&q->event) && q->event.child == event->child;
+    event->superseded = is_end(event) && end_is_queued(pool, event->child);
     return true;
 }
 

@@ -50,7 +50,8 @@ enum status pool_start(struct pool *pool, const char *const *argv, int nice_leve
  * or kept. Errors: E_BUSY (a request is outstanding), E_CHILD (gone). */
 enum status pool_submit(struct pool *pool, int child, const json_t *message, double deadline_s, void *job);
 
-bool pool_idle(const struct pool *pool, int child); /* alive with nothing outstanding */
+/* Alive with nothing outstanding, and no end of it is still to be told. */
+bool pool_idle(const struct pool *pool, int child);
 bool pool_gone(const struct pool *pool, int child);
 
 /* Process id, for tests that kill children; -1 if it is not running. */
