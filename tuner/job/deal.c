@@ -371,8 +371,8 @@ enum status deal_open_search(struct job *job)
     return OK;
 }
 
-/* Not too early, for opening a problem takes a moment, and winners found meanwhile are hints. The compilers have
- * nothing to do, or only what a search that has ended left behind. */
+/* Not too early, for opening a problem takes a moment, and winners found meanwhile are hints. The compilers
+ * have nothing to do, or only what a search that has ended left behind. */
 enum status deal_ahead(struct gpu_worker *gpu, bool *opened)
 {
     const struct run *run = gpu->run;

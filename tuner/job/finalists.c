@@ -26,8 +26,8 @@ static bool finds_defender(const struct job *job, size_t *index)
            isfinite(job->field.time_us[*index]);
 }
 
-/* Trials of earlier slices do not count: they have had their race. One of this slice within the noise may be of
- * a faster candidate. */
+/* Trials of earlier slices do not count: they have had their race. One of this slice within the noise may be
+ * of a faster candidate. */
 bool job_keeps_defender(struct job *job)
 {
     size_t defender;
@@ -138,8 +138,8 @@ bool job_finalists_are_built(const struct job *job)
 /* Whether there is time for the rounds that decide it. */
 static bool race_fits(const struct job *job)
 {
-    return budget_rounds_s(&job->plan, job->best_us, job->finalists.count, budget_rounds_least(job->best_us)) <=
-           fmax(job_race_left_s(job), BUDGET_CHANCE_S);
+    return budget_rounds_s(&job->plan, job->best_us, job->finalists.count,
+                           budget_rounds_least(job->best_us)) <= fmax(job_race_left_s(job), BUDGET_CHANCE_S);
 }
 
 enum status job_start_race(struct job *job)

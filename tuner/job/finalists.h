@@ -1,6 +1,6 @@
-/* finalists.h — the finalists of one problem: who they are, which runs next, the times of their blocks, which may
- * win and with what evidence. race.h decides; this module keeps the samples and remembers which finalists the
- * last check refused.
+/* finalists.h — the finalists of one problem: who they are, which runs next, the times of their blocks, which
+ * may win and with what evidence. race.h decides; this module keeps the samples and remembers which finalists
+ * the last check refused.
  */
 #ifndef GT_FINALISTS_H
 #define GT_FINALISTS_H

@@ -220,8 +220,7 @@ static void pass_over(struct job *job, size_t index)
 /* It crashed twice on this GPU, if for another problem. */
 static enum status leave_if_quarantined(struct job *job, size_t index, bool *left)
 {
-    enum status st =
-        db_quarantined(job->run->s->db, &job->context, &job->field.config[index], left);
+    enum status st = db_quarantined(job->run->s->db, &job->context, &job->field.config[index], left);
     if (st || !*left) return st;
     job->field.time_us[index] = (double)INFINITY;
     job_tell_search(job, index, (double)INFINITY);

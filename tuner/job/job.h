@@ -1,5 +1,5 @@
-/* job.h — one problem on one GPU, from slice to slice: its candidates, the search, what that has proposed, and
- * the best so far. A slice (slice.h) spends time on it.
+/* job.h — one problem on one GPU, from slice to slice: its candidates, the search, what that has proposed,
+ * and the best so far. A slice (slice.h) spends time on it.
  *
  * Functions that return a status do nothing for a job that has ended (job_runs).
  */
@@ -51,12 +51,12 @@ struct job {
     bool satisfied; /* nothing more was expected when a proposal was made */
     size_t late;    /* results that the search did not wait for */
 
-    size_t best;             /* index of the fastest so far */
-    double best_us, said_us; /* said_us: the best that was last told to the user */
-    int contenders;          /* that would race now */
-    double trial_s;          /* what a trial takes, smoothed; 0: none yet */
-    double slowness;         /* of the candidates tried, the least time over the model's; 0: none yet */
-    char trouble[256];       /* the last failure, for who has only one candidate */
+    size_t best;               /* index of the fastest so far */
+    double best_us, said_us;   /* said_us: the best that was last told to the user */
+    int contenders;            /* that would race now */
+    double trial_s;            /* what a trial takes, smoothed; 0: none yet */
+    double slowness;           /* of the candidates tried, the least time over the model's; 0: none yet */
+    char trouble[256];         /* the last failure, for who has only one candidate */
     struct db_winner defender; /* job_defend; config.template NULL: none */
     bool defender_raced;       /* against all trials that were known when it was opened */
 
@@ -87,8 +87,8 @@ struct job {
 enum status job_open(struct run *run, const struct gpu_worker *gpu, size_t at, struct job **job);
 void job_close(struct job *job); /* takes NULL */
 
-/* Its slice has ended, or was given back before it began: candidates, search and what that has proposed stay as
- * they are. The next one resumes, in place of job_open; there is nothing left to open. */
+/* Its slice has ended, or was given back before it began: candidates, search and what that has proposed stay
+ * as they are. The next one resumes, in place of job_open; there is nothing left to open. */
 void job_rest(struct job *job);
 void job_resume(struct job *job, const struct gpu_worker *gpu);
 size_t job_bytes(const struct job *job); /* what it holds, about */
@@ -103,12 +103,12 @@ void job_defend(struct job *job, const struct db_winner *winner, bool raced);
  * without the run's lock. Errors: E_ABSENT (nothing is legal), those of the database, E_MEMORY. */
 enum status job_open_search(struct job *job);
 
-/* What other problems have won since it was opened is taken as hints. first: of its problem in this run; what it
- * learnt from others is told once. Errors: those of the database, E_MEMORY. */
+/* What other problems have won since it was opened is taken as hints. first: of its problem in this run; what
+ * it learnt from others is told once. Errors: those of the database, E_MEMORY. */
 enum status job_begin_search(struct job *job, bool first);
 
-/* Record and tell the candidates that the compiler refused or that spill, and choose others, whose kernels the
- * compilers make. */
+/* Record and tell the candidates that the compiler refused or that spill, and choose others, whose kernels
+ * the compilers make. */
 enum status job_work_ahead(struct job *job);
 struct built *job_wants(const struct job *job); /* the next kernel to compile; NULL: there is none */
 
@@ -154,7 +154,7 @@ double job_race_left_s(const struct job *job); /* until the check */
 
 /* ---- finalists.c ---- */
 
-void job_count_contenders(struct job *job, double time_us); /* after a trial of this time */
+void job_count_contenders(struct job *job, double time_us);    /* after a trial of this time */
 bool job_lists_defender(const struct job *job, size_t *index); /* the winner defended is a candidate */
 /* The winner defended stays without a race: nothing faster was found. False: there is a race. */
 bool job_keeps_defender(struct job *job);

@@ -1,7 +1,8 @@
 /* job_time.c — what there is time for: when a search is over, and what is expected not to end in time and so
  * does not begin.
  *
- * Where calls are short, the limits do not matter: all that BUDGET_CHANCE_S suffices for is done, however late.
+ * Where calls are short, the limits do not matter: all that BUDGET_CHANCE_S suffices for is done, however
+ * late.
  */
 #include "job.h"
 
@@ -139,7 +140,8 @@ bool job_is_exhausted(const struct job *job)
     const struct tune_options *o = job->run->s->options;
     const bool enough = o->max_trials > 0 && job->result.tried >= (size_t)o->max_trials;
     /* Where the space has nothing, what the library proposes is heard of first. */
-    const bool all = job->search_over && job->ahead_count == 0 && (job->gpu->prepared || job->field.count > 0);
+    const bool all =
+        job->search_over && job->ahead_count == 0 && (job->gpu->prepared || job->field.count > 0);
     const bool satisfied = o->budget_s == 0 && job->satisfied && all_are_overdue(job);
     return enough || all || satisfied;
 }

@@ -1,5 +1,5 @@
-/* run.h — the inside of a run: its GPUs, its problems, and what its slices share. Only the files of this folder
- * that make up a run include it.
+/* run.h — the inside of a run: its GPUs, its problems, and what its slices share. Only the files of this
+ * folder that make up a run include it.
  *
  *   session.c   begins the run, has a thread for each GPU, and ends it
  *   deal.c      which problem a GPU works on next, and for how long
@@ -7,9 +7,9 @@
  *   settle.c    what becomes of a problem whose slice has ended
  *   wait.c      how threads wait for the children, and what they do about an event
  *
- * All threads hold the run's lock while they are awake, but for the enumeration of a space. So they take turns
- * wherever they wait, as the handlers of an event loop would, and nothing else needs a lock: database, children,
- * compiled kernels and report included. With one GPU there is one thread.
+ * All threads hold the run's lock while they are awake, but for the enumeration of a space. So they take
+ * turns wherever they wait, as the handlers of an event loop would, and nothing else needs a lock: database,
+ * children, compiled kernels and report included. With one GPU there is one thread.
  */
 #ifndef GT_RUN_H
 #define GT_RUN_H
@@ -34,12 +34,12 @@ struct gpu_worker {
     bool gone;              /* given up; why says it */
     char why[OUTCOME_DETAIL_MAX];
 
-    bool prepared;      /* its process has the problem of `now` */
-    bool asked;         /* a request is outstanding, */
-    double sent_s;      /* since then, */
-    const char *until;  /* and this is when it ends */
-    bool lost, hung;    /* the process died on the last request, or by its deadline: reason */
-    json_t *answer;     /* to the last request; owned */
+    bool prepared;     /* its process has the problem of `now` */
+    bool asked;        /* a request is outstanding, */
+    double sent_s;     /* since then, */
+    const char *until; /* and this is when it ends */
+    bool lost, hung;   /* the process died on the last request, or by its deadline: reason */
+    json_t *answer;    /* to the last request; owned */
     char reason[OUTCOME_DETAIL_MAX];
 };
 

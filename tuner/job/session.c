@@ -37,8 +37,8 @@ static bool any_works(const struct run *run)
     return any;
 }
 
-/* One slice after the other. A GPU without work waits: the problem of another may come back. Nor may a thread end
- * before the others, since the children that it has started anew would end with it (pool_share). */
+/* One slice after the other. A GPU without work waits: the problem of another may come back. Nor may a thread
+ * end before the others, since the children that it has started anew would end with it (pool_share). */
 static void *work(void *self)
 {
     struct gpu_worker *gpu = self;
@@ -129,7 +129,8 @@ static enum status open_run(struct run *run)
 static enum status check_deserted(const struct run *run)
 {
     bool waiting = false;
-    for (size_t i = 0; i < run->s->options->problem_count; i++) waiting |= run->problem[i].standing == WAITING;
+    for (size_t i = 0; i < run->s->options->problem_count; i++)
+        waiting |= run->problem[i].standing == WAITING;
     const char *why = "";
     for (int i = 0; i < run->gpus; i++)
         if (run->gpu[i].gone) why = run->gpu[i].why;

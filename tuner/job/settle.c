@@ -43,7 +43,8 @@ static void await_more(const struct job *job)
     else run_settle(run, job->at);
 }
 
-/* A later slice without a winner takes none away unless that has failed, and may be followed by a better one. */
+/* A later slice without a winner takes none away unless that has failed, and may be followed by a better one.
+ */
 static void take_fruitless(const struct job *job)
 {
     struct run *run = job->run;
@@ -67,8 +68,8 @@ static void take_fruitless(const struct job *job)
     else run_settle(run, job->at);
 }
 
-/* Nothing faster was found: the winner and its race stand. It is of an earlier slice or, from another space, of
- * an earlier run. */
+/* Nothing faster was found: the winner and its race stand. It is of an earlier slice or, from another space,
+ * of an earlier run. */
 static void take_kept(const struct job *job)
 {
     struct run *run = job->run;

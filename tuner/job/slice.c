@@ -1,8 +1,8 @@
 /* slice.c — the main job, in the order in which it happens; tune_slice, at the end, is the whole of it.
  *
- * Each function does one thing from its beginning to its end. Wherever it waits, for the GPU or for a compiler,
- * the compilers are given work ahead and other GPUs' threads go on (idle). A function that finds the job ended,
- * by Ctrl-C or because its GPU is given up, returns OK: the caller asks job_runs.
+ * Each function does one thing from its beginning to its end. Wherever it waits, for the GPU or for a
+ * compiler, the compilers are given work ahead and other GPUs' threads go on (idle). A function that finds
+ * the job ended, by Ctrl-C or because its GPU is given up, returns OK: the caller asks job_runs.
  */
 #include "slice.h"
 
@@ -332,7 +332,8 @@ static enum status search(struct job *job)
         bool built;
         if (!is_ready(job->gpu)) st = prepare(job);
         else if (!(st = job_take_built(job, &candidate, &built)))
-            st = built ? try_candidate(job, &candidate) : idle(job); /* others are proposed and compiled meanwhile */
+            st = built ? try_candidate(job, &candidate)
+                       : idle(job); /* others are proposed and compiled meanwhile */
         if (st) break;
     }
     if (st || !job_runs(job) || job->only_race) return st;
@@ -375,8 +376,8 @@ static enum status record_failure(struct job *job, const struct finalist *f, enu
     return st;
 }
 
-/* The block is run again once the worker is back. A finalist that loses a worker twice is out; that it crashed
- * twice in this job is its outcome. to_blame: what was lost is not its cubin. */
+/* The block is run again once the worker is back. A finalist that loses a worker twice is out; that it
+ * crashed twice in this job is its outcome. to_blame: what was lost is not its cubin. */
 static enum status lose_block(struct job *job, struct finalist *f, bool to_blame)
 {
     int *losses = f ? &f->losses : &job->finalists.anchor_losses;
@@ -393,11 +394,10 @@ static enum status run_block(struct job *job, struct finalist *f)
     struct gpu_worker *gpu = job->gpu;
     struct build build;
     if (f) builds_read(f->built, &build);
-    enum status st = ask(job,
-                         f ? request_block(&f->config, &build, job->plan.block_ms)
-                           : request_anchor_block(job->plan.block_ms),
-                         10.0 + 20.0 * fmax(1e-3 * job->plan.block_ms, 4e-6 * job->best_us),
-                         "its race had ended");
+    enum status st = ask(
+        job,
+        f ? request_block(&f->config, &build, job->plan.block_ms) : request_anchor_block(job->plan.block_ms),
+        10.0 + 20.0 * fmax(1e-3 * job->plan.block_ms, 4e-6 * job->best_us), "its race had ended");
     if (st || !job_runs(job)) return st;
     if (gpu->lost) return lose_block(job, f, true);
     const double time_us = json_number_value(json_object_get(gpu->answer, "time_us"));
@@ -415,8 +415,7 @@ static enum status run_block(struct job *job, struct finalist *f)
 
 static bool race_is_late(const struct job *job)
 {
-    return job_race_left_s(job) < 0 &&
-           race_rounds(job->finalists.race) >= budget_rounds_least(job->best_us);
+    return job_race_left_s(job) < 0 && race_rounds(job->finalists.race) >= budget_rounds_least(job->best_us);
 }
 
 static enum status race(struct job *job)
@@ -525,10 +524,10 @@ enum status tune_slice(struct gpu_worker *gpu)
 {
     struct job *job = gpu->now;
     job->gpu = gpu;
-    enum status st = begin(job);                  /* prepare the GPU, and open the search */
-    if (!st && job_runs(job)) st = search(job);   /* propose, build, try, record, tell */
+    enum status st = begin(job);                /* prepare the GPU, and open the search */
+    if (!st && job_runs(job)) st = search(job); /* propose, build, try, record, tell */
     if (!st && job_runs(job) && !job_keeps_defender(job)) {
-        st = race(job);                           /* the fastest against cuBLAS */
+        st = race(job);                             /* the fastest against cuBLAS */
         if (!st && job_runs(job)) st = verify(job); /* and the winner is stored */
     }
     return st;

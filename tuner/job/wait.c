@@ -1,5 +1,5 @@
-/* wait.c — how the threads of a run wait for the children: whichever comes first polls, and the others sleep until
- * it has taken an event. With one GPU that is a loop over children_wait.
+/* wait.c — how the threads of a run wait for the children: whichever comes first polls, and the others sleep
+ * until it has taken an event. With one GPU that is a loop over children_wait.
  */
 #include "clock.h"
 #include "job.h"

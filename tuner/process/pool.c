@@ -191,8 +191,8 @@ void pool_share(struct pool *pool, pthread_mutex_t *lock)
     pool->lock = lock;
 }
 
-/* Sleeps until the loop has something to do. No code of libuv runs meanwhile: another thread may call it. What
- * that one changes is noticed at the next tick at the latest, but for an answer, whose socket is watched
+/* Sleeps until the loop has something to do. No code of libuv runs meanwhile: another thread may call it.
+ * What that one changes is noticed at the next tick at the latest, but for an answer, whose socket is watched
  * already. */
 static void sleep_until_ready(struct pool *pool)
 {

@@ -57,9 +57,10 @@ bool pool_gone(const struct pool *pool, int child);
 /* Process id, for tests that kill children; -1 if it is not running. */
 int pool_pid(const struct pool *pool, int child);
 
-/* Several threads use the pool: each holds this lock in every call, and pool_wait releases it while it sleeps,
- * so that others can submit and cancel. Only one thread at a time may wait. Children are killed when the
- * thread ends that started them, a restart in pool_wait included: no such thread may end before the pool. */
+/* Several threads use the pool: each holds this lock in every call, and pool_wait releases it while it
+ * sleeps, so that others can submit and cancel. Only one thread at a time may wait. Children are killed when
+ * the thread ends that started them, a restart in pool_wait included: no such thread may end before the pool.
+ */
 void pool_share(struct pool *pool, pthread_mutex_t *lock);
 
 /* Waits for the next event, at most timeout_s (0: only events that are pending). Always fills *event. */
