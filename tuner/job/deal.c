@@ -19,6 +19,11 @@ static size_t problems(const struct run *run)
     return run->s->options->problem_count;
 }
 
+bool run_same_model(const struct gpu *x, const struct gpu *y)
+{
+    return strcmp(x->name, y->name) == 0 && x->sm_count == y->sm_count;
+}
+
 int run_gpus_alive(const struct run *run)
 {
     int alive = 0;
@@ -31,12 +36,10 @@ double run_left_s(const struct run *run)
     return run->end_s - now_s();
 }
 
-/* No GPU works on the problem yet: it waits, or is the next one of a GPU. */
+/* No GPU works on the problem. */
 static bool is_waiting(const struct run *run, size_t at)
 {
-    bool waiting = run->problem[at].standing == WAITING && !run->problem[at].searched;
-    for (int i = 0; i < run->gpus; i++) waiting |= run->gpu[i].next && run->gpu[i].next->at == at;
-    return waiting;
+    return run->problem[at].standing == WAITING && !run->problem[at].searched;
 }
 
 int run_waiting(const struct run *run)
@@ -133,14 +136,22 @@ double deal_length_s(const struct job *job)
 
 /* ---- which problem ---- */
 
-/* Of the waiting problems the one whose next slice promises most, of equals the first. */
-static bool choose_slice(const struct run *run, size_t *at)
+static bool is_opened_ahead(const struct run *run, size_t at)
+{
+    bool opened = false;
+    for (int i = 0; i < run->gpus; i++) opened |= run->gpu[i].next == &run->problem[at];
+    return opened;
+}
+
+/* Of the waiting problems the one whose next slice promises most, of equals the first. ahead: none that is
+ * opened ahead already. */
+static bool choose_slice(const struct run *run, bool ahead, size_t *at)
 {
     const struct owed owed = owed_of(run);
     double most = -1;
     for (size_t i = 0; i < problems(run); i++) {
         const struct problem_state *p = &run->problem[i];
-        if (p->standing != WAITING || p->searched) continue;
+        if (!is_waiting(run, i) || (ahead && is_opened_ahead(run, i))) continue;
         if (p->history.spent_s > 0 &&
             !slice_is_worth_beginning(run->even_s, search_left_s(run, &p->history, owed)))
             continue;
@@ -153,13 +164,14 @@ static bool choose_slice(const struct run *run, size_t *at)
 }
 
 /* First whoever is worth most: there may not be time for all. */
-static bool choose_closing(const struct run *run, size_t *at)
+static bool choose_closing(const struct run *run, bool ahead, size_t *at)
 {
     const double left_s = run_left_s(run);
     double most = -1;
     for (size_t i = 0; i < problems(run); i++) {
         const struct problem_state *p = &run->problem[i];
         if (p->standing != WAITING || !p->history.hasty || p->history.worth <= most) continue;
+        if (ahead && is_opened_ahead(run, i)) continue;
         if (!slice_closing_fits(&p->history, left_s)) continue;
         most = p->history.worth;
         *at = i;
@@ -168,18 +180,18 @@ static bool choose_closing(const struct run *run, size_t *at)
 }
 
 /* A slice or, where none is due, a closing race. */
-static bool choose(const struct run *run, size_t *at, bool *closing)
+static bool choose(const struct run *run, bool ahead, size_t *at, bool *closing)
 {
     *closing = false;
-    if (choose_slice(run, at)) return true;
-    return *closing = choose_closing(run, at);
+    if (choose_slice(run, ahead, at)) return true;
+    return *closing = choose_closing(run, ahead, at);
 }
 
 /* Whoever is being searched promises less after this slice; by how much is not known yet. */
 static bool another_is_next(const struct run *run, size_t now)
 {
     size_t at = 0;
-    if (!choose_slice(run, &at)) return choose_closing(run, &at);
+    if (!choose_slice(run, true, &at)) return choose_closing(run, true, &at);
     const struct owed owed = owed_of(run);
     return promise_of(run, at, owed) >= 0.5 * promise_of(run, now, owed);
 }
@@ -190,15 +202,6 @@ static bool is_too_late(const struct run *run)
     bool any = false;
     for (size_t i = 0; i < problems(run) && !any; i++) any = run->problem[i].begun;
     return any && run_left_s(run) < (run->strict ? 0 : -budget_grace_s(run->budget_s));
-}
-
-/* There is still time for what was opened ahead. */
-static bool is_due(const struct run *run, size_t at)
-{
-    const struct problem_state *p = &run->problem[at];
-    if (p->history.spent_s <= 0) return !is_too_late(run);
-    if (p->closing) return slice_closing_fits(&p->history, run_left_s(run));
-    return slice_is_worth_beginning(run->even_s, search_left_s(run, &p->history, owed_of(run)));
 }
 
 /* ---- what earlier runs have stored ---- */
@@ -294,21 +297,12 @@ static void make_room(struct run *run, size_t most)
 
 void deal_let_rest(struct job *job)
 {
+    struct problem_state *p = &job->run->problem[job->at];
     job_rest(job);
-    job->run->problem[job->at].resting = job;
-    make_room(job->run, resting_bytes_most());
-}
-
-void deal_drop_next(struct gpu_worker *gpu)
-{
-    if (!gpu->next) return;
-    struct problem_state *p = &gpu->run->problem[gpu->next->at];
+    p->resting = job;
     p->standing = WAITING;
     p->closing = false;
-    /* Without slices the next GPU may be of another model. */
-    if (gpu->run->slices) deal_let_rest(gpu->next);
-    else job_close(gpu->next);
-    gpu->next = NULL;
+    make_room(job->run, resting_bytes_most());
 }
 
 /* ---- dealing ---- */
@@ -322,36 +316,41 @@ static void leave_out(struct run *run, size_t at)
     run->left_out++;
 }
 
+/* Its job, opened already if one rests. Times of one model of GPU say nothing of a slice on another. */
+static enum status take(const struct gpu_worker *gpu, size_t at, bool closing, struct job **job)
+{
+    struct run *run = gpu->run;
+    struct problem_state *p = &run->problem[at];
+    if (p->resting && run_same_model(&p->resting->context.gpu, &gpu->context.gpu)) {
+        *job = p->resting;
+        job_resume(*job, gpu);
+    } else {
+        job_close(p->resting);
+        enum status st = job_open(gpu, at, job);
+        if (st) return st;
+    }
+    p->resting = NULL;
+    p->standing = TAKEN;
+    p->closing = (*job)->only_race = closing;
+    job_defend(*job, &run->s->results[at].winner, p->raced);
+    return OK;
+}
+
 /* The job of the next problem for a GPU; *job NULL: there is none left. */
-static enum status deal(const struct gpu_worker *gpu, struct job **job)
+static enum status deal(const struct gpu_worker *gpu, bool ahead, struct job **job)
 {
     struct run *run = gpu->run;
     size_t at;
     bool closing;
     *job = NULL;
-    while (choose(run, &at, &closing)) {
-        struct problem_state *p = &run->problem[at];
-        if (p->history.spent_s <= 0) {
-            enum status st = look_up(run, &gpu->context, at);
-            if (st) return st;
-            if (p->standing == ENDED) continue;
-            if (p->history.spent_s > 0) continue; /* others promise more, perhaps */
-            if (is_too_late(run)) {
-                leave_out(run, at);
-                continue;
-            }
-        }
-        enum status st = OK;
-        *job = p->resting;
-        p->resting = NULL;
-        if (*job) job_resume(*job, gpu);
-        else st = job_open(run, gpu, at, job);
+    while (choose(run, ahead, &at, &closing)) {
+        const struct problem_state *p = &run->problem[at];
+        if (p->history.spent_s > 0) return take(gpu, at, closing, job);
+        enum status st = look_up(run, &gpu->context, at);
         if (st) return st;
-        job_defend(*job, &run->s->results[at].winner, p->raced);
-        (*job)->only_race = closing;
-        p->standing = TAKEN;
-        p->closing = closing;
-        return OK;
+        if (p->standing == ENDED || p->history.spent_s > 0) continue; /* others promise more, perhaps */
+        if (!is_too_late(run)) return take(gpu, at, closing, job);
+        leave_out(run, at);
     }
     return OK;
 }
@@ -375,49 +374,34 @@ enum status deal_open_search(struct job *job)
  * have nothing to do, or only what a search that has ended left behind. */
 enum status deal_ahead(struct gpu_worker *gpu, bool *opened)
 {
-    const struct run *run = gpu->run;
+    struct run *run = gpu->run;
     *opened = false;
     if (run->stopping || gpu->next || !job_is_half_done(gpu->now)) return OK;
     if (run->slices && !another_is_next(run, gpu->now->at)) return OK;
     if (gpu->now->phase == PHASE_SEARCH && !children_compilers_rest(run->s->children)) return OK;
     struct job *job;
-    enum status st = deal(gpu, &job);
+    enum status st = deal(gpu, true, &job);
     if (st || !job) return st;
     *opened = true;
     st = deal_open_search(job);
     if (!st) st = job_work_ahead(job);
-    if (!st && job_runs(job)) gpu->next = job;
-    else job_close(job);
-    return st;
-}
-
-/* A GPU without work takes a problem that was opened ahead for one that has some. */
-static enum status take_over(struct gpu_worker *gpu)
-{
-    struct run *run = gpu->run;
-    for (int i = 0; i < run->gpus && !gpu->now; i++) {
-        if (!run->gpu[i].now || !run->gpu[i].next) continue;
-        deal_drop_next(&run->gpu[i]);
-        enum status st = deal(gpu, &gpu->now);
-        if (st) return st;
+    if (st || !job_runs(job)) {
+        job_close(job);
+        return st;
     }
+    gpu->next = &run->problem[job->at];
+    deal_let_rest(job);
     return OK;
 }
 
 enum status deal_next(struct gpu_worker *gpu)
 {
-    struct run *run = gpu->run;
     gpu->now = NULL;
-    if (gpu->next && (gpu->gone || run->stopping || !is_due(run, gpu->next->at))) deal_drop_next(gpu);
-    if (gpu->gone || run->stopping) return OK;
-    gpu->now = gpu->next;
     gpu->next = NULL;
-    if (gpu->now) return OK;
-    enum status st = deal(gpu, &gpu->now);
-    return st || gpu->now ? st : take_over(gpu);
+    return gpu->gone || gpu->run->stopping ? OK : deal(gpu, false, &gpu->now);
 }
 
-/* What is opened ahead may be dropped: it is said when it begins. */
+/* What is opened ahead may wait for long: it is said when it begins. */
 void deal_say_begun(const struct job *job)
 {
     const struct run *run = job->run;

@@ -1,5 +1,6 @@
-#include "finalists.h"
-
+/* finalists.c — the last few of a problem: who they are, the times of their blocks, and which may win with
+ * what evidence. race.h decides.
+ */
 #include "job.h"
 #include "messages.h"
 #include "run.h"

@@ -19,13 +19,13 @@
 
 /* ---- from slice to slice ---- */
 
-enum status job_open(struct run *run, const struct gpu_worker *gpu, size_t at, struct job **out)
+enum status job_open(const struct gpu_worker *gpu, size_t at, struct job **out)
 {
     struct job *job = calloc(1, sizeof *job);
     if (!job) return fail(E_MEMORY, "out of memory for a problem");
-    job->run = run;
+    job->run = gpu->run;
     job->at = at;
-    job->problem = run->s->options->problems[at];
+    job->problem = gpu->run->s->options->problems[at];
     job->result.winner.base.problem = job->problem;
     problem_format(&job->problem, job->text);
     job_resume(job, gpu);

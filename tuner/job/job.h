@@ -10,7 +10,7 @@
 #include "builds.h"
 #include "db.h"
 #include "field.h"
-#include "finalists.h"
+#include "race.h"
 #include "report.h"
 #include "session.h"
 #include "transfer.h"
@@ -29,6 +29,27 @@ struct ahead {
     double begun_s;  /* its first trial; 0: not yet */
     bool recompiled; /* its cubin had left the cache once */
     bool late;       /* the search does not wait for its result */
+};
+
+struct finalist {
+    size_t index; /* in the field */
+    struct config config;
+    struct built *built;
+    char text[CONFIG_TEXT_MAX];
+    int smem_bytes;
+    int losses; /* times a worker died on its blocks or its last check */
+    bool refused;
+};
+
+/* race.h decides among them; here are their samples, and which of them the last check has refused. */
+struct finalists {
+    struct finalist finalist[RACE_RUNNERS_MAX];
+    int count;
+    struct race *race;
+    struct db_race_sample *samples;
+    int sample_count, sample_room;
+    int anchor_losses;
+    int repeats; /* of the present block, because the GPU was throttled */
 };
 
 struct job {
@@ -84,7 +105,7 @@ struct job {
 /* ---- job.c ---- */
 
 /* The job of a problem of the run. Errors: E_MEMORY. */
-enum status job_open(struct run *run, const struct gpu_worker *gpu, size_t at, struct job **job);
+enum status job_open(const struct gpu_worker *gpu, size_t at, struct job **job);
 void job_close(struct job *job); /* takes NULL */
 
 /* Its slice has ended, or was given back before it began: candidates, search and what that has proposed stay
@@ -163,6 +184,17 @@ enum status job_choose_finalists(struct job *job);
 bool job_finalists_are_built(const struct job *job); /* or refused */
 /* With those that could be built; ends the job if there are none. Errors: E_MEMORY. */
 enum status job_start_race(struct job *job);
+
+/* The present block's time; INFINITY when it failed. Errors: E_MEMORY. */
+enum status finalists_tell(struct finalists *finalists, double time_us);
+
+/* The winner among those not refused, -1 if there is none. */
+int finalists_choice(const struct finalists *finalists, bool *tied);
+
+/* Fill in what the race knows of a runner: configuration, times, ratio, rounds, registers. */
+void finalists_evidence(const struct finalists *finalists, int runner, struct db_winner *winner);
+
+void finalists_free(struct finalists *finalists); /* takes a zeroed struct */
 
 /* ---- job_winner.c ---- */
 

@@ -29,9 +29,10 @@ struct gpu_worker {
     int number; /* of the children's workers */
     struct db_context context;
     int64_t run_id;
-    struct job *now, *next; /* next: its first kernels are compiled while `now` is measured */
-    bool warm;              /* it has reached its steady state once */
-    bool gone;              /* given up; why says it */
+    struct job *now;
+    struct problem_state *next; /* opened ahead: its first kernels are compiled while `now` is measured */
+    bool warm;                  /* it has reached its steady state once */
+    bool gone;                  /* given up; why says it */
     char why[OUTCOME_DETAIL_MAX];
 
     bool prepared;     /* its process has the problem of `now` */
@@ -54,7 +55,7 @@ struct problem_state {
     bool searched;       /* nothing is left to search */
     bool closing;        /* TAKEN for its closing race */
     int fruitless;       /* later slices in a row without a winner */
-    struct job *resting; /* kept for the next slice; NULL: there is none */
+    struct job *resting; /* opened, or kept, for the next slice; NULL: there is none */
 };
 
 struct run {
@@ -89,6 +90,7 @@ void run_fail(struct run *run, enum status st);
 
 /* ---- deal.c ---- */
 
+bool run_same_model(const struct gpu *x, const struct gpu *y);
 int run_gpus_alive(const struct run *run); /* that have not been given up */
 double run_left_s(const struct run *run);  /* of the budget */
 /* Problems that could use the time that one leaves over: no GPU works on them yet. */
@@ -98,18 +100,24 @@ void run_settle(struct run *run, size_t at);
 
 /* The next job of a GPU that has none: gpu->now stays NULL where there is no work. */
 enum status deal_next(struct gpu_worker *gpu);
-/* Opens the job after the present one, when the compilers have nothing better to do and there is one. */
+/* Opens the job that is likely to come after the present one, which rests until it does, when the compilers
+ * have nothing better to do and there is one. */
 enum status deal_ahead(struct gpu_worker *gpu, bool *opened);
-/* Gives that back. */
-void deal_drop_next(struct gpu_worker *gpu);
 /* Opens the search of a job. Where nothing is legal the problem is settled, and the job has ended. */
 enum status deal_open_search(struct job *job);
 /* How long the slice of a job that begins now lasts. */
 double deal_length_s(const struct job *job);
 void deal_say_begun(const struct job *job);
-/* Keeps a job for the next slice of its problem, with its search and what that has proposed. If all together
- * take too much memory, those of problems that promise least are closed. */
+/* The problem waits, and its job is kept for the next slice of its problem, with its search and what that has
+ * proposed. If all together take too much memory, those of problems that promise least are closed. */
 void deal_let_rest(struct job *job);
+
+/* ---- slice.c ---- */
+
+/* Search, race, check and store the winner of gpu->now, for as long as deal_length_s says. Returns when its
+ * time is over, and how it ended is in its result. Errors end the run: the database cannot be written, out of
+ * memory, Ctrl-C twice. */
+enum status tune_slice(struct gpu_worker *gpu);
 
 /* ---- settle.c ---- */
 

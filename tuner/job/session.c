@@ -4,7 +4,6 @@
 #include "clock.h"
 #include "job.h"
 #include "run.h"
-#include "slice.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,18 +77,6 @@ static enum status work_on_all(struct run *run)
 
 /* ---- the whole ---- */
 
-/* Times of one model say nothing of a slice on another. */
-static bool gpus_are_alike(const struct run *run)
-{
-    const struct gpu *first = &run->gpu[0].context.gpu;
-    bool alike = true;
-    for (int i = 1; i < run->gpus; i++) {
-        const struct gpu *gpu = &run->gpu[i].context.gpu;
-        alike &= strcmp(gpu->name, first->name) == 0 && gpu->sm_count == first->sm_count;
-    }
-    return alike;
-}
-
 static enum status open_run(struct run *run)
 {
     struct session *s = run->s;
@@ -106,6 +93,7 @@ static enum status open_run(struct run *run)
     if (!run->gpu || !run->problem) return fail(E_MEMORY, "out of memory for the run");
     for (size_t i = 0; i < problems; i++) run->problem[i].history.worth = o->weights ? o->weights[i] : 1;
     int64_t recovered = 0;
+    bool alike = true;
     enum status st = builds_open(&run->builds);
     if (!st) st = report_open((int)problems, s->worker_count, &run->report);
     if (!st) st = db_recover(s->db, &recovered);
@@ -115,8 +103,9 @@ static enum status open_run(struct run *run)
     for (int i = 0; i < s->worker_count && !st; i++) {
         run->gpus = i + 1;
         st = open_gpu(run, i);
+        alike &= run_same_model(&run->gpu[0].context.gpu, &run->gpu[i].context.gpu);
     }
-    run->slices = !st && gpus_are_alike(run) && slices_fit(run->even_s, problems, s->worker_count);
+    run->slices = !st && alike && slices_fit(run->even_s, problems, s->worker_count);
     for (size_t i = 0; i < problems; i++) {
         s->results[i].winner.base.problem = o->problems[i];
         if (run->gpus == 1) /* its row may be that of a problem never begun */
@@ -143,7 +132,6 @@ static void keep_unfinished(struct run *run, enum status st)
 {
     for (int i = 0; i < run->gpus; i++) {
         struct job *job = run->gpu[i].now;
-        deal_drop_next(&run->gpu[i]);
         if (!job) continue;
         struct job_result *result = &run->s->results[job->at];
         run->s->trials += job->result.trials;

@@ -4,8 +4,6 @@
  * compiler, the compilers are given work ahead and other GPUs' threads go on (idle). A function that finds
  * the job ended, by Ctrl-C or because its GPU is given up, returns OK: the caller asks job_runs.
  */
-#include "slice.h"
-
 #include "clock.h"
 #include "job.h"
 #include "messages.h"

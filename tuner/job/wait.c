@@ -15,7 +15,8 @@ static enum status feed_compilers(struct run *run)
     struct children *children = run->s->children;
     for (int next = 0; next < (run->stopping ? 1 : 2); next++)
         for (int i = 0; i < run->gpus; i++) {
-            const struct job *job = next ? run->gpu[i].next : run->gpu[i].now;
+            const struct gpu_worker *gpu = &run->gpu[i];
+            const struct job *job = !next ? gpu->now : gpu->next ? gpu->next->resting : NULL;
             struct built *built;
             while (job && children_idle_compilers(children) > 0 && (built = job_wants(job))) {
                 const enum status st = children_compile(children, &built->kernel, built);

@@ -69,7 +69,7 @@ TEST(a_job_that_rested_goes_on_with_what_it_has_proposed)
 {
     struct job *job;
     pthread_mutex_lock(&run.lock);
-    assert_ok(job_open(&run, &gpu, 0, &job));
+    assert_ok(job_open(&gpu, 0, &job));
     const double opening_s = open_s(job);
     assert_ok(job_work_ahead(job));
     struct built *first = job_wants(job);
