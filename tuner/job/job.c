@@ -152,7 +152,7 @@ enum status job_open_search(struct job *job)
     return OK;
 }
 
-static enum status keep_note(const struct job *job, const char *note)
+enum status job_note(const struct job *job, const char *note)
 {
     report_say(job->run->report, "%s: %s", job->text, note);
     return db_note(job->run->s->db, job->run_id, &job->problem, note);
@@ -164,11 +164,11 @@ enum status job_begin_search(struct job *job, bool first)
     char text[256];
     if (first && job->transferred.trials) {
         transfer_note(&job->transferred, text);
-        st = keep_note(job, text);
+        st = job_note(job, text);
     }
     if (!st && first && job->field.sample) {
         field_note(&job->field, text);
-        st = keep_note(job, text);
+        st = job_note(job, text);
     }
     return st ? st : take_hints(job);
 }

@@ -128,6 +128,9 @@ enum status job_open_search(struct job *job);
  * it learnt from others is told once. Errors: those of the database, E_MEMORY. */
 enum status job_begin_search(struct job *job, bool first);
 
+/* Says and stores a sentence on how the search went. Errors: those of the database. */
+enum status job_note(const struct job *job, const char *note);
+
 /* Record and tell the candidates that the compiler refused or that spill, and choose others, whose kernels
  * the compilers make. */
 enum status job_work_ahead(struct job *job);

@@ -35,6 +35,7 @@ struct gpu_worker {
     bool gone;                  /* given up; why says it */
     char why[OUTCOME_DETAIL_MAX];
 
+    bool preparing;    /* its process was asked to prepare, and its answer is not taken in */
     bool prepared;     /* its process has the problem of `now` */
     bool asked;        /* a request is outstanding, */
     double sent_s;     /* since then, */

@@ -31,25 +31,21 @@
 static void replace_worker(struct gpu_worker *gpu)
 {
     children_cancel(gpu->run->s->children, gpu->number);
-    gpu->prepared = gpu->asked = false;
+    gpu->prepared = gpu->preparing = gpu->asked = false;
 }
 
 /* What a person should know of the search is kept. */
 static enum status keep_notes(const struct job *job)
 {
+    const char *note = search_note(job->search);
+    const enum status st = note ? job_note(job, note) : OK;
+    if (st || job->late == 0) return st;
     char late[256];
-    const char *notes[] = {search_note(job->search), job->late ? late : NULL};
     snprintf(late, sizeof late,
              "the search did not wait for %zu overdue result%s: another run with the same seed may try other "
              "candidates",
              job->late, job->late == 1 ? "" : "s");
-    enum status st = OK;
-    for (int i = 0; i < 2 && !st; i++) {
-        if (!notes[i]) continue;
-        report_say(job->run->report, "%s: %s", job->text, notes[i]);
-        st = db_note(job->run->s->db, job->run_id, &job->problem, notes[i]);
-    }
-    return st;
+    return job_note(job, late);
 }
 
 static enum status interrupt(struct job *job)
@@ -61,6 +57,7 @@ static enum status interrupt(struct job *job)
     return keep_notes(job);
 }
 
+/* Whether the job has to end, for a reason that is not its own. */
 static enum status heed(struct job *job)
 {
     struct gpu_worker *gpu = job->gpu;
@@ -97,7 +94,8 @@ static enum status idle(struct job *job)
     return is_ready(job->gpu) && job_can_try(job) ? OK : run_wait(job->run);
 }
 
-static enum status send(struct job *job, json_t *request, double deadline_s, const char *until)
+/* until: what is said of it if it outlasts the budget. */
+static enum status send_request(struct job *job, json_t *request, double deadline_s, const char *until)
 {
     struct gpu_worker *gpu = job->gpu;
     enum status st = children_send(job->run->s->children, gpu->number, request, deadline_s, NULL);
@@ -114,14 +112,16 @@ static enum status send(struct job *job, json_t *request, double deadline_s, con
 /* Then gpu->answer is there, or the worker is lost, or the job has ended. */
 static enum status await(struct job *job)
 {
+    const struct gpu_worker *gpu = job->gpu;
     enum status st = OK;
-    while (!st && job->gpu->asked && job_runs(job)) st = idle(job);
-    return st;
+    while (!st && gpu->asked && job_runs(job)) st = idle(job);
+    const bool none = gpu->gone && !gpu->lost && !gpu->answer;
+    return !st && none ? heed(job) : st;
 }
 
 static enum status ask(struct job *job, json_t *request, double deadline_s, const char *until)
 {
-    enum status st = send(job, request, deadline_s, until);
+    enum status st = send_request(job, request, deadline_s, until);
     return st ? st : await(job);
 }
 
@@ -147,9 +147,10 @@ static enum status send_preparation(struct job *job)
         warm_s = fmin(WARM_MOST_S, WARM_SHARE * lasts_s);
         job->warming = job->run->slices;
     }
-    gpu->warm = true;
-    return send(job, request_prepare(&job->problem, o->cold, o->seed, warm_s, job_prepare_limit_s(job)),
-                CHILDREN_PREPARE_S, "its operands, references and the rival's time were there");
+    gpu->warm = gpu->preparing = true;
+    return send_request(job,
+                        request_prepare(&job->problem, o->cold, o->seed, warm_s, job_prepare_limit_s(job)),
+                        CHILDREN_PREPARE_S, "its operands, references and the rival's time were there");
 }
 
 static void take_rival(struct job *job, const json_t *answer)
@@ -175,6 +176,7 @@ static enum status take_preparation(struct job *job)
 {
     struct gpu_worker *gpu = job->gpu;
     struct children *children = job->run->s->children;
+    gpu->preparing = false;
     if (!gpu->lost && message_check(gpu->answer) == OK) {
         gpu->prepared = true;
         job->prepare_failures = 0;
@@ -204,11 +206,11 @@ static enum status prepare(struct job *job)
     struct gpu_worker *gpu = job->gpu;
     enum status st = OK;
     while (!st && job_runs(job) && !is_ready(gpu)) {
-        if (!gpu->asked && !children_worker_idle(job->run->s->children, gpu->number)) {
+        if (!gpu->preparing && !children_worker_idle(job->run->s->children, gpu->number)) {
             st = idle(job); /* it starts anew */
             continue;
         }
-        if (!gpu->asked) st = send_preparation(job);
+        if (!gpu->preparing) st = send_preparation(job);
         if (!st) st = await(job);
         if (!st && job_runs(job)) st = take_preparation(job);
     }
@@ -220,7 +222,7 @@ static enum status begin(struct job *job)
 {
     struct gpu_worker *gpu = job->gpu;
     struct run *run = job->run;
-    gpu->prepared = false;
+    gpu->prepared = gpu->preparing = false;
     job->began_s = now_s();
     job->share_s = deal_length_s(job);
     enum status st = await(job); /* for what the GPU was asked for another problem */
