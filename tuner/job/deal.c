@@ -317,22 +317,22 @@ static void leave_out(struct run *run, size_t at)
 }
 
 /* Its job, opened already if one rests. Times of one model of GPU say nothing of a slice on another. */
-static enum status take(const struct gpu_worker *gpu, size_t at, bool closing, struct job **job)
+static enum status take(const struct gpu_worker *gpu, size_t at, bool closing, struct job **out)
 {
     struct run *run = gpu->run;
     struct problem_state *p = &run->problem[at];
-    if (p->resting && run_same_model(&p->resting->context.gpu, &gpu->context.gpu)) {
-        *job = p->resting;
-        job_resume(*job, gpu);
-    } else {
-        job_close(p->resting);
-        enum status st = job_open(gpu, at, job);
-        if (st) return st;
-    }
+    struct job *job = p->resting;
     p->resting = NULL;
+    if (job && run_same_model(&job->context.gpu, &gpu->context.gpu)) {
+        job_resume(job, gpu);
+    } else {
+        job_close(job);
+        if (!(job = job_open(gpu, at))) return E_MEMORY;
+    }
     p->standing = TAKEN;
-    p->closing = (*job)->only_race = closing;
-    job_defend(*job, &run->s->results[at].winner, p->raced);
+    p->closing = job->only_race = closing;
+    job_defend(job, &run->s->results[at].winner, p->raced);
+    *out = job;
     return OK;
 }
 
@@ -340,7 +340,7 @@ static enum status take(const struct gpu_worker *gpu, size_t at, bool closing, s
 static enum status deal(const struct gpu_worker *gpu, bool ahead, struct job **job)
 {
     struct run *run = gpu->run;
-    size_t at;
+    size_t at = 0;
     bool closing;
     *job = NULL;
     while (choose(run, ahead, &at, &closing)) {

@@ -19,18 +19,20 @@
 
 /* ---- from slice to slice ---- */
 
-enum status job_open(const struct gpu_worker *gpu, size_t at, struct job **out)
+struct job *job_open(const struct gpu_worker *gpu, size_t at)
 {
     struct job *job = calloc(1, sizeof *job);
-    if (!job) return fail(E_MEMORY, "out of memory for a problem");
+    if (!job) {
+        fail(E_MEMORY, "out of memory for a problem");
+        return NULL;
+    }
     job->run = gpu->run;
     job->at = at;
     job->problem = gpu->run->s->options->problems[at];
     job->result.winner.base.problem = job->problem;
     problem_format(&job->problem, job->text);
     job_resume(job, gpu);
-    *out = job;
-    return OK;
+    return job;
 }
 
 void job_close(struct job *job)

@@ -104,8 +104,8 @@ struct job {
 
 /* ---- job.c ---- */
 
-/* The job of a problem of the run. Errors: E_MEMORY. */
-enum status job_open(const struct gpu_worker *gpu, size_t at, struct job **job);
+/* The job of a problem of the run. NULL: out of memory. */
+struct job *job_open(const struct gpu_worker *gpu, size_t at);
 void job_close(struct job *job); /* takes NULL */
 
 /* Its slice has ended, or was given back before it began: candidates, search and what that has proposed stay

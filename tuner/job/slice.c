@@ -300,7 +300,7 @@ static enum status try_candidate(struct job *job, const struct ahead *candidate)
 {
     struct db *db = job->run->s->db;
     int64_t attempt;
-    struct outcome outcome;
+    struct outcome outcome = {.verdict = VERDICT_CRASHED};
     bool again = false;
     job->tried = *candidate;
     if (job->tried.begun_s == 0) job->tried.begun_s = now_s();

@@ -67,9 +67,9 @@ static double open_s(struct job *job)
 
 TEST(a_job_that_rested_goes_on_with_what_it_has_proposed)
 {
-    struct job *job;
     pthread_mutex_lock(&run.lock);
-    assert_ok(job_open(&gpu, 0, &job));
+    struct job *job = job_open(&gpu, 0);
+    assert_non_null(job);
     const double opening_s = open_s(job);
     assert_ok(job_work_ahead(job));
     struct built *first = job_wants(job);
