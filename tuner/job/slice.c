@@ -2,7 +2,7 @@
  *
  * Each function does one thing from its beginning to its end. Wherever it waits, for the GPU or for a
  * compiler, the compilers are given work ahead and other GPUs' threads go on (idle). A function that finds
- * the job ended, by Ctrl-C or because its GPU is given up, returns OK: the caller asks job_runs.
+ * the job ended, by Ctrl-C or because its GPU is given up, returns OK: the caller asks goes_on.
  */
 #include "clock.h"
 #include "job.h"
@@ -26,6 +26,11 @@
 #define THROTTLED 0xe8u
 
 /* ---- waiting, and what ends a slice from outside ---- */
+
+static bool goes_on(const struct job *job, enum status st)
+{
+    return !st && job_runs(job);
+}
 
 /* Its process is not trusted any more, or is still at something that nobody waits for. */
 static void replace_worker(struct gpu_worker *gpu)
@@ -88,9 +93,9 @@ static enum status idle(struct job *job)
 {
     bool opened = false;
     enum status st = heed(job);
-    if (!st && job_runs(job)) st = job_work_ahead(job);
-    if (!st && job_runs(job)) st = deal_ahead(job->gpu, &opened);
-    if (st || !job_runs(job) || opened) return st;
+    if (goes_on(job, st)) st = job_work_ahead(job);
+    if (goes_on(job, st)) st = deal_ahead(job->gpu, &opened);
+    if (!goes_on(job, st) || opened) return st;
     return is_ready(job->gpu) && job_can_try(job) ? OK : run_wait(job->run);
 }
 
@@ -114,7 +119,7 @@ static enum status await(struct job *job)
 {
     const struct gpu_worker *gpu = job->gpu;
     enum status st = OK;
-    while (!st && gpu->asked && job_runs(job)) st = idle(job);
+    while (gpu->asked && goes_on(job, st)) st = idle(job);
     const bool none = gpu->gone && !gpu->lost && !gpu->answer;
     return !st && none ? heed(job) : st;
 }
@@ -205,14 +210,14 @@ static enum status prepare(struct job *job)
 {
     struct gpu_worker *gpu = job->gpu;
     enum status st = OK;
-    while (!st && job_runs(job) && !is_ready(gpu)) {
+    while (goes_on(job, st) && !is_ready(gpu)) {
         if (!gpu->preparing && !children_worker_idle(job->run->s->children, gpu->number)) {
             st = idle(job); /* it starts anew */
             continue;
         }
         if (!gpu->preparing) st = send_preparation(job);
         if (!st) st = await(job);
-        if (!st && job_runs(job)) st = take_preparation(job);
+        if (goes_on(job, st)) st = take_preparation(job);
     }
     return st;
 }
@@ -226,10 +231,9 @@ static enum status begin(struct job *job)
     job->began_s = now_s();
     job->share_s = deal_length_s(job);
     enum status st = await(job); /* for what the GPU was asked for another problem */
-    if (!st && job_runs(job) && children_worker_idle(run->s->children, gpu->number))
-        st = send_preparation(job);
+    if (goes_on(job, st) && children_worker_idle(run->s->children, gpu->number)) st = send_preparation(job);
     if (!st) st = deal_open_search(job);
-    if (st || !job_runs(job)) return st;
+    if (!goes_on(job, st)) return st;
     const bool first = !run->problem[job->at].begun;
     run->problem[job->at].begun = true;
     deal_say_begun(job);
@@ -241,7 +245,7 @@ static enum status begin(struct job *job)
     return st ? st : prepare(job);
 }
 
-/* ---- the search: try candidates ---- */
+/* ---- the search: try candidates, each attempt stored before it can crash ---- */
 
 /* The outcome of a trial. *again: it says nothing of the candidate, which is to be tried once more. */
 static enum status try_on_gpu(struct job *job, struct outcome *outcome, bool *again)
@@ -254,7 +258,7 @@ static enum status try_on_gpu(struct job *job, struct outcome *outcome, bool *ag
     builds_read(a->built, &build);
     enum status st = ask(job, request_trial(config, &build, job->best_us, job_trial_limit_s(job)),
                          job_deadline_s(job, job->field.predicted_us[a->index]), "a trial had ended");
-    if (st || !job_runs(job)) return st;
+    if (!goes_on(job, st)) return st;
     const double seconds = now_s() - gpu->sent_s;
     if (!gpu->lost) {
         st = message_check(gpu->answer);
@@ -304,14 +308,13 @@ static enum status try_candidate(struct job *job, const struct ahead *candidate)
     bool again = false;
     job->tried = *candidate;
     if (job->tried.begun_s == 0) job->tried.begun_s = now_s();
-    /* It is stored before it can crash. */
     enum status st =
         db_attempt(db, job->run_id, &job->problem, &job->field.config[candidate->index], &attempt);
     if (st) return st;
     job->trying = true;
     st = try_on_gpu(job, &outcome, &again);
     job->trying = false;
-    if (st || !job_runs(job) || again) {
+    if (!goes_on(job, st) || again) {
         if (again) job_put_back(job, &job->tried);
         const enum status forgotten = db_forget_attempt(db, attempt);
         return st ? st : forgotten;
@@ -326,17 +329,16 @@ static enum status try_candidate(struct job *job, const struct ahead *candidate)
 
 static enum status search(struct job *job)
 {
-    enum status st;
-    while (!(st = heed(job)) && job_runs(job) && !job_search_is_over(job)) {
+    enum status st = OK;
+    while (!st && !(st = heed(job)) && job_runs(job) && !job_search_is_over(job)) {
         struct ahead candidate;
         bool built;
         if (!is_ready(job->gpu)) st = prepare(job);
         else if (!(st = job_take_built(job, &candidate, &built)))
             st = built ? try_candidate(job, &candidate)
                        : idle(job); /* others are proposed and compiled meanwhile */
-        if (st) break;
     }
-    if (st || !job_runs(job) || job->only_race) return st;
+    if (!goes_on(job, st) || job->only_race) return st;
     search_finish(job->search);
     if (job->run->s->options->budget_s == 0 && job->satisfied)
         report_say(job->run->report,
@@ -398,7 +400,7 @@ static enum status run_block(struct job *job, struct finalist *f)
         job,
         f ? request_block(&f->config, &build, job->plan.block_ms) : request_anchor_block(job->plan.block_ms),
         10.0 + 20.0 * fmax(1e-3 * job->plan.block_ms, 4e-6 * job->best_us), "its race had ended");
-    if (st || !job_runs(job)) return st;
+    if (!goes_on(job, st)) return st;
     if (gpu->lost) return lose_block(job, f, true);
     const double time_us = json_number_value(json_object_get(gpu->answer, "time_us"));
     st = message_check(gpu->answer);
@@ -423,8 +425,8 @@ static enum status race(struct job *job)
     struct finalists *all = &job->finalists;
     job->phase = PHASE_RACE;
     enum status st = job_choose_finalists(job);
-    while (!st && job_runs(job) && !job_finalists_are_built(job)) st = idle(job);
-    if (!st && job_runs(job)) st = job_start_race(job);
+    while (goes_on(job, st) && !job_finalists_are_built(job)) st = idle(job);
+    if (goes_on(job, st)) st = job_start_race(job);
     while (!st && !(st = heed(job)) && job_runs(job)) {
         if (race_is_late(job)) race_cut(all->race);
         const int who = race_next(all->race);
@@ -465,7 +467,7 @@ static enum status check(struct job *job, struct finalist *f, bool *right, struc
     builds_read(f->built, &build);
     enum status st = ask(job, request_verify(&f->config, &build, job->best_us, job_check_limit_s(job)),
                          CHECK_DEADLINE_S + job_deadline_s(job, job->best_us), "its fastest was checked");
-    if (st || !job_runs(job)) return st;
+    if (!goes_on(job, st)) return st;
     if (gpu->lost) return lose_check(job, f);
     job->run->check_excess_s =
         fmax(job->run->check_excess_s, now_s() - gpu->sent_s - budget_check_s(job->best_us));
@@ -498,9 +500,9 @@ static void end_without_winner(struct job *job)
 /* The winner of the race that passes the check is stored. */
 static enum status verify(struct job *job)
 {
-    enum status st;
+    enum status st = OK;
     job->phase = PHASE_CHECK;
-    while (!(st = heed(job)) && job_runs(job)) {
+    while (!st && !(st = heed(job)) && job_runs(job)) {
         bool tied, right = false;
         struct accuracy errors;
         const int choice = finalists_choice(&job->finalists, &tied);
@@ -513,7 +515,6 @@ static enum status verify(struct job *job)
         else if (f->built->state != BUILD_DONE) st = idle(job); /* it is made again */
         else st = check(job, f, &right, &errors);
         if (!st && right) st = job_store_winner(job, choice, tied, &errors);
-        if (st) break;
     }
     return st;
 }
@@ -524,11 +525,9 @@ enum status tune_slice(struct gpu_worker *gpu)
 {
     struct job *job = gpu->now;
     job->gpu = gpu;
-    enum status st = begin(job);                /* prepare the GPU, and open the search */
-    if (!st && job_runs(job)) st = search(job); /* propose, build, try, record, tell */
-    if (!st && job_runs(job) && !job_keeps_defender(job)) {
-        st = race(job);                             /* the fastest against cuBLAS */
-        if (!st && job_runs(job)) st = verify(job); /* and the winner is stored */
-    }
+    enum status st = begin(job);                                      /* prepare the GPU, open the search */
+    if (goes_on(job, st)) st = search(job);                           /* propose, build, try, record, tell */
+    if (goes_on(job, st) && !job_keeps_defender(job)) st = race(job); /* the fastest against cuBLAS */
+    if (goes_on(job, st)) st = verify(job);                           /* check and store the winner */
     return st;
 }
