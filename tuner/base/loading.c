@@ -60,6 +60,7 @@ static void in_parent(void)
 
 static void in_child(void)
 {
+    if (held) pthread_rwlock_unlock(&lock); /* what follows locks knows that it is free */
     if (!held && inside == 0) atomic_store(&spoilt, true);
     pthread_rwlock_init(&lock, NULL); /* other readers do not exist here */
     if (inside) pthread_rwlock_rdlock(&lock);

@@ -7,6 +7,7 @@
 #include "predict.h"
 #include "preferred.h"
 #include "print.h"
+#include "report.h"
 #include "results.h"
 #include "session.h"
 #include <stdio.h>

@@ -1,127 +1,209 @@
-/* job.h — one problem on one GPU: recall known outcomes, search, trials, race, check, store the winner.
+/* job.h — one problem on one GPU, from slice to slice: its candidates, the search, what that has proposed,
+ * and the best so far. A slice (slice.h) spends time on it.
  *
- * A state machine: the session opens it, lends it a worker, compiles the kernels that it requests, passes on
- * the worker's answers, and steps it. Before it has a worker it only requests kernels ahead of time. It never
- * waits.
+ * Functions that return a status do nothing for a job that has ended (job_runs).
  */
 #ifndef GT_JOB_H
 #define GT_JOB_H
 
+#include "budget.h"
 #include "builds.h"
-#include "children.h"
 #include "db.h"
 #include "field.h"
+#include "race.h"
 #include "report.h"
-#include "space.h"
-#include "tune_options.h"
+#include "session.h"
+#include "transfer.h"
 
-struct job;
+struct run;
+struct gpu_worker;
 
-/* What all jobs of a run share. */
-struct job_env {
-    struct children *children;
-    struct db *db;
-    struct builds *builds;
-    struct report *report;
-    const struct space *space;
-    const struct tune_options *options;
-    int waiting;                     /* problems that could use the time that one leaves over */
-    double even_s;                   /* an even division of the budget; 0 unless it is given in slices */
-    double check_excess_s;           /* most that a check took beyond what was expected (budget_check_s) */
-    double end_s;                    /* of the run's budget; 0: nobody looks at it */
-    bool strict;                     /* calls are long: after the budget's end no problem begins */
-    bool warm[CHILDREN_WORKERS_MAX]; /* this worker's GPU has reached its steady state once */
+enum job_phase { PHASE_SEARCH, PHASE_RACE, PHASE_CHECK };
+
+#define CRASHES_MAX 2 /* of a candidate in a job, whatever the database knows */
+
+/* A candidate that the search has asked for and that has not been told. */
+struct ahead {
+    size_t index;
+    struct built *built;
+    double begun_s;  /* its first trial; 0: not yet */
+    bool recompiled; /* its cubin had left the cache once */
+    bool late;       /* the search does not wait for its result */
 };
 
-enum job_how {
-    JOB_RUNNING,
-    JOB_TUNED,       /* a winner is stored */
-    JOB_KNOWN,       /* an earlier run stored one that is up to date: nothing done */
-    JOB_KEPT,        /* nothing faster was found: the winner that job_defend named stays */
-    JOB_FRUITLESS,   /* no candidate is usable, or the GPU cannot take the problem; why says it */
-    JOB_INTERRUPTED, /* Ctrl-C; best so far in winner, nothing stored as winner */
-    JOB_ORPHANED     /* its GPU was given up: another may take it */
+struct finalist {
+    size_t index; /* in the field */
+    struct config config;
+    struct built *built;
+    char text[CONFIG_TEXT_MAX];
+    int smem_bytes;
+    int losses; /* times a worker died on its blocks or its last check */
+    bool refused;
 };
 
-struct job_result {
-    enum job_how how;
-    char why[512];
-    struct db_winner
-        winner; /* JOB_TUNED; for JOB_INTERRUPTED the best of the search, time_us 0 if there is none */
-    size_t legal, tried, trials; /* candidates; tried in all runs; of this run */
-    size_t hints;                /* candidates that go first, from winners of similar problems */
-    struct recalled recalled;
-    double raw, seconds;
-    bool lost;        /* the winner defended failed in the race or the last check */
-    bool exhausted;   /* the search cannot go on, or need not */
-    double gain;      /* search_gain in the end */
-    bool hasty;       /* the race was (budget_race_is_hasty); JOB_KEPT: or somebody else needs one */
-    double closing_s; /* JOB_TUNED, JOB_KEPT: what a closing race takes (budget_closing_s) */
+/* race.h decides among them; here are their samples, and which of them the last check has refused. */
+struct finalists {
+    struct finalist finalist[RACE_RUNNERS_MAX];
+    int count;
+    struct race *race;
+    struct db_race_sample *samples;
+    int sample_count, sample_room;
+    int anchor_losses;
+    int repeats; /* of the present block, because the GPU was throttled */
 };
 
-/* With what its worker needs for a preparation. Errors: E_MEMORY. */
-enum status job_open(struct job_env *env, const struct db_context *context, int64_t run_id,
-                     const struct problem *problem, struct job **job);
+struct job {
+    struct run *run;
+    size_t at; /* of its problem, in the run */
+    struct db_context context;
+    int64_t run_id;
+    struct problem problem;
+    char text[PROBLEM_TEXT_MAX];
+    struct job_result result;
+
+    struct field field;
+    bool pinned; /* the field is what a person wants */
+    struct transferred transferred;
+    struct search *search;
+    struct ahead *ahead; /* in the order asked for */
+    size_t ahead_count, ahead_limit;
+    size_t library_ahead; /* of them, algorithms of NVIDIA's library, which are tried first */
+    bool search_over;
+    bool satisfied; /* nothing more was expected when a proposal was made */
+    size_t late;    /* results that the search did not wait for */
+
+    size_t best;               /* index of the fastest so far */
+    double best_us, said_us;   /* said_us: the best that was last told to the user */
+    int contenders;            /* that would race now */
+    double trial_s;            /* what a trial takes, smoothed; 0: none yet */
+    double slowness;           /* of the candidates tried, the least time over the model's; 0: none yet */
+    char trouble[256];         /* the last failure, for who has only one candidate */
+    struct db_winner defender; /* job_defend; config.template NULL: none */
+    bool defender_raced;       /* against all trials that were known when it was opened */
+
+    /* Of one slice. */
+    struct gpu_worker *gpu; /* that works on it; NULL: none does */
+    enum job_phase phase;
+    double began_s, share_s;
+    bool warming;     /* for all slices, not at the cost of this one */
+    bool only_race;   /* no search, only a closing race of the fastest, the check and the winner */
+    bool trying;      /* a trial is under way, of `tried` */
+    bool passed_over; /* a candidate was not tried because there was no time for it */
+    struct ahead tried;
+    int prepare_failures;
+    double anchor_us;              /* the rival, as the preparation timed it; 0: there is none */
+    char rival[32];                /* its name; "" without */
+    struct accuracy anchor_errors; /* of the rival's product; or unknown */
+    double found_us;               /* fastest trial; 0: none */
+    double gain_us, gain_s;        /* the best that was worth noting, and when it was found */
+    size_t gain_trials;            /* trials until then */
+    size_t failures[VERDICT_COUNT];
+    struct race_plan plan;
+    struct finalists finalists;
+};
+
+/* ---- job.c ---- */
+
+/* The job of a problem of the run. NULL: out of memory. */
+struct job *job_open(const struct gpu_worker *gpu, size_t at);
 void job_close(struct job *job); /* takes NULL */
 
-/* A slice has ended, or was given back before it began, and another may follow: candidates, search and what
- * it has proposed stay as they are. */
+/* Its slice has ended, or was given back before it began: candidates, search and what that has proposed stay
+ * as they are. The next one resumes, in place of job_open; there is nothing left to open. */
 void job_rest(struct job *job);
-/* The next slice, in place of job_open; job_explore has nothing left to do. */
-void job_resume(struct job *job, const struct db_context *context, int64_t run_id);
-/* What it holds, about. */
-size_t job_bytes(const struct job *job);
-
-/* Enumerate, order, recall; nothing if that is done. It may take as long as the preparation: where it was not
- * done ahead, it follows job_begin, and nothing but job_close or job_abandon comes between. Errors: E_ABSENT
- * (nothing is legal), those of the database, E_MEMORY. */
-enum status job_explore(struct job *job);
+void job_resume(struct job *job, const struct gpu_worker *gpu);
+size_t job_bytes(const struct job *job); /* what it holds, about */
 
 /* This one of its candidates, if it has been tried, is among the finalists: the winner of a search that is
  * continued. raced: against the fastest of all trials there are; if none of those to come is faster, it stays
- * without another race (JOB_KEPT). If it is none of its candidates, from another
- * space, it stays unless the winner of the race is faster. */
+ * without another race (JOB_KEPT). If it is none of its candidates, from another space, it stays unless the
+ * winner of the race is faster. */
 void job_defend(struct job *job, const struct db_winner *winner, bool raced);
 
-/* Before job_begin: no search, only a closing race of the fastest, the check and the winner. */
-void job_only_race(struct job *job);
+/* Enumerate, order, recall; nothing if that is done. It may take as long as a preparation, and most of it is
+ * without the run's lock. Errors: E_ABSENT (nothing is legal), those of the database, E_MEMORY. */
+enum status job_open_search(struct job *job);
 
-/* Lend it a worker for about share_s seconds; a free one is asked to prepare the problem. Errors: E_MEMORY.
- */
-enum status job_begin(struct job *job, int worker, double share_s);
+/* What other problems have won since it was opened is taken as hints. first: of its problem in this run; what
+ * it learnt from others is told once. Errors: those of the database, E_MEMORY. */
+enum status job_begin_search(struct job *job, bool first);
 
-/* Once it is begun and explored. What other problems have won since it was explored is taken as hints. first:
- * of its problem in this run; what it learnt from others is told once. share_s: what is left to it now; 0:
- * still that of job_begin. Errors: those of the database,
+/* Says and stores a sentence on how the search went. Errors: those of the database. */
+enum status job_note(const struct job *job, const char *note);
+
+/* Record and tell the candidates that the compiler refused or that spill, and choose others, whose kernels
+ * the compilers make. */
+enum status job_work_ahead(struct job *job);
+struct built *job_wants(const struct job *job); /* the next kernel to compile; NULL: there is none */
+
+/* A candidate of the search is built: there may be no event to wait for. */
+bool job_can_try(const struct job *job);
+
+/* Takes out the first candidate whose kernel is built, and for which there is time. */
+enum status job_take_built(struct job *job, struct ahead *ahead, bool *taken);
+void job_put_back(struct job *job, const struct ahead *ahead); /* it comes again */
+
+/* Tells everybody but the database of an outcome; the search alone of a time. */
+void job_tell(struct job *job, size_t index, const struct outcome *outcome);
+void job_tell_search(struct job *job, size_t index, double time_us);
+
+bool job_runs(const struct job *job);
+void job_end(struct job *job, enum job_how how, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void job_progress(const struct job *job, struct progress *progress);
+
+/* ---- job_library.c ---- */
+
+/* What cublasLt proposes in the answer to a preparation is tried first. Errors: those of the database,
  * E_MEMORY. */
-enum status job_start_search(struct job *job, double share_s, bool first);
-bool job_half_done(const struct job *job);    /* begun, and half of its time is over, or its search */
-bool job_has_searched(const struct job *job); /* it races and checks, and wants few kernels more */
+enum status job_take_library(struct job *job, const json_t *answer);
 
-/* Choose candidates ahead; then the next kernel that a compiler should make, NULL if there is none. */
-enum status job_fill(struct job *job);
-struct built *job_wants(const struct job *job);
+/* ---- job_time.c ---- */
 
-/* It has chosen candidates with which it can go on at once: there may be no event to wait for. */
-bool job_can_step(const struct job *job);
+double job_call_s(const struct job *job, size_t index); /* expected of a candidate */
+void job_learn_time(struct job *job, size_t index);     /* it has been tried */
+double job_check_s(const struct job *job);              /* what checking the winner is expected to take */
+double job_prepare_limit_s(const struct job *job);      /* what the worker is told; 0: no limit */
+double job_trial_limit_s(const struct job *job);
+double job_check_limit_s(const struct job *job);
+double job_deadline_s(const struct job *job, double predicted_us); /* beyond which a trial hangs */
+bool job_trial_fits(const struct job *job, size_t index);          /* there is time for it */
+bool job_any_trial_fits(const struct job *job);                    /* that might be faster than the best */
+bool job_is_overtime(const struct job *job);                       /* its worker takes too long */
+bool job_is_overdue(const struct job *job, const struct ahead *ahead);
+bool job_is_half_done(const struct job *job); /* half of its time is over, or its search */
+bool job_is_exhausted(const struct job *job); /* more time would not help its search */
+bool job_search_is_over(const struct job *job);
+double job_race_left_s(const struct job *job); /* until the check */
 
-/* Do what can be done now. Errors end the run: the database cannot be written, out of memory. */
-enum status job_step(struct job *job);
+/* ---- finalists.c ---- */
 
-/* An answer, a loss, a return of its worker. Takes over event->answer. */
-enum status job_event(struct job *job, struct children_event *event);
+void job_count_contenders(struct job *job, double time_us);    /* after a trial of this time */
+bool job_lists_defender(const struct job *job, size_t *index); /* the winner defended is a candidate */
+/* The winner defended stays without a race: nothing faster was found. False: there is a race. */
+bool job_keeps_defender(struct job *job);
+/* Chooses the finalists, or ends the job: nothing is usable. */
+enum status job_choose_finalists(struct job *job);
+bool job_finalists_are_built(const struct job *job); /* or refused */
+/* With those that could be built; ends the job if there are none. Errors: E_MEMORY. */
+enum status job_start_race(struct job *job);
 
-/* Ctrl-C: end after the trial under way. */
-void job_stop(struct job *job);
+/* The present block's time; INFINITY when it failed. Errors: E_MEMORY. */
+enum status finalists_tell(struct finalists *finalists, double time_us);
+
+/* The winner among those not refused, -1 if there is none. */
+int finalists_choice(const struct finalists *finalists, bool *tied);
+
+/* Fill in what the race knows of a runner: configuration, times, ratio, rounds, registers. */
+void finalists_evidence(const struct finalists *finalists, int runner, struct db_winner *winner);
+
+void finalists_free(struct finalists *finalists); /* takes a zeroed struct */
+
+/* ---- job_winner.c ---- */
 
 /* The fastest so far, without a race; time_us stays 0 if there is none. */
 void job_best(const struct job *job, struct db_winner *winner);
-
-/* The run ends in the middle of a trial: the attempt does not count against its candidate. */
-void job_abandon(struct job *job);
-
-const struct job_result *job_result(const struct job *job);
-const struct problem *job_problem(const struct job *job);
-void job_progress(const struct job *job, struct progress *progress);
+/* Stores the finalist that passed the last check, and ends the job. errors: of its product. */
+enum status job_store_winner(struct job *job, int choice, bool tied, const struct accuracy *errors);
 
 #endif

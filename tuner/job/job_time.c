@@ -1,12 +1,14 @@
-/* job_time.c — the length of a call in the budget: what is expected not to end in time does not begin, and
- * what does not end is ended.
+/* job_time.c — what there is time for: when a search is over, and what is expected not to end in time and so
+ * does not begin.
  *
- * Where calls are short, nothing of it matters: all that BUDGET_CHANCE_S suffices for is done, however late.
+ * Where calls are short, the limits do not matter: all that BUDGET_CHANCE_S suffices for is done, however
+ * late.
  */
-#include "job_parts.h"
+#include "job.h"
 
 #include "clock.h"
 #include "messages.h"
+#include "run.h"
 #include <math.h>
 
 #define SHARE_OF_FIRST 0.5 /* of what is left to each problem, for the first trial of one */
@@ -15,11 +17,12 @@
                    */
 #define HOPED 0.5 /* of the best time: what a gain may take */
 
-/* What is left of the run; INFINITY if nobody looks at it. */
-static double run_left_s(const struct job *job)
-{
-    return job->env->end_s > 0 ? job->env->end_s - now_s() : (double)INFINITY;
-}
+#define DEADLINE_LEAST_S 2.0
+#define DEADLINE_FACTOR  20.0
+#define FIRST_S          8.0   /* before anything is known of how long a trial takes */
+#define LAUNCHES_MOST    300.0 /* of judge and screen, five times over: a slow candidate is no hung one */
+
+/* ---- what takes how long ---- */
 
 double job_call_s(const struct job *job, size_t index)
 {
@@ -30,29 +33,64 @@ void job_learn_time(struct job *job, size_t index)
 {
     const double slowness = job->field.time_us[index] / job->field.predicted_us[index];
     if (!isfinite(slowness) || !(slowness > 0)) return;
-    if (job->field.time_us[index] >= 1e6 * BUDGET_LONG_CALL_S) job->env->strict = true;
+    if (job->field.time_us[index] >= 1e6 * BUDGET_LONG_CALL_S) job->run->strict = true;
     if (job->slowness == 0 || slowness < job->slowness) job->slowness = slowness;
+}
+
+double job_check_s(const struct job *job)
+{
+    return budget_check_s(job->best_us) + job->run->check_excess_s;
+}
+
+double job_deadline_s(const struct job *job, double predicted_us)
+{
+    const double usual_s = job->trial_s > 0 ? DEADLINE_FACTOR * job->trial_s : FIRST_S;
+    const double slow_us = fmax(predicted_us, fmax(job->best_us, job->anchor_us));
+    return fmax(DEADLINE_LEAST_S, usual_s) + LAUNCHES_MOST * 1e-6 * slow_us;
+}
+
+/* ---- what is left ---- */
+
+static double run_ends_in_s(const struct job *job)
+{
+    return job->run->end_s - now_s();
+}
+
+static double slice_left_s(const struct job *job)
+{
+    return job->began_s + job->share_s - now_s();
+}
+
+/* Until the race. */
+static double search_left_s(const struct job *job)
+{
+    if (job->best_us == 0) return slice_left_s(job); /* nothing to race yet */
+    return slice_left_s(job) -
+           budget_race(job->share_s, job->best_us, job_check_s(job), job->contenders).reserve_s;
+}
+
+double job_race_left_s(const struct job *job)
+{
+    const double most_s = job->only_race ? job->share_s : 0.25 * job->share_s;
+    return slice_left_s(job) - fmin(job_check_s(job), most_s);
 }
 
 double job_prepare_limit_s(const struct job *job)
 {
-    const double left_s = run_left_s(job);
-    return isfinite(left_s) ? fmax(left_s, BUDGET_CHANCE_S) : 0;
+    return fmax(run_ends_in_s(job), BUDGET_CHANCE_S);
 }
 
 double job_trial_limit_s(const struct job *job)
 {
-    double left_s = search_end_s(job) - now_s();
-    if (job->best_us == 0 && isfinite(run_left_s(job)))
-        left_s = fmax(left_s, SHARE_OF_FIRST * run_left_s(job) / (job->env->waiting + 1));
+    double left_s = search_left_s(job);
+    if (job->best_us == 0)
+        left_s = fmax(left_s, SHARE_OF_FIRST * run_ends_in_s(job) / (run_waiting(job->run) + 1));
     return fmax(left_s, BUDGET_CHANCE_S);
 }
 
 double job_check_limit_s(const struct job *job)
 {
-    double left_s = job->began_s + job->share_s - now_s();
-    if (isfinite(run_left_s(job))) left_s = fmax(left_s, SHARE_OF_CHECK * run_left_s(job));
-    return fmax(left_s, BUDGET_CHANCE_S);
+    return fmax(fmax(slice_left_s(job), SHARE_OF_CHECK * run_ends_in_s(job)), BUDGET_CHANCE_S);
 }
 
 bool job_trial_fits(const struct job *job, size_t index)
@@ -66,40 +104,62 @@ bool job_any_trial_fits(const struct job *job)
     return job->field.count == 0 || job_trial_fits(job, 0);
 }
 
-/* The one question of the session: has what the worker was asked taken longer than there is time for? */
-static bool is_overtime(const struct job *job)
+bool job_is_overtime(const struct job *job)
 {
-    if (job->env->end_s <= 0 || job->asked == ASKED_NOTHING || job->stopping) return false;
-    const double end_s = fmax(job->env->end_s, job->began_s) + BUDGET_OVERRUN_S;
-    return now_s() > end_s && now_s() > job->sent_s + BUDGET_CHANCE_S;
+    if (!job->gpu->asked || job->run->stopping) return false;
+    const double end_s = fmax(job->run->end_s, job->began_s) + BUDGET_OVERRUN_S;
+    return now_s() > end_s && now_s() > job->gpu->sent_s + BUDGET_CHANCE_S;
 }
 
-void job_cut_overtime(struct job *job)
+bool job_is_half_done(const struct job *job)
 {
-    static const char *const doing[] = {[ASKED_PREPARE] =
-                                            "its operands, references and the rival's time were there",
-                                        [ASKED_TRIAL] = "a trial had ended",
-                                        [ASKED_BLOCK] = "its race had ended",
-                                        [ASKED_CHECK] = "its fastest was checked"};
-    if (!is_overtime(job)) return;
-    const enum asked asked = job->asked;
-    job_abandon(job);
-    children_cancel(job->env->children, job->worker);
-    job->asked = ASKED_NOTHING;
-    job->prepared = false;
-    job->env->strict = true;
-    job_end(job, JOB_FRUITLESS, "the budget was over before %s (--budget; the same command goes on)",
-            doing[asked]);
+    return job->phase != PHASE_SEARCH || now_s() > job->began_s + 0.5 * job->share_s;
 }
 
-void job_end_without_time(struct job *job)
+/* ---- when the search is over ---- */
+
+/* A compiler or the GPU has been at it for too long. What waits for either of them is not overdue. */
+bool job_is_overdue(const struct job *job, const struct ahead *a)
 {
-    char call[32];
-    format_time_us(1e6 * job_call_s(job, 0), call);
-    job->env->strict = true;
-    job_end(
-        job, JOB_FRUITLESS,
-        "a call is expected to take %s, and a trial takes %d of them at least: the budget leaves no time for "
-        "one (--budget)",
-        call, TRIAL_CALLS_LEAST);
+    if (a->begun_s > 0) return now_s() > a->begun_s + budget_patience_s(job->trial_s);
+    return a->built->state == BUILD_ASKED &&
+           now_s() > a->built->asked_s + budget_patience_s(builds_usual_s(job->run->builds));
+}
+
+static bool all_are_overdue(const struct job *job)
+{
+    bool all = true;
+    for (size_t i = 0; i < job->ahead_count; i++) all &= job_is_overdue(job, &job->ahead[i]);
+    return all;
+}
+
+/* What was proposed until it was satisfied is measured, so that the trials do not depend on when this is
+ * asked. */
+bool job_is_exhausted(const struct job *job)
+{
+    const struct tune_options *o = job->run->s->options;
+    const bool enough = o->max_trials > 0 && job->result.tried >= (size_t)o->max_trials;
+    /* Where the space has nothing, what the library proposes is heard of first. */
+    const bool all =
+        job->search_over && job->ahead_count == 0 && (job->gpu->prepared || job->field.count > 0);
+    const bool satisfied = o->budget_s == 0 && job->satisfied && all_are_overdue(job);
+    return enough || all || satisfied;
+}
+
+/* Another problem can make better use of the time. Without a budget a search that is satisfied is exhausted,
+ * as soon as what was proposed is measured. */
+static bool has_converged(const struct job *job)
+{
+    const bool limited = job->run->s->options->budget_s > 0;
+    if ((!limited && job->satisfied) || run_waiting(job->run) == 0 || job->gain_us <= 0) return false;
+    return (limited && search_satisfied(job->search)) ||
+           budget_converged(job->share_s, job->result.trials - job->gain_trials, now_s() - job->gain_s);
+}
+
+bool job_search_is_over(const struct job *job)
+{
+    if (job->only_race) return true;
+    /* However short the budget, one candidate gets its chance. */
+    const bool late = search_left_s(job) <= 0 && (job->result.trials > 0 || job->best_us > 0);
+    return job_is_exhausted(job) || late || !job_any_trial_fits(job) || has_converged(job);
 }

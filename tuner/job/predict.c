@@ -1,9 +1,11 @@
 #include "predict.h"
 
 #include "budget.h"
+#include "builds.h"
 #include "clock.h"
 #include "model.h"
 #include "preferred.h"
+#include "report.h"
 #include "template.h"
 #include "transfer.h"
 #include "workspace.h"

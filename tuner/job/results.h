@@ -3,7 +3,7 @@
 #ifndef GT_RESULTS_H
 #define GT_RESULTS_H
 
-#include "job.h"
+#include "session.h"
 #include "table.h"
 #include <stddef.h>
 

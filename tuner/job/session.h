@@ -1,12 +1,41 @@
-/* session.h — one run of the main job: assigns problems to GPUs, keeps the compilers busy for all of them,
- * and divides the time.
+/* session.h — one run of the main job: tunes all problems on all GPUs, and divides the time.
  *
- * The supervisor's event loop. Knows jobs, children and database; prints progress through report.h.
+ * Knows children and database; prints progress through report.h. run.h shows the inside.
  */
 #ifndef GT_SESSION_H
 #define GT_SESSION_H
 
-#include "job.h"
+#include "children.h"
+#include "db.h"
+#include "field.h"
+#include "space.h"
+#include "tune_options.h"
+
+enum job_how {
+    JOB_RUNNING,
+    JOB_TUNED,       /* a winner is stored */
+    JOB_KNOWN,       /* an earlier run stored one that is up to date: nothing done */
+    JOB_KEPT,        /* nothing faster was found: the winner that job_defend named stays */
+    JOB_FRUITLESS,   /* no candidate is usable, or the GPU cannot take the problem; why says it */
+    JOB_INTERRUPTED, /* Ctrl-C; best so far in winner, nothing stored as winner */
+    JOB_ORPHANED     /* its GPU was given up: another may take it */
+};
+
+struct job_result {
+    enum job_how how;
+    char why[512];
+    struct db_winner
+        winner; /* JOB_TUNED; for JOB_INTERRUPTED the best of the search, time_us 0 if there is none */
+    size_t legal, tried, trials; /* candidates; tried in all runs; of this run */
+    size_t hints;                /* candidates that go first, from winners of similar problems */
+    struct recalled recalled;
+    double raw, seconds;
+    bool lost;        /* the winner defended failed in the race or the last check */
+    bool exhausted;   /* the search cannot go on, or need not */
+    double gain;      /* search_gain in the end */
+    bool hasty;       /* the race was (budget_race_is_hasty); JOB_KEPT: or somebody else needs one */
+    double closing_s; /* JOB_TUNED, JOB_KEPT: what a closing race takes (budget_closing_s) */
+};
 
 struct session {
     const struct tune_options *options;

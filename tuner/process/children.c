@@ -267,6 +267,11 @@ enum status children_wait(struct children *children, double timeout_s, struct ch
     }
 }
 
+void children_share(struct children *children, pthread_mutex_t *lock)
+{
+    pool_share(children->pool, lock);
+}
+
 /* ---- synchronous calls ---- */
 
 enum status children_ask(struct children *children, int worker, json_t *request, double deadline_s,

@@ -103,6 +103,9 @@ struct children_event {
  * work. */
 enum status children_wait(struct children *children, double timeout_s, struct children_event *event);
 
+/* As pool_share, for children_wait. */
+void children_share(struct children *children, pthread_mutex_t *lock);
+
 /* Kills a worker with its request; it is restarted and CHILDREN_BACK follows. There is no event for its
  * tag. */
 void children_cancel(struct children *children, int worker);

@@ -4,6 +4,7 @@
 #include "frame.h"
 #include "pool_child.h"
 #include "process_limits.h"
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,10 +143,24 @@ enum status pool_submit(struct pool *pool, int child, const json_t *message, dou
     return OK;
 }
 
+static bool is_end(const struct pool_event *event)
+{
+    return event->kind == POOL_DIED || event->kind == POOL_TIMEOUT;
+}
+
+/* An end of the child, before the process that runs now, waits to be told. */
+static bool end_is_queued(const struct pool *pool, int child)
+{
+    bool queued = false;
+    for (const struct queued *q = pool->first; q; q = q->next)
+        queued |= is_end(&q->event) && q->event.child == child;
+    return queued;
+}
+
 bool pool_idle(const struct pool *pool, int child)
 {
     const struct child *c = pool->children[child];
-    return c->running && !c->ending && !c->outstanding;
+    return c->running && !c->ending && !c->outstanding && !end_is_queued(pool, child);
 }
 
 bool pool_gone(const struct pool *pool, int child)
@@ -159,11 +174,6 @@ int pool_pid(const struct pool *pool, int child)
     return c->running ? (int)c->process.pid : -1;
 }
 
-static bool is_end(const struct pool_event *event)
-{
-    return event->kind == POOL_DIED || event->kind == POOL_TIMEOUT;
-}
-
 static bool pop(struct pool *pool, struct pool_event *event)
 {
     struct queued *q = pool->first;
@@ -172,9 +182,25 @@ static bool pop(struct pool *pool, struct pool_event *event)
     pool->first = q->next;
     if (!pool->first) pool->last = &pool->first;
     free(q);
-    for (q = pool->first; q && is_end(event); q = q->next)
-        event->superseded |= is_end(&q->event) && q->event.child == event->child;
+    event->superseded = is_end(event) && end_is_queued(pool, event->child);
     return true;
+}
+
+void pool_share(struct pool *pool, pthread_mutex_t *lock)
+{
+    pool->lock = lock;
+}
+
+/* Sleeps until the loop has something to do. No code of libuv runs meanwhile: another thread may call it.
+ * What that one changes is noticed at the next tick at the latest, but for an answer, whose socket is watched
+ * already. */
+static void sleep_until_ready(struct pool *pool)
+{
+    struct pollfd ready = {.fd = uv_backend_fd(&pool->loop), .events = POLLIN};
+    const int timeout_ms = uv_backend_timeout(&pool->loop);
+    if (pool->lock) pthread_mutex_unlock(pool->lock);
+    poll(&ready, 1, timeout_ms);
+    if (pool->lock) pthread_mutex_lock(pool->lock);
 }
 
 enum status pool_wait(struct pool *pool, double timeout_s, struct pool_event *event)
@@ -185,7 +211,10 @@ enum status pool_wait(struct pool *pool, double timeout_s, struct pool_event *ev
         pool->ticked = false;
         uv_update_time(&pool->loop);
         uv_timer_start(&pool->tick, on_tick, (uint64_t)(timeout_s * 1000) + 1, 0);
-        while (!pool->first && !pool->ticked && !pool->out_of_memory) uv_run(&pool->loop, UV_RUN_ONCE);
+        while (!pool->first && !pool->ticked && !pool->out_of_memory) {
+            sleep_until_ready(pool);
+            uv_run(&pool->loop, UV_RUN_NOWAIT);
+        }
         uv_timer_stop(&pool->tick);
     }
     if (pool->out_of_memory) return fail(E_MEMORY, "out of memory for an event of a child process");

@@ -2,14 +2,15 @@
  * Built on libuv.
  *
  * Children are the same program, executed anew (fork + exec), with a socket on file descriptor 3. Each child
- * has at most one outstanding request. Knows nothing of the messages' content. Only for the supervisor's
- * thread.
+ * has at most one outstanding request. Knows nothing of the messages' content. For one thread, or for several
+ * that share a lock (pool_share).
  */
 #ifndef GT_POOL_H
 #define GT_POOL_H
 
 #include "status.h"
 #include <jansson.h>
+#include <pthread.h>
 #include <stdbool.h>
 
 struct pool;
@@ -49,11 +50,18 @@ enum status pool_start(struct pool *pool, const char *const *argv, int nice_leve
  * or kept. Errors: E_BUSY (a request is outstanding), E_CHILD (gone). */
 enum status pool_submit(struct pool *pool, int child, const json_t *message, double deadline_s, void *job);
 
-bool pool_idle(const struct pool *pool, int child); /* alive with nothing outstanding */
+/* Alive with nothing outstanding, and no end of it is still to be told. */
+bool pool_idle(const struct pool *pool, int child);
 bool pool_gone(const struct pool *pool, int child);
 
 /* Process id, for tests that kill children; -1 if it is not running. */
 int pool_pid(const struct pool *pool, int child);
+
+/* Several threads use the pool: each holds this lock in every call, and pool_wait releases it while it
+ * sleeps, so that others can submit and cancel. Only one thread at a time may wait. Children are killed when
+ * the thread ends that started them, a restart in pool_wait included: no such thread may end before the pool.
+ */
+void pool_share(struct pool *pool, pthread_mutex_t *lock);
 
 /* Waits for the next event, at most timeout_s (0: only events that are pending). Always fills *event. */
 enum status pool_wait(struct pool *pool, double timeout_s, struct pool_event *event);

@@ -246,6 +246,8 @@ void child_spawn(struct child *c)
 static void on_deadline(uv_timer_t *timer)
 {
     struct child *c = timer->data;
+    drain(c); /* we may have been busy for longer than the child */
+    if (!c->outstanding) return;
     c->timed_out = true;
     child_kill(c, "it did not answer before its deadline");
 }

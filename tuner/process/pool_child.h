@@ -46,6 +46,7 @@ struct pool {
     int interrupts; /* number of them that are open */
     uv_timer_t tick;
     bool ticked, closing;
+    pthread_mutex_t *lock; /* of the threads that share the pool; NULL: there is one */
     const char *program;
     const char *const *kept; /* variables that children do not inherit; NULL: none */
     bool echo;               /* GEMMTUNE_DEBUG: copy the children's output to our standard error */

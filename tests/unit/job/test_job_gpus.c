@@ -1,4 +1,5 @@
 /* Runs with several GPUs, with GPUs that die, and without any, with fake children. */
+#include "clock.h"
 #include "files.h"
 #include "job_runs.h"
 
@@ -107,6 +108,44 @@ TEST(a_run_whose_gpu_dies_when_all_have_winners_is_not_finished_and_goes_on)
     assert_clean_db();
 }
 
+/* ---- Ctrl-C, which one thread sees ---- */
+
+TEST(ctrl_c_ends_every_gpu_after_its_trial_and_the_same_command_goes_on)
+{
+    static const char words[] = "--gpus all --shape " SHAPE " --shape " SHAPE2;
+    setenv("FAKE_DEVICES", "2", 1);
+    setenv("FAKE_TRIAL_MS", "20", 1);
+    const pid_t pid = start_until(words, "trial", 30);
+    kill(pid, SIGINT);
+    assert_int_equal(wait_exit(pid), 130);
+    const int first = census(SHAPE, NULL)->total, second = census(SHAPE2, NULL)->total;
+    assert_true(first > 0 && second > 0);
+    assert_int_equal(first + second, count_log("trial")); /* none was lost */
+    assert_int_equal(tune(words), 0);
+    assert_null(strstr(text_of("err"), "never ended"));
+    assert_int_equal(census(SHAPE, NULL)->total, LEGAL);
+    assert_int_equal(census(SHAPE2, NULL)->total, LEGAL);
+    assert_clean_db();
+}
+
+TEST(a_second_ctrl_c_ends_every_gpu_at_once)
+{
+    setenv("FAKE_DEVICES", "2", 1);
+    setenv("FAKE_TRIAL_MS", "60000", 1);
+    const double from = now_s();
+    const pid_t pid = start_until("--gpus all --shape " SHAPE " --shape " SHAPE2, "trial", 2);
+    kill(pid, SIGINT);
+    usleep(300000);
+    kill(pid, SIGINT);
+    assert_int_equal(wait_exit(pid), 130);
+    assert_true(now_s() - from < 30);
+    assert_int_equal(census(SHAPE, NULL)->total + census(SHAPE2, NULL)->total, 0);
+    unsetenv("FAKE_TRIAL_MS");
+    assert_int_equal(tune("--max-trials 4 --shape " SHAPE), 0);
+    assert_null(strstr(text_of("err"), "never ended"));
+    assert_clean_db();
+}
+
 /* ---- what the machine lacks ---- */
 
 TEST(no_driver_and_no_compiler_have_exit_codes)
@@ -151,6 +190,8 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(a_dead_gpu_is_given_up_and_the_other_does_its_work),
     JOB_TEST(when_every_gpu_is_dead_the_run_ends_with_a_sentence),
     JOB_TEST(a_run_whose_gpu_dies_when_all_have_winners_is_not_finished_and_goes_on),
+    JOB_TEST(ctrl_c_ends_every_gpu_after_its_trial_and_the_same_command_goes_on),
+    JOB_TEST(a_second_ctrl_c_ends_every_gpu_at_once),
     JOB_TEST(no_driver_and_no_compiler_have_exit_codes),
     JOB_TEST(without_a_gpu_a_named_one_is_predicted_and_a_measured_winner_replaces_it),
     JOB_TEST(an_unknown_gpu_is_refused_with_the_known_ones),

@@ -3,6 +3,7 @@
 #include "db.h"
 #include "interrupts.h"
 #include "job.h"
+#include "run.h"
 #include "unit.h"
 #include "workspace.h"
 
@@ -10,16 +11,21 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct job_env env;
-static struct db_context context;
-static int64_t run_id;
+static struct problem problem;
+static struct tune_options options = {.strategy = "gp",
+                                      .seed = 1,
+                                      .cold = true,
+                                      .workspace_bytes = WORKSPACE_DEFAULT_BYTES,
+                                      .problems = &problem,
+                                      .problem_count = 1};
+static struct session session = {.options = &options};
+static struct run run = {.s = &session, .lock = PTHREAD_MUTEX_INITIALIZER};
+static struct gpu_worker gpu = {.run = &run};
 static struct space *space;
 static char folder[] = "/tmp/gt-rest-XXXXXX";
 
-static int open_env(void **state)
+static int open_run(void **state)
 {
-    static struct tune_options options = {
-        .strategy = "gp", .seed = 1, .cold = true, .workspace_bytes = WORKSPACE_DEFAULT_BYTES};
     const int devices[] = {0};
     struct children_options children = {
         .cache = folder, .compilers = 2, .devices = devices, .device_count = 1};
@@ -28,62 +34,62 @@ static int open_env(void **state)
     setenv("GEMMTUNE_EXE", FAKE_CHILD, 1);
     if (!mkdtemp(folder)) return -1;
     snprintf(path, sizeof path, "%s/t.db", folder);
-    env.options = &options;
-    if (children_open(&children, &env.children) || db_open(path, DB_WRITE, &env.db) ||
-        builds_open(&env.builds) || report_open(1, 1, &env.report) || field_space("", &space))
+    problem = problem_make(1024, 1024, 1024);
+    if (children_open(&children, &session.children) || db_open(path, DB_WRITE, &session.db) ||
+        builds_open(&run.builds) || report_open(1, 1, &run.report) || field_space("", &space))
         return -1;
-    env.space = space;
-    context.gpu = children_worker(env.children, 0)->gpu;
-    context.cold = true;
-    return db_run_start(env.db, &context, "test", 1, &run_id) ? -1 : 0;
+    session.space = space;
+    gpu.context.gpu = children_worker(session.children, 0)->gpu;
+    gpu.context.cold = true;
+    return db_run_start(session.db, &gpu.context, "test", 1, &gpu.run_id) ? -1 : 0;
 }
 
-static int close_env(void **state)
+static int close_run(void **state)
 {
     char command[64];
     (void)state;
-    report_close(env.report);
-    builds_close(env.builds);
-    db_close(env.db);
-    children_close(env.children);
+    report_close(run.report);
+    builds_close(run.builds);
+    db_close(session.db);
+    children_close(session.children);
     space_free(space);
     snprintf(command, sizeof command, "rm -r %s", folder);
     return system(command) ? -1 : 0;
 }
 
 /* How long that takes. */
-static double explore_s(struct job *job)
+static double open_s(struct job *job)
 {
     const double from = now_s();
-    assert_ok(job_explore(job));
+    assert_ok(job_open_search(job));
     return now_s() - from;
 }
 
 TEST(a_job_that_rested_goes_on_with_what_it_has_proposed)
 {
-    const struct problem problem = problem_make(1024, 1024, 1024);
-    struct job *job;
-    assert_ok(job_open(&env, &context, run_id, &problem, &job));
-    const double opening_s = explore_s(job);
-    assert_ok(job_fill(job));
+    pthread_mutex_lock(&run.lock);
+    struct job *job = job_open(&gpu, 0);
+    assert_non_null(job);
+    const double opening_s = open_s(job);
+    assert_ok(job_work_ahead(job));
     struct built *first = job_wants(job);
     assert_non_null(first);
     builds_ask(first);
     struct built *second = job_wants(job);
     assert_true(second && second != first);
-    const size_t legal = job_result(job)->legal, bytes = job_bytes(job);
+    const size_t legal = job->result.legal, bytes = job_bytes(job);
     assert_true(bytes > legal * sizeof(struct config));
 
     job_rest(job);
-    job_resume(job, &context, run_id);
-    assert_true(explore_s(job) < 0.1 * opening_s);
-    assert_ok(job_fill(job));
+    job_resume(job, &gpu);
+    assert_true(open_s(job) < 0.1 * opening_s);
+    assert_ok(job_work_ahead(job));
     assert_ptr_equal(job_wants(job), second);
-    assert_int_equal(job_result(job)->how, JOB_RUNNING);
-    assert_int_equal(job_result(job)->legal, legal);
+    assert_int_equal(job->result.how, JOB_RUNNING);
+    assert_int_equal(job->result.legal, legal);
     assert_int_equal(job_bytes(job), bytes);
-    assert_int_equal(job_problem(job)->m, problem.m);
     job_close(job);
+    pthread_mutex_unlock(&run.lock);
 }
 
 int main(void)
@@ -92,5 +98,5 @@ int main(void)
         cmocka_unit_test(a_job_that_rested_goes_on_with_what_it_has_proposed),
     };
     accept_interrupts();
-    return cmocka_run_group_tests(tests, open_env, close_env);
+    return cmocka_run_group_tests(tests, open_run, close_run);
 }

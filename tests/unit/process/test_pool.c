@@ -106,6 +106,42 @@ TEST(a_child_that_hangs_is_killed_at_its_deadline)
     assert_replaced("FAKE_HANG", 0.2, POOL_TIMEOUT, "deadline");
 }
 
+/* The supervisor was at work for longer than the deadline. */
+TEST(an_answer_that_waits_to_be_read_came_in_time)
+{
+    struct pool *pool;
+    int child = start(&pool), before = pool_pid(pool, child);
+    ask(pool, child, "hello", 1, NULL);
+    sleep(2);
+    struct pool_event e = wait_for(pool);
+    assert_int_equal(e.kind, POOL_REPLY);
+    json_decref(e.message);
+    assert_true(pool_idle(pool, child));
+    assert_ok(pool_wait(pool, 0.5, &e));
+    assert_int_equal(e.kind, POOL_TICK);
+    assert_int_equal(pool_pid(pool, child), before);
+    pool_close(pool);
+}
+
+/* Who is told of the answer asks nothing of the next process before it is told that this one has ended. */
+TEST(a_child_that_answers_and_dies_is_not_idle_before_its_death_is_told)
+{
+    struct pool *pool;
+    int child = start(&pool);
+    ask(pool, child, "hello", 60, NULL);
+    sleep(1);
+    kill(pool_pid(pool, child), SIGKILL);
+    sleep(1);
+    struct pool_event e = wait_for(pool);
+    assert_int_equal(e.kind, POOL_REPLY);
+    json_decref(e.message);
+    assert_false(pool_idle(pool, child));
+    e = wait_for(pool);
+    assert_int_equal(e.kind, POOL_DIED);
+    assert_true(pool_idle(pool, child));
+    pool_close(pool);
+}
+
 TEST(a_child_that_talks_nonsense_is_ended)
 {
     assert_replaced("FAKE_GARBAGE", 5, POOL_DIED, "not a frame");
@@ -369,6 +405,8 @@ int main(void)
         cmocka_unit_test(a_second_request_before_the_answer_is_refused),
         cmocka_unit_test(a_crash_is_told_with_its_signal_and_the_child_is_there_again),
         cmocka_unit_test(a_child_that_hangs_is_killed_at_its_deadline),
+        cmocka_unit_test(an_answer_that_waits_to_be_read_came_in_time),
+        cmocka_unit_test(a_child_that_answers_and_dies_is_not_idle_before_its_death_is_told),
         cmocka_unit_test(a_child_that_talks_nonsense_is_ended),
         cmocka_unit_test(a_child_that_dies_idle_is_told_without_a_job),
         cmocka_unit_test(five_deaths_without_an_answer_and_the_child_is_gone),

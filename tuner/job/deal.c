@@ -1,0 +1,429 @@
+/* deal.c — which problem a GPU works on next, and for how long. */
+#include "budget.h"
+#include "clock.h"
+#include "job.h"
+#include "model.h"
+#include "preferred.h"
+#include "run.h"
+#include "workspace.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RESTING_BYTES_MOST 2e9
+#define RESTING_SHARE      0.125 /* of the machine's memory, if that is less */
+
+static size_t problems(const struct run *run)
+{
+    return run->s->options->problem_count;
+}
+
+bool run_same_model(const struct gpu *x, const struct gpu *y)
+{
+    return strcmp(x->name, y->name) == 0 && x->sm_count == y->sm_count;
+}
+
+int run_gpus_alive(const struct run *run)
+{
+    int alive = 0;
+    for (int i = 0; i < run->gpus; i++) alive += !run->gpu[i].gone;
+    return alive;
+}
+
+double run_left_s(const struct run *run)
+{
+    return run->end_s - now_s();
+}
+
+/* No GPU works on the problem. */
+static bool is_waiting(const struct run *run, size_t at)
+{
+    return run->problem[at].standing == WAITING && !run->problem[at].searched;
+}
+
+int run_waiting(const struct run *run)
+{
+    int count = 0;
+    for (size_t i = 0; i < problems(run); i++) count += is_waiting(run, i);
+    return count;
+}
+
+void run_settle(struct run *run, size_t at)
+{
+    run->problem[at].standing = ENDED;
+    run->ended++;
+    job_close(run->problem[at].resting);
+    run->problem[at].resting = NULL;
+}
+
+/* ---- time for searches, and time kept for closing races ---- */
+
+/* What closing races take. */
+struct owed {
+    double all_s;             /* those that are due, one after the other */
+    double kept_s, longest_s; /* those that time is kept for, and the longest of them */
+};
+
+static void keep_time(const struct run *run, struct owed *owed, const struct slice_history *history)
+{
+    if (!slice_closing_is_kept_time_for(history, run->budget_s)) return;
+    owed->kept_s += history->closing_s;
+    owed->longest_s = fmax(owed->longest_s, history->closing_s);
+}
+
+static struct owed owed_of(const struct run *run)
+{
+    struct owed owed = {0};
+    for (size_t i = 0; i < problems(run); i++) {
+        const struct problem_state *p = &run->problem[i];
+        if (p->standing == ENDED || p->closing || !p->history.hasty) continue;
+        owed.all_s += p->history.closing_s;
+        keep_time(run, &owed, &p->history);
+    }
+    return owed;
+}
+
+/* What is left for searching this problem. A short slice may make a winner's race a hasty one. */
+static double search_left_s(const struct run *run, const struct slice_history *history, struct owed owed)
+{
+    if (!history->hasty) keep_time(run, &owed, history);
+    return run_left_s(run) -
+           slices_reserve_s(owed.kept_s, owed.longest_s, run->budget_s, run_gpus_alive(run));
+}
+
+/* What a second of the problem's next slice promises. */
+static double promise_of(const struct run *run, size_t at, struct owed owed)
+{
+    const struct slice_history *history = &run->problem[at].history;
+    return slice_promise(history, run->even_s, search_left_s(run, history, owed));
+}
+
+static double weight_of(const struct run *run, const struct gpu *gpu, size_t at)
+{
+    const struct tune_options *o = run->s->options;
+    const double call_us =
+        model_roofline_us(&o->problems[at], gpu_peak_tflops(gpu, o->problems[at].type), gpu->memory_gb_per_s);
+    return budget_weight(o->weights ? o->weights[at] : 1, call_us);
+}
+
+/* Of the time left: the problem's part of what is not finished and not being worked on. */
+static double share_s(const struct run *run, const struct job *job)
+{
+    const struct gpu *gpu = &job->context.gpu;
+    const double weight = weight_of(run, gpu, job->at);
+    double weights = weight;
+    int unfinished = 1;
+    for (size_t i = 0; i < problems(run); i++) {
+        if (!is_waiting(run, i)) continue;
+        unfinished++;
+        weights += weight_of(run, gpu, i);
+    }
+    return budget_weighted_share(run_left_s(run), weight, weights, unfinished, run_gpus_alive(run));
+}
+
+double deal_length_s(const struct job *job)
+{
+    const struct run *run = job->run;
+    const struct problem_state *p = &run->problem[job->at];
+    if (!run->slices) return share_s(run, job);
+    const struct owed owed = owed_of(run);
+    if (p->closing)
+        return slice_closing_length_s(&p->history, owed.all_s + p->history.closing_s, run_left_s(run),
+                                      run_gpus_alive(run));
+    return slice_length_s(&p->history, run->even_s, search_left_s(run, &p->history, owed));
+}
+
+/* ---- which problem ---- */
+
+static bool is_opened_ahead(const struct run *run, size_t at)
+{
+    bool opened = false;
+    for (int i = 0; i < run->gpus; i++) opened |= run->gpu[i].next == &run->problem[at];
+    return opened;
+}
+
+/* Of the waiting problems the one whose next slice promises most, of equals the first. ahead: none that is
+ * opened ahead already. */
+static bool choose_slice(const struct run *run, bool ahead, size_t *at)
+{
+    const struct owed owed = owed_of(run);
+    double most = -1;
+    for (size_t i = 0; i < problems(run); i++) {
+        const struct problem_state *p = &run->problem[i];
+        if (!is_waiting(run, i) || (ahead && is_opened_ahead(run, i))) continue;
+        if (p->history.spent_s > 0 &&
+            !slice_is_worth_beginning(run->even_s, search_left_s(run, &p->history, owed)))
+            continue;
+        const double promise = promise_of(run, i, owed);
+        if (promise <= most) continue;
+        most = promise;
+        *at = i;
+    }
+    return most >= 0;
+}
+
+/* First whoever is worth most: there may not be time for all. */
+static bool choose_closing(const struct run *run, bool ahead, size_t *at)
+{
+    const double left_s = run_left_s(run);
+    double most = -1;
+    for (size_t i = 0; i < problems(run); i++) {
+        const struct problem_state *p = &run->problem[i];
+        if (p->standing != WAITING || !p->history.hasty || p->history.worth <= most) continue;
+        if (ahead && is_opened_ahead(run, i)) continue;
+        if (!slice_closing_fits(&p->history, left_s)) continue;
+        most = p->history.worth;
+        *at = i;
+    }
+    return most >= 0;
+}
+
+/* A slice or, where none is due, a closing race. */
+static bool choose(const struct run *run, bool ahead, size_t *at, bool *closing)
+{
+    *closing = false;
+    if (choose_slice(run, ahead, at)) return true;
+    return *closing = choose_closing(run, ahead, at);
+}
+
+/* Whoever is being searched promises less after this slice; by how much is not known yet. */
+static bool another_is_next(const struct run *run, size_t now)
+{
+    size_t at = 0;
+    if (!choose_slice(run, true, &at)) return choose_closing(run, true, &at);
+    const struct owed owed = owed_of(run);
+    return promise_of(run, at, owed) >= 0.5 * promise_of(run, now, owed);
+}
+
+/* Problems no longer begin: the budget was too short for their number. One at least begins. */
+static bool is_too_late(const struct run *run)
+{
+    bool any = false;
+    for (size_t i = 0; i < problems(run) && !any; i++) any = run->problem[i].begun;
+    return any && run_left_s(run) < (run->strict ? 0 : -budget_grace_s(run->budget_s));
+}
+
+/* ---- what earlier runs have stored ---- */
+
+struct wanted {
+    struct job_result *result;
+    int64_t workspace_bytes;
+    bool pinned; /* a configuration is pinned for the problem */
+};
+
+static bool take_winner(void *self, const struct db_winner *winner)
+{
+    const struct wanted *w = self;
+    if (winner->base.predicted || winner->stale || winner->unusable) return true;
+    if (winner->pinned && !w->pinned) return true; /* since it was unpinned, no search has ended */
+    if (winner->config.template && workspace_of(&winner->config, &winner->base.problem) > w->workspace_bytes)
+        return true;
+    w->result->winner = *winner;
+    w->result->how = JOB_KNOWN;
+    return false;
+}
+
+/* A winner that is stored, up to date, and takes no more than is allowed. */
+static enum status look_up(struct run *run, const struct db_context *context, size_t at)
+{
+    const struct tune_options *o = run->s->options;
+    struct db *db = run->s->db;
+    struct job_result *result = &run->s->results[at];
+    struct wanted wanted = {result, o->workspace_bytes, false};
+    struct db_filter filter = {.gpu = context->gpu.name, .problem = &o->problems[at]};
+    enum status st = preferred_pinned(db, &context->gpu, filter.problem, &wanted.pinned);
+    if (!st) st = db_winners(db, &filter, context, take_winner, &wanted);
+    if (st == E_ABSENT) st = OK;
+    if (st || result->how != JOB_KNOWN) return st;
+    if (result->winner.base.cold != context->cold || o->again) {
+        result->how = JOB_RUNNING;
+        return OK;
+    }
+    snprintf(result->why, sizeof result->why, "tuned on %s", result->winner.base.when);
+    const size_t tried = (size_t)result->winner.trials;
+    const int64_t limit = o->max_trials;
+    const bool all = (int64_t)tried >= result->winner.legal_count || (limit > 0 && (int64_t)tried >= limit);
+    bool continues = false;
+    if (run->slices && !all)
+        st = db_decision_continues(db, result->winner.decision_id, o->command, &continues);
+    if (st) return st;
+    if (continues) { /* its first slice was that run's */
+        struct slice_history *history = &run->problem[at].history;
+        const double time_us = result->winner.base.time_us;
+        slice_ended(history, SLICE_FIRST_S, time_us, tried, (double)NAN);
+        history->hasty = true;
+        history->closing_s = budget_closing_s(time_us, budget_check_s(time_us));
+        return OK;
+    }
+    char text[PROBLEM_TEXT_MAX];
+    problem_format(&o->problems[at], text);
+    report_say(run->report, "%s: skipped, its winner of %s is up to date (%d trials; --again searches on)",
+               text, result->winner.base.when, result->winner.trials);
+    run_settle(run, at);
+    return OK;
+}
+
+/* ---- jobs that rest between two slices ---- */
+
+/* For all of them together. */
+static size_t resting_bytes_most(void)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
+    const double machine = pages > 0 && page > 0 ? (double)pages * (double)page : RESTING_BYTES_MOST;
+    return (size_t)fmin(RESTING_BYTES_MOST, RESTING_SHARE * machine);
+}
+
+/* Whoever promises least is opened again when it is due. */
+static void make_room(struct run *run, size_t most)
+{
+    for (;;) {
+        const struct owed owed = owed_of(run);
+        size_t sum = 0, least = 0;
+        double promise = (double)INFINITY;
+        for (size_t i = 0; i < problems(run); i++) {
+            if (!run->problem[i].resting) continue;
+            sum += job_bytes(run->problem[i].resting);
+            const double p = promise_of(run, i, owed);
+            if (p >= promise && isfinite(promise)) continue;
+            promise = p;
+            least = i;
+        }
+        if (sum <= most) return;
+        job_close(run->problem[least].resting);
+        run->problem[least].resting = NULL;
+    }
+}
+
+void deal_let_rest(struct job *job)
+{
+    struct problem_state *p = &job->run->problem[job->at];
+    job_rest(job);
+    p->resting = job;
+    p->standing = WAITING;
+    p->closing = false;
+    make_room(job->run, resting_bytes_most());
+}
+
+/* ---- dealing ---- */
+
+static void leave_out(struct run *run, size_t at)
+{
+    struct job_result *result = &run->s->results[at];
+    result->how = JOB_FRUITLESS;
+    snprintf(result->why, sizeof result->why, "not begun: the budget was over");
+    run_settle(run, at);
+    run->left_out++;
+}
+
+/* Its job, opened already if one rests. Times of one model of GPU say nothing of a slice on another. */
+static enum status take(const struct gpu_worker *gpu, size_t at, bool closing, struct job **out)
+{
+    struct run *run = gpu->run;
+    struct problem_state *p = &run->problem[at];
+    struct job *job = p->resting;
+    p->resting = NULL;
+    if (job && run_same_model(&job->context.gpu, &gpu->context.gpu)) {
+        job_resume(job, gpu);
+    } else {
+        job_close(job);
+        if (!(job = job_open(gpu, at))) return E_MEMORY;
+    }
+    p->standing = TAKEN;
+    p->closing = job->only_race = closing;
+    job_defend(job, &run->s->results[at].winner, p->raced);
+    *out = job;
+    return OK;
+}
+
+/* The job of the next problem for a GPU; *job NULL: there is none left. */
+static enum status deal(const struct gpu_worker *gpu, bool ahead, struct job **job)
+{
+    struct run *run = gpu->run;
+    size_t at = 0;
+    bool closing;
+    *job = NULL;
+    while (choose(run, ahead, &at, &closing)) {
+        const struct problem_state *p = &run->problem[at];
+        if (p->history.spent_s > 0) return take(gpu, at, closing, job);
+        enum status st = look_up(run, &gpu->context, at);
+        if (st) return st;
+        if (p->standing == ENDED || p->history.spent_s > 0) continue; /* others promise more, perhaps */
+        if (!is_too_late(run)) return take(gpu, at, closing, job);
+        leave_out(run, at);
+    }
+    return OK;
+}
+
+enum status deal_open_search(struct job *job)
+{
+    struct run *run = job->run;
+    enum status st = job_open_search(job);
+    if (st != E_ABSENT) return st;
+    struct job_result *result = &run->s->results[job->at];
+    job_end(job, JOB_FRUITLESS, "%s", status_text());
+    result->how = JOB_FRUITLESS;
+    result->winner.gpu = job->context.gpu;
+    memcpy(result->why, job->result.why, sizeof result->why);
+    run->problem[job->at].closing = false;
+    run_settle(run, job->at);
+    return OK;
+}
+
+/* Not too early, for opening a problem takes a moment, and winners found meanwhile are hints. The compilers
+ * have nothing to do, or only what a search that has ended left behind. */
+enum status deal_ahead(struct gpu_worker *gpu, bool *opened)
+{
+    struct run *run = gpu->run;
+    *opened = false;
+    if (run->stopping || gpu->next || !job_is_half_done(gpu->now)) return OK;
+    if (run->slices && !another_is_next(run, gpu->now->at)) return OK;
+    if (gpu->now->phase == PHASE_SEARCH && !children_compilers_rest(run->s->children)) return OK;
+    struct job *job;
+    enum status st = deal(gpu, true, &job);
+    if (st || !job) return st;
+    *opened = true;
+    st = deal_open_search(job);
+    if (!st) st = job_work_ahead(job);
+    if (st || !job_runs(job)) {
+        job_close(job);
+        return st;
+    }
+    gpu->next = &run->problem[job->at];
+    deal_let_rest(job);
+    return OK;
+}
+
+enum status deal_next(struct gpu_worker *gpu)
+{
+    gpu->now = NULL;
+    gpu->next = NULL;
+    return gpu->gone || gpu->run->stopping ? OK : deal(gpu, false, &gpu->now);
+}
+
+/* What is opened ahead may wait for long: it is said when it begins. */
+void deal_say_begun(const struct job *job)
+{
+    const struct run *run = job->run;
+    const struct problem_state *p = &run->problem[job->at];
+    const struct job_result *r = &job->result;
+    const size_t known = r->recalled.usable + r->recalled.failed;
+    if (p->closing) {
+        report_say(run->report, "%s: its fastest race once more (%zu trials)", job->text, r->tried);
+    } else if (p->history.spent_s > 0) {
+        report_say(run->report, "%s: the search goes on (%zu trials so far)", job->text, r->tried);
+    } else {
+        if (r->legal == 0)
+            report_say(run->report, "%s on %s: only algorithms of cublasLt to choose from", job->text,
+                       job->context.gpu.name);
+        else
+            report_say(run->report, "%s on %s: %zu configurations to choose from", job->text,
+                       job->context.gpu.name, r->legal);
+        if (known)
+            report_say(run->report, "    %zu known from earlier runs are skipped (%zu of them failed)", known,
+                       r->recalled.failed);
+        if (r->hints)
+            report_say(run->report, "    %zu like the winners of similar problems go first", r->hints);
+        report_advice(run->report, &job->problem);
+    }
+}

@@ -1,0 +1,114 @@
+/* wait.c — how the threads of a run wait for the children: whichever comes first polls, and the others sleep
+ * until it has taken an event. With one GPU that is a loop over children_wait.
+ */
+#include "clock.h"
+#include "job.h"
+#include "run.h"
+#include <stdio.h>
+#include <string.h>
+
+#define TICK_S 0.2
+
+/* First for what is measured now, then for what comes next. */
+static enum status feed_compilers(struct run *run)
+{
+    struct children *children = run->s->children;
+    for (int next = 0; next < (run->stopping ? 1 : 2); next++)
+        for (int i = 0; i < run->gpus; i++) {
+            const struct gpu_worker *gpu = &run->gpu[i];
+            const struct job *job = !next ? gpu->now : gpu->next ? gpu->next->resting : NULL;
+            struct built *built;
+            while (job && children_idle_compilers(children) > 0 && (built = job_wants(job))) {
+                const enum status st = children_compile(children, &built->kernel, built);
+                if (st) return st == E_BUSY ? OK : st;
+                builds_ask(built);
+            }
+        }
+    return OK;
+}
+
+/* Problems that have a winner, or never will. */
+static int answered(const struct run *run)
+{
+    int count = run->ended;
+    for (size_t i = 0; i < run->s->options->problem_count; i++)
+        count += run->problem[i].standing != ENDED && run->problem[i].history.spent_s > 0;
+    return count;
+}
+
+static void show_progress(const struct run *run)
+{
+    struct progress progress[CHILDREN_WORKERS_MAX];
+    int count = 0;
+    for (int i = 0; i < run->gpus; i++)
+        if (run->gpu[i].now) job_progress(run->gpu[i].now, &progress[count++]);
+    if (count) report_progress(run->report, progress, count, answered(run), run_left_s(run), false);
+}
+
+static enum status interrupt(struct run *run)
+{
+    if (run->stopping) return fail(E_INTERRUPTED, "interrupted; everything finished is kept");
+    run->stopping = true;
+    report_say(run->report, "stopping after the trial under way (once more: at once)");
+    return OK;
+}
+
+/* A worker answers, dies, is back or is given up. */
+static void take_worker_event(struct run *run, struct gpu_worker *gpu, struct children_event *event)
+{
+    const bool answers = event->kind == CHILDREN_ANSWER, lost = event->kind == CHILDREN_LOST;
+    if (gpu->asked && (answers || lost)) {
+        report_busy(run->report, gpu->sent_s, now_s());
+        gpu->answer = event->answer;
+        event->answer = NULL;
+        gpu->lost = lost;
+        gpu->hung = event->hung;
+        memcpy(gpu->reason, event->reason, sizeof gpu->reason);
+    }
+    gpu->asked &= !answers && !lost;
+    gpu->prepared &= answers;
+    if (event->kind != CHILDREN_GONE) return;
+    gpu->gone = true;
+    gpu->asked = false;
+    memcpy(gpu->why, event->reason, sizeof gpu->why);
+    report_say(run->report, "GPU %d is given up: %s", children_worker(run->s->children, gpu->number)->device,
+               gpu->why);
+}
+
+static enum status take_event(struct run *run, struct children_event *event)
+{
+    if (event->kind == CHILDREN_INTERRUPT) return interrupt(run);
+    if (event->kind == CHILDREN_BUILT) {
+        run->s->kernels += event->build.built && !event->build.cached;
+        return builds_tell(run->builds, event->tag, &event->build);
+    }
+    for (int i = 0; i < run->gpus; i++)
+        if (run->gpu[i].number == event->worker) take_worker_event(run, &run->gpu[i], event);
+    json_decref(event->answer);
+    return OK;
+}
+
+void run_fail(struct run *run, enum status st)
+{
+    if (!run->failed) snprintf(run->sentence, sizeof run->sentence, "%s", status_text());
+    if (!run->failed) run->failed = st;
+    pthread_cond_broadcast(&run->changed);
+}
+
+enum status run_wait(struct run *run)
+{
+    enum status st = run->failed ? fail(run->failed, "%s", run->sentence) : feed_compilers(run);
+    if (st) return st;
+    if (run->polling) {
+        pthread_cond_wait(&run->changed, &run->lock);
+        return OK;
+    }
+    show_progress(run);
+    struct children_event event;
+    run->polling = true;
+    st = children_wait(run->s->children, TICK_S, &event);
+    run->polling = false;
+    if (!st) st = take_event(run, &event);
+    pthread_cond_broadcast(&run->changed);
+    return st;
+}
