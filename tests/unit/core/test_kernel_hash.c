@@ -137,7 +137,7 @@ TEST(a_source_of_today_has_its_rows_and_a_changed_one_has_none)
         for (int i = 0; i < 2; i++) assert_true(!kept->params[i] || template_param(t, kept->params[i]) >= 0);
         if (kernel_source_hash(t) != kept->source)
             fail_msg(
-                "{%s, 0x%016llx}: compare the machine code as tests/kept_hashes.c says, and put this number "
+                "{%s, 0x%016llx}: compare the machine code as tests/compare_kernels.c says, and put this number "
                 "into kernel_templates/kept_hashes.c",
                 t->name, (unsigned long long)kernel_source_hash(t));
     }

@@ -1,6 +1,6 @@
-/* kept_hashes.c — what a change of a kernel's source is compared by, before kernel_templates/kept_hashes.c
- * keeps the numbers of its kernels: kept_hashes [TEMPLATE...], in a build of the tree before the change and
- * in one after it, with the same NVRTC.
+/* compare_kernels.c — what a change of a kernel's source is compared by, before
+ * kernel_templates/kept_hashes.c keeps the numbers of its kernels: compare_kernels [TEMPLATE...], in a build
+ * of the tree before the change and in one after it, with the same NVRTC.
  *
  * For each template it prints the hash of its source, and for each row of the table the hashes of the machine
  * code of some configurations that the row is for (from the lists in tests/exec; of a template without one,
@@ -40,7 +40,7 @@ static void read_list(const struct template *t)
     for (int i = 0; i < t->param_count; i++) configs[0].value[i] = t->params[i].least;
 }
 
-/* The machine code of a kernel; 0: it does not compile, and says so. */
+/* The machine code of a kernel; 0: it does not compile, as one that the rules refuse for the op. */
 static uint64_t code_of(const struct kernel_key *key, const char *cache)
 {
     struct compiled compiled;
@@ -49,7 +49,7 @@ static uint64_t code_of(const struct kernel_key *key, const char *cache)
     enum status st = compile_kernel(key, cache, &compiled);
     if (!st && compiled.built) st = compile_read_cubin(compiled.path, compiled.checksum, &cubin, &bytes);
     if (st || !compiled.built) {
-        fprintf(stderr, "%s: %s\n", key->config.template->name, st ? status_text() : compiled.log);
+        if (st) fprintf(stderr, "%s: %s\n", key->config.template->name, status_text());
         return 0;
     }
     const uint64_t hash = XXH64(cubin, bytes, 0);
@@ -86,7 +86,7 @@ int main(int argc, char **argv)
 {
     char cache[4096], version[16];
     if (compile_cache_folder(cache, sizeof cache) || compile_load(version)) {
-        fprintf(stderr, "kept_hashes: %s\n", status_text());
+        fprintf(stderr, "compare_kernels: %s\n", status_text());
         return 1;
     }
     for (const struct kept_source *kept = kept_sources; kept->template; kept++) {
