@@ -136,10 +136,10 @@ TEST(a_source_of_today_has_its_rows_and_a_changed_one_has_none)
         assert_non_null(t);
         for (int i = 0; i < 2; i++) assert_true(!kept->params[i] || template_param(t, kept->params[i]) >= 0);
         if (kernel_source_hash(t) != kept->source)
-            fail_msg(
-                "{%s, 0x%016llx}: compare the machine code as tests/compare_kernels.c says, and put this number "
-                "into kernel_templates/kept_hashes.c",
-                t->name, (unsigned long long)kernel_source_hash(t));
+            fail_msg("{%s, 0x%016llx}: compare the machine code as tests/compare_kernels.c says, and put "
+                     "this number "
+                     "into kernel_templates/kept_hashes.c",
+                     t->name, (unsigned long long)kernel_source_hash(t));
     }
     change("simt", "simt.cu", "/* better explained */\n", "\n");
     assert_true(changed_hash() == hash_with("simt", NULL, 0, 90));
