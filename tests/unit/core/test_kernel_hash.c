@@ -1,7 +1,6 @@
 /* Of which kernels what was measured holds: the templates' own texts. */
 #include "epilogue.h"
 #include "kernel_hash.h"
-#include "source_hash.h"
 #include "template.h"
 #include "unit.h"
 
@@ -32,7 +31,7 @@ static uint64_t hash_with(const char *template, const char *name, int value, int
     return kernel_hash(&key);
 }
 
-TEST(the_number_of_a_kernel_is_that_of_its_active_text)
+TEST(kernels_that_conditions_of_a_source_tell_apart_keep_numbers_of_their_own)
 {
     const uint64_t simt = hash_with("simt", NULL, 0, 90);
     assert_true(hash_with("simt", "BM", 256, 90) == simt); /* beside it, in the configuration */
@@ -81,29 +80,103 @@ static uint64_t changed_hash(void)
     return kernel_hash_of(&config, &problem, 90);
 }
 
-TEST(comments_and_inactive_features_void_nothing)
+/* ---- sources ---- */
+
+static uint64_t hash_of_text(const char *text)
 {
-    const uint64_t simt = hash_with("simt", NULL, 0, 90);
-    change("simt", "simt.cu", "/* better explained */\n", "\n");
-    assert_true(changed_hash() == simt);
-    change("simt", "simt.cu", "", "#if EPILOGUE\nextern \"C\" __global__ void gemm_epilogue() {}\n#endif\n");
-    assert_true(changed_hash() == simt);
-    change("simt", "gemm_args.h", "", "#if PACK > 100\nstruct more;\n#endif\n");
-    assert_true(changed_hash() == simt);
-    change("simt", "gt_store.cuh", "", "static int unused;\n");
-    assert_true(changed_hash() != simt);
-    change("simt", "gt_memory.cuh", "int early();\n", "");
-    assert_true(changed_hash() != simt);
+    const struct source_text sources[] = {{"x.cu", text}, {NULL, NULL}};
+    const struct template t = {.name = "x", .sources = sources};
+    return kernel_source_hash(&t);
 }
 
-TEST(a_new_header_voids_nothing_before_it_is_included)
+TEST(comments_and_white_space_do_not_count_and_all_else_does)
 {
-    change("simt", "simt.cu", "", "");
-    changed_sources[template_source_count(&changed)] = (struct source_text){"gt_new.cuh", "int f();"};
+    static const char *const same[][2] = {
+        {"int a; int b;", "/* first */ int a;\n\n\tint b; // last"},
+        {"int a;", "int/* a comment is a blank */a;"},
+        {"#define A 1\nint a;", "#define /* one */ A \\\n 1 // yes\n\n  int a;\n"},
+        {"a\n#if X\nb\n#endif\nc", "a // c\n  #if X /* \n */\n b\n#endif\n\nc\n"},
+        {"s = \"/* text */\";", "s  =\n\"/* text */\"; /* \" */"}};
+    static const char *const other[][2] = {{"#define A 1\nint a;", "#define A 1 int a;"},
+                                           {"int a;", "inta;"},
+                                           {"s = \"a b\";", "s = \"a  b\";"},
+                                           {"s = \"/* x */\";", "s = \"\";"},
+                                           {"c = '\"'; /* x */ d;", "c = '\"'; /* x */ e;"},
+                                           {"s = \"\\\" // \"; a", "s = \"\\\" // \"; b"},
+                                           {"int a; int b;", "int b; int a;"},
+                                           {"a", "a /"},
+                                           {"a #b", "a\n#b"}};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        if (hash_of_text(same[i][0]) != hash_of_text(same[i][1])) fail_msg("%s, %s", same[i][0], same[i][1]);
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        if (hash_of_text(other[i][0]) == hash_of_text(other[i][1]))
+            fail_msg("%s, %s", other[i][0], other[i][1]);
+}
+
+TEST(any_text_is_hashed)
+{
+    static const char *const odd[] = {"",     "/",   "/*", "/* ", "//",   "\"",   "'",
+                                      "\"\\", "'\\", "#",  "\\",  "\\\n", "a\\\n"};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        char *exact = strdup(odd[i]); /* so that a sanitizer notices what is read behind it */
+        assert_true(hash_of_text(exact) != 0);
+        free(exact);
+    }
+    static char large[20000];
+    for (size_t i = 0; i < sizeof large - 1; i++) large[i] = (char)(1 + (i * 7919 + i / 251) % 255);
+    const uint64_t hash = hash_of_text(large);
+    large[sizeof large - 2] = 'x';
+    assert_true(hash_of_text(large) != hash);
+}
+
+TEST(a_source_of_today_has_its_rows_and_a_changed_one_has_none)
+{
+    for (const struct kept_source *kept = kept_sources; kept->template; kept++) {
+        const struct template *t = template_find(kept->template);
+        assert_non_null(t);
+        for (int i = 0; i < 2; i++) assert_true(!kept->params[i] || template_param(t, kept->params[i]) >= 0);
+        if (kernel_source_hash(t) != kept->source)
+            fail_msg("{%s, 0x%016llx}: compare the machine code as tests/compare_kernels.c says, and put "
+                     "this number "
+                     "into kernel_templates/kept_hashes.c",
+                     t->name, (unsigned long long)kernel_source_hash(t));
+    }
+    change("simt", "simt.cu", "/* better explained */\n", "\n");
     assert_true(changed_hash() == hash_with("simt", NULL, 0, 90));
-    change("simt", "simt.cu", "#include \"gt_new.cuh\"\n", "");
-    changed_sources[template_source_count(&changed)] = (struct source_text){"gt_new.cuh", "int f();"};
-    assert_true(changed_hash() != hash_with("simt", NULL, 0, 90));
+    change("simt", "gt_store.cuh", "", "static int unused;\n");
+    assert_true(changed_hash() == kernel_source_hash(&changed));
+}
+
+/* Of the database of the same version tests/unit/db/test_db_version2.c says it. */
+TEST(all_winners_that_ship_are_of_kernels_of_today)
+{
+    static const char *const files[] = {"h200", "h100_sxm"};
+    int winners = 0, algorithms = 0;
+    for (int i = 0; i < 2; i++) {
+        char path[200], line[4096], texts[3][CONFIG_TEXT_MAX];
+        static const char *const keys[] = {"\"problem\": \"", "\"config\": \"", "\"template_hash\": \""};
+        snprintf(path, sizeof path, "%s/configs/winners/%s.jsonl", GT_SOURCE_DIR, files[i]);
+        FILE *file = fopen(path, "r");
+        assert_non_null(file);
+        while (fgets(line, sizeof line, file)) {
+            struct problem problem;
+            struct config config;
+            for (int j = 0; j < 3; j++) {
+                const char *at = strstr(line, keys[j]);
+                assert_non_null(at);
+                at += strlen(keys[j]);
+                snprintf(texts[j], sizeof texts[j], "%.*s", (int)strcspn(at, "\""), at);
+            }
+            assert_int_equal(problem_parse(texts[0], &problem), OK);
+            assert_int_equal(config_parse(texts[1], &config), OK);
+            const struct kernel_key key = kernel_key_of(&config, &problem, 90);
+            if (!kernel_hash_means(&key, texts[2])) fail_msg("%s: %s", texts[0], texts[2]);
+            winners++;
+            algorithms += template_is_library(config.template);
+        }
+        fclose(file);
+    }
+    assert_true(winners == 111 && algorithms < winners / 2);
 }
 
 TEST(a_function_in_a_device_header_counts_for_those_who_include_it)
@@ -151,13 +224,24 @@ TEST(kernels_with_an_epilogue_are_others)
 TEST(templates_list_the_headers_that_they_include_and_no_other)
 {
     for (size_t i = 0; i < template_count; i++) {
-        static const char *const definitions[] = {"__CUDA_ARCH__=900", "__CUDACC__=1", "TRANS_A=0",
-                                                  "TRANS_B=0", "EPILOGUE=1"};
-        char missing[64];
-        if (template_is_library(templates[i])) continue;
-        source_hash_missing(templates[i]->sources, template_source_count(templates[i]), definitions, 5,
-                            missing);
-        if (missing[0]) fail_msg("%s: %s", templates[i]->name, missing);
+        const struct source_text *sources = templates[i]->sources;
+        const int count = template_source_count(templates[i]);
+        bool included[32] = {true};
+        assert_true(count <= 32);
+        for (int j = 0; j < count; j++)
+            for (const char *at = sources[j].text; (at = strstr(at, "#include \"")); at++) {
+                const char *name = strchr(at, '"') + 1;
+                const size_t length = strcspn(name, "\"");
+                int k = 0;
+                while (k < count &&
+                       !(strlen(sources[k].name) == length && memcmp(sources[k].name, name, length) == 0))
+                    k++;
+                if (k == count && strncmp(name, "gt_cpu.h\"", 9) == 0) continue; /* of the CPU execution */
+                if (k == count) fail_msg("%s: %.*s", templates[i]->name, (int)length, name);
+                included[k] = true;
+            }
+        for (int j = 0; j < count; j++)
+            if (!included[j]) fail_msg("%s: %s", templates[i]->name, sources[j].name);
     }
 }
 
@@ -218,12 +302,13 @@ TEST(kernels_that_take_pointers_are_others)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_number_of_a_kernel_is_that_of_its_active_text),
-        cmocka_unit_test(comments_and_inactive_features_void_nothing),
-        cmocka_unit_test(a_new_header_voids_nothing_before_it_is_included),
+        cmocka_unit_test(kernels_that_conditions_of_a_source_tell_apart_keep_numbers_of_their_own),
+        cmocka_unit_test(comments_and_white_space_do_not_count_and_all_else_does),
+        cmocka_unit_test(any_text_is_hashed),
+        cmocka_unit_test(a_source_of_today_has_its_rows_and_a_changed_one_has_none),
+        cmocka_unit_test(all_winners_that_ship_are_of_kernels_of_today),
         cmocka_unit_test(a_function_in_a_device_header_counts_for_those_who_include_it),
         cmocka_unit_test(kernels_with_an_epilogue_are_others),
-        cmocka_unit_test(kernels_that_take_pointers_are_others),
         cmocka_unit_test(kernels_that_take_pointers_are_others),
         cmocka_unit_test(templates_list_the_headers_that_they_include_and_no_other),
         cmocka_unit_test(what_is_remembered_is_what_would_be_found_by_any_thread),
