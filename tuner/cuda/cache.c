@@ -3,6 +3,7 @@
 #include "env.h"
 #include "messages.h"
 #include "output_file.h"
+#include "paths.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -86,21 +87,15 @@ static enum status check_folder(const char *folder)
 
 enum status cache_make_folder(const char *folder)
 {
-    char path[CACHE_PATH_MAX];
-    size_t length = strlen(folder);
-    if (length == 0 || length + 64 > sizeof path)
+    char inside[CACHE_PATH_MAX];
+    size_t length = strlen(folder), made;
+    if (length == 0 || length + 64 > sizeof inside)
         return fail(E_IO, "the cache folder's name has %zu characters; 1 to %zu are possible", length,
-                    sizeof path - 64);
-    memcpy(path, folder, length + 1);
+                    sizeof inside - 64);
+    snprintf(inside, sizeof inside, "%s/", folder);
     /* A cubin is code that will run: no other user may be able to put one here. */
-    for (char *at = path + 1; *at; at++) {
-        if (*at != '/') continue;
-        *at = '\0';
-        if (mkdir(path, 0700) && errno != EEXIST && errno != EISDIR) return unwritable(folder, errno);
-        *at = '/';
-    }
-    if (mkdir(path, 0700) && errno != EEXIST) return unwritable(folder, errno);
-    return check_folder(folder);
+    const int error = paths_make_folders(inside, &made);
+    return error ? unwritable(folder, error) : check_folder(folder);
 }
 
 /* Reads a file that only this user can have written; *bytes malloc'ed, NUL-terminated. Its properties are
