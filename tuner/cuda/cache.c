@@ -151,6 +151,7 @@ enum status cache_read(const char *path, const char *checksum, char **bytes, siz
     enum status st = read_own(path, bytes, length);
     if (st) return st;
     (void)last_line(*bytes, length);
+    (*bytes)[*length] = '\0'; /* PTX is a text */
     hash_text(*bytes, *length, found);
     if (strcmp(found, checksum) == 0) return OK;
     free(*bytes);

@@ -59,8 +59,8 @@ int64_t cache_limit(void);
  * another user, or is open to others). */
 enum status cache_make_folder(const char *folder);
 
-/* Reads a file whose XXH128 is known; *bytes malloc'ed. Errors: E_IO (also if it belongs to another user),
- * E_INPUT (the checksum differs), E_MEMORY. */
+/* Reads an entry whose checksum is known; *bytes malloc'ed and followed by a NUL. Errors: E_IO (also if it
+ * belongs to another user), E_INPUT (the checksum differs), E_MEMORY. */
 enum status cache_read(const char *path, const char *checksum, char **bytes, size_t *length);
 
 #endif

@@ -84,6 +84,7 @@ TEST(what_was_stored_is_found_whole)
     assert_ok(cache_read(found.path, found.checksum, &bytes, &length));
     assert_int_equal(length, 5000);
     assert_int_equal(bytes[4999], 1);
+    assert_int_equal(bytes[5000], 0);
     free(bytes);
     assert_false(has(2));
     assert_int_equal(files_in(folder), 1);
