@@ -72,15 +72,12 @@ struct db {
 /* True for a file system on which WAL does not work; magic is statfs's f_type. */
 bool db_network_magic(int64_t magic);
 bool db_on_network(const char *path);
-/* Is the path short enough for SQLite, once resolved? Errors: E_INPUT. */
-enum status db_check_path(const char *path);
-/* Creates the folders of a file, accessible to this user only. *made: length of the path of the first new
- * one, 0 if all existed. On errors nothing is left: E_INPUT, E_IO. */
-enum status db_make_folders(const char *path, size_t *made);
-void db_remove_folders(const char *path, size_t made); /* removes empty ones only */
 /* Removes a database with what SQLite keeps beside it. */
 void db_remove_files(const char *path);
-/* Absolute, without symbolic links; the last part need not exist. */
+/* Errors: E_INPUT (it is too long for SQLite). */
+enum status db_check_path(const char *path);
+/* Absolute, without symbolic links; the last part need not exist. Errors: E_IO, E_INPUT (too long for
+ * SQLite). */
 enum status db_resolve(const char *path, char resolved[PATH_MAX]);
 /* Was this file (path, device, inode) checked on this machine before? Stored in the folder of compiled
  * kernels. */

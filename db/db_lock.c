@@ -120,46 +120,31 @@ static enum status held(const char *path, int fd)
                 path, who);
 }
 
-/* One attempt. The last holder may remove the file between open and lock; then *again. */
-static enum status lock_name_once(const char *path, const char *lock, int *fd, bool *again)
-{
-    *again = false;
-    *fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
-    if (*fd < 0) return fail(E_IO, "cannot write beside %s: %s: %s", path, lock, strerror(errno));
-    enum status st = OK;
-    struct stat opened, named;
-    int error = lock_file(*fd);
-    if (error == EAGAIN) {
-        st = held(path, *fd);
-    } else if (error) {
-        st = no_lock(path, error);
-        unlink(lock);
-    } else if (fstat(*fd, &opened) != 0 || stat(lock, &named) != 0 || opened.st_ino != named.st_ino) {
-        *again = true;
-    }
-    if (st || *again) {
-        close(*fd);
-        *fd = -1;
-    }
-    return st;
-}
-
+/* The last holder may remove the file between open and lock: then once more. */
 static enum status lock_name(const char *path, int *fd)
 {
-    char lock[PATH_MAX];
-    *fd = -1;
+    char lock[PATH_MAX], text[32];
+    struct stat opened, named;
+    enum status st = OK;
     if (!beside(path, ".lock", lock)) return fail(E_INPUT, "the path %.100s... is too long", path);
-    bool again = true;
-    for (int i = 0; again && i < 100; i++) {
-        enum status st = lock_name_once(path, lock, fd, &again);
-        if (st) return st;
+    for (int i = 0; i < 100 && !st; i++) {
+        *fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+        if (*fd < 0) return fail(E_IO, "cannot write beside %s: %s: %s", path, lock, strerror(errno));
+        const int error = lock_file(*fd);
+        if (error == EAGAIN) {
+            st = held(path, *fd);
+        } else if (error) {
+            st = no_lock(path, error);
+            unlink(lock);
+        } else if (!fstat(*fd, &opened) && !stat(lock, &named) && opened.st_ino == named.st_ino) {
+            const int length = snprintf(text, sizeof text, "%ld\n", (long)getpid());
+            /* The number is only used in messages; the lock works without it. */
+            (void)!(ftruncate(*fd, 0) == 0 && pwrite(*fd, text, (size_t)length, 0) > 0);
+            return OK;
+        }
+        close(*fd);
     }
-    if (again) return fail(E_BUSY, "the lock %s keeps being removed and created by other processes", lock);
-    char text[32];
-    int length = snprintf(text, sizeof text, "%ld\n", (long)getpid());
-    /* The number is only used in messages; the lock works without it. */
-    if (ftruncate(*fd, 0) == 0 && pwrite(*fd, text, (size_t)length, 0) < 0) return OK;
-    return OK;
+    return st ? st : fail(E_BUSY, "the lock %s keeps being removed and created by other processes", lock);
 }
 
 static bool name_is_locked(const char *path)
@@ -336,26 +321,21 @@ static void unlock(struct db_hold *hold, const char *path)
 
 enum status db_hold_write(const char *path, struct db_hold **out)
 {
-    struct db_hold *hold;
-    int name;
-    enum status st = lock_name(path, &name);
+    struct db_hold named = {.writing = -1}, *hold = NULL;
+    enum status st = lock_name(path, &named.name);
     if (st) return st;
     pthread_mutex_lock(&mutex);
-    if ((st = refuse_log_without_file(path)) || (st = find_or_open(path, true, &hold))) {
-        unlock(&(struct db_hold){.writing = -1, .name = name}, path);
-    } else if (hold->name >= 0) {
+    st = refuse_log_without_file(path);
+    if (!st) st = find_or_open(path, true, &hold);
+    if (!st && hold->name >= 0) {
         st = fail(E_BUSY, "%s is being written by this process under another name", path);
-        unlock(&(struct db_hold){.writing = -1, .name = name}, path);
-        drop(hold);
-    } else {
-        hold->name = name;
-        if ((st = lock_and_check(hold, path))) {
-            unlock(hold, path);
-            drop(hold);
-        } else {
-            *out = hold;
-        }
+    } else if (!st) {
+        hold->name = named.name;
+        if (!(st = lock_and_check(hold, path))) *out = hold;
+        else named.writing = hold->writing, hold->name = -1;
     }
+    if (st) unlock(&named, path);
+    if (st && hold) drop(hold);
     pthread_mutex_unlock(&mutex);
     return st;
 }

@@ -1,4 +1,5 @@
 #include "db_internal.h"
+#include "paths.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -301,7 +302,8 @@ enum status db_open(const char *path, enum db_mode mode, struct db **out)
     bool there = true;
     enum status st = db_check_path(path);
     if (!st) snprintf(db->given, sizeof db->given, "%s", path);
-    if (!st && mode == DB_WRITE) st = db_make_folders(path, &db->made);
+    const int error = !st && mode == DB_WRITE ? paths_make_folders(path, &db->made) : 0;
+    if (error) st = fail(E_IO, "cannot create the folders of %s: %s", path, strerror(error));
     if (!st) st = look(path, mode, &size, &there);
     if (!st) st = db_resolve(path, db->path);
     db->created = !there;
@@ -360,6 +362,6 @@ void db_close(struct db *db)
     if (useless) db_remove_files(db->path);
     else if (!one_file) db_clear_log(db->path);
     db_release(db->path, db->hold, db->writing);
-    if (db->mode == DB_WRITE) db_remove_folders(db->given, db->made);
+    if (db->mode == DB_WRITE) paths_remove_folders(db->given, db->made);
     free(db);
 }

@@ -1,10 +1,10 @@
 #include "db_internal.h"
 #include "env.h"
+#include "paths.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,73 +13,9 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-/* $NAME/gemmtune/REST, else ~/HOME_PART/gemmtune/REST. As the XDG specification says, a relative $NAME is
- * ignored. */
-static enum status user_path(const char *name, const char *home_part, const char *rest, char *path,
-                             size_t room)
-{
-    const char *base = env_text(name), *home = env_text("HOME");
-    int length;
-    if (base && base[0] == '/') {
-        length = snprintf(path, room, "%s/gemmtune/%s", base, rest);
-    } else {
-        const struct passwd *user = home ? NULL : getpwuid(geteuid());
-        if (user) home = user->pw_dir;
-        if (!home || home[0] != '/') return fail(E_IO, "there is no home folder; set %s or HOME", name);
-        length = snprintf(path, room, "%s/%s/gemmtune/%s", home, home_part, rest);
-    }
-    return length >= 0 && (size_t)length < room ? OK
-                                                : fail(E_INPUT, "the path in %s or HOME is too long", name);
-}
-
 enum status db_default_path(char *path, size_t room)
 {
-    const char *chosen = env_text("GEMMTUNE_DB");
-    if (!chosen) return user_path("XDG_DATA_HOME", ".local/share", "gemmtune.db", path, room);
-    if (strlen(chosen) >= room)
-        return fail(E_INPUT, "the path in GEMMTUNE_DB is longer than %zu bytes", room - 1);
-    memcpy(path, chosen, strlen(chosen) + 1);
-    return OK;
-}
-
-/* Length of the path after it is resolved. */
-static size_t full_length(const char *path)
-{
-    char there[PATH_MAX], whole[PATH_MAX];
-    snprintf(there, sizeof there, "%s%s", path[0] == '/' ? "" : "./", path);
-    const size_t length = strlen(there);
-    size_t end = length;
-    while (!realpath(there, whole)) { /* find the part that exists */
-        while (end > 0 && there[end - 1] != '/') end--;
-        while (end > 1 && there[end - 1] == '/') end--;
-        there[end] = '\0';
-        if (end <= 1) break;
-    }
-    return strlen(end > 1 ? whole : there) + length - end;
-}
-
-enum status db_check_path(const char *path)
-{
-    /* SQLite needs room for the name of its journal. */
-    const size_t most = (size_t)sqlite3_vfs_find(NULL)->mxPathname - strlen("-journal");
-    size_t length = strlen(path);
-    if (length <= most) length = full_length(path);
-    if (length <= most) return OK;
-    return fail(E_INPUT,
-                "the path %.60s... has %zu characters, and a database's may have %zu: choose a "
-                "shorter one with --db",
-                path, length, most);
-}
-
-void db_remove_folders(const char *path, size_t made)
-{
-    char folder[PATH_MAX];
-    if (made == 0 || strlen(path) >= sizeof folder) return;
-    memcpy(folder, path, strlen(path) + 1);
-    for (char *slash; (slash = strrchr(folder, '/')) && (size_t)(slash - folder) >= made;) {
-        *slash = '\0';
-        if (rmdir(folder) != 0 && errno != ENOENT && errno != ENAMETOOLONG) return;
-    }
+    return paths_user("GEMMTUNE_DB", "XDG_DATA_HOME", ".local/share", "gemmtune.db", path, room);
 }
 
 void db_remove_files(const char *path)
@@ -90,39 +26,28 @@ void db_remove_files(const char *path)
         if (snprintf(name, sizeof name, "%s%s", path, suffixes[i]) < (int)sizeof name) unlink(name);
 }
 
-enum status db_make_folders(const char *path, size_t *made)
+enum status db_check_path(const char *path)
 {
-    char folder[PATH_MAX];
-    *made = 0;
-    if (strlen(path) >= sizeof folder) return fail(E_INPUT, "the path %.100s... is too long", path);
-    memcpy(folder, path, strlen(path) + 1);
-    for (char *at = folder + 1; (at = strchr(at, '/')); at++) {
-        *at = '\0';
-        if (mkdir(folder, 0700) == 0) {
-            if (!*made) *made = (size_t)(at - folder);
-        } else if (errno != EEXIST) {
-            enum status st = fail(E_IO, "cannot create the folder %s: %s", folder, strerror(errno));
-            db_remove_folders(path, *made);
-            return st;
-        }
-        *at = '/';
-    }
-    return OK;
+    /* SQLite needs room for the name of its journal. */
+    const size_t most = (size_t)sqlite3_vfs_find(NULL)->mxPathname - strlen("-journal");
+    if (strlen(path) <= most) return OK;
+    return fail(E_INPUT,
+                "the path %.60s... has %zu characters, and a database's may have %zu: choose a "
+                "shorter one with --db",
+                path, strlen(path), most);
 }
 
 enum status db_resolve(const char *path, char resolved[PATH_MAX])
 {
-    if (realpath(path, resolved)) return OK;
-    if (errno != ENOENT) return fail(E_IO, "cannot use %s: %s", path, strerror(errno));
-    char folder[PATH_MAX];
+    char whole[PATH_MAX], folder[PATH_MAX];
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    int length =
-        snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path + 1) : 2, slash ? path : "./");
-    char whole[PATH_MAX];
-    if (length < 0 || length >= PATH_MAX || !realpath(folder, whole))
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path + 1) : 2, slash ? path : "./");
+    if (realpath(path, whole)) base = "";
+    else if (errno != ENOENT || !realpath(folder, whole))
         return fail(E_IO, "cannot use %s: %s", path, strerror(errno));
-    length = snprintf(resolved, PATH_MAX, "%s/%s", strcmp(whole, "/") == 0 ? "" : whole, base);
-    return length < PATH_MAX ? OK : fail(E_INPUT, "the path %.100s... is too long", path);
+    if (snprintf(resolved, PATH_MAX, "%s%s%s", whole, *base && whole[1] ? "/" : "", base) >= PATH_MAX)
+        return fail(E_INPUT, "the path %.100s... is too long", path);
+    return db_check_path(resolved);
 }
 
 /* --- network file systems --- */
@@ -177,9 +102,9 @@ static bool marker(const char *path, char name[PATH_MAX])
     char rest[96];
     snprintf(rest, sizeof rest, "checked/%016" PRIx64 "-%" PRIx64 "-%" PRIx64, hash, (uint64_t)info.st_dev,
              (uint64_t)info.st_ino);
-    const char *chosen = env_text("GEMMTUNE_CACHE");
-    if (chosen && chosen[0]) return snprintf(name, PATH_MAX, "%s/%s", chosen, rest) < PATH_MAX;
-    return user_path("XDG_CACHE_HOME", ".cache", rest, name, PATH_MAX) == OK;
+    char folder[PATH_MAX];
+    return !paths_user("GEMMTUNE_CACHE", "XDG_CACHE_HOME", ".cache", "", folder, sizeof folder) &&
+           snprintf(name, PATH_MAX, "%s/%s", folder, rest) < PATH_MAX;
 }
 
 bool db_checked(const char *path)
@@ -196,7 +121,7 @@ void db_remember_checked(const char *path)
 {
     char name[PATH_MAX];
     size_t made;
-    if (!marker(path, name) || db_make_folders(name, &made)) return; /* the check is repeated next time */
+    if (!marker(path, name) || paths_make_folders(name, &made)) return; /* the check is repeated next time */
     int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd >= 0) close(fd);
 }

@@ -17,7 +17,8 @@ check() (
     names "$@" >"$scratch/read"
     names "$table" >"$scratch/table"
     grep -E '^\|' "$docs" | cut -d'|' -f2 | grep -oE '`[A-Z0-9_]+`' | tr -d '`' | sort -u >"$scratch/told"
-    { names "$@"; grep -hoE '(env_text|env_is_nonzero|getenv|user_path)\("[A-Z0-9_]+"' "$@" | cut -d'"' -f2; } | sort -u >"$scratch/asked"
+    { names "$@"; grep -hoE '(env_text|env_is_nonzero|getenv)\("[A-Z0-9_]+"' "$@" | cut -d'"' -f2
+        grep -hoE 'paths_user\("[A-Z0-9_]+", "[A-Z0-9_]+"' "$@" | cut -d'"' -f4; } | sort -u >"$scratch/asked"
     comm -23 "$scratch/read" "$scratch/table" | sed "s|\$|: is read and is not in $table|"
     comm -13 "$scratch/read" "$scratch/table" | sed "s|\$|: is in $table and never read|"
     comm -23 "$scratch/asked" "$scratch/told" | sed "s|\$|: is read and is not in $docs|"
@@ -41,6 +42,7 @@ plant() { # FILE LINE WHAT-IS-SAID
 }
 plant tuner/main.c 'env_is_on("GEMMTUNE_PLANTED")' "is read and is not in $table"
 plant tuner/main.c 'env_text("PLANTED")' "is read and is not in $docs"
+plant tuner/main.c 'paths_user("GEMMTUNE_DB", "PLANTED"' "is read and is not in $docs"
 plant $table 'TEXT_OF("GEMMTUNE_PLANTED")' 'never read'
 plant $docs '| `GEMMTUNE_PLANTED` | |' 'never read'
 echo "$(wc -l <"$scratch/told") variables"

@@ -1,6 +1,6 @@
 /* The cache of compiled kernels: whatever lies in its folder, an entry that is found is whole, and one that
- * is not is stored anew. The input is an entry's JSON, with CHECKSUM for that of the cubin beside it; after a
- * line "---" the cubin. */
+ * is not is stored anew. The input is an entry's last line, with CHECKSUM for that of the cubin before it;
+ * after a line "---" the cubin. */
 #include "cache.h"
 #include "fuzz.h"
 
@@ -28,12 +28,10 @@ const char *const fuzz_words[] = {"{\"checksum\":\"CHECKSUM\",\"facts\":{",
 
 static const char key[] = "0123456789abcdef0123456789abcdef";
 
-static void write_file(const char *folder, const char *suffix, const char *bytes, size_t size)
+static void write_file(const char *path, const char *cubin, size_t size, const char *line)
 {
-    char path[300];
-    snprintf(path, sizeof path, "%s/%s%s", folder, key, suffix);
     FILE *file = fopen(path, "wb");
-    if (!file || fwrite(bytes, 1, size, file) != size || fclose(file)) abort();
+    if (!file || fwrite(cubin, 1, size, file) != size || fputs(line, file) < 0 || fclose(file)) abort();
 }
 
 static void check_found(const struct cache_entry *entry, const char *cubin, size_t size)
@@ -54,6 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct kernel_facts facts = {.registers = 40, .cubin_bytes = 5, .compile_ms = 1};
     struct cache_entry entry, stored;
     int64_t entries = 0, bytes = 0;
+    static char last[1 << 16];
 
     /* What a cubin's checksum is, the cache itself tells. */
     char *text = fuzz_text(data, size), *line = strstr(text, "\n---\n");
@@ -69,13 +68,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const size_t room = strlen(at) < 32 ? strlen(at) : 32;
         memcpy(at, stored.checksum, room);
     }
-    write_file(folder, ".json", text, json_size);
+    snprintf(last, sizeof last, "\n%s", text);
+    write_file(stored.path, cubin, cubin_size, last);
     if (cache_find(folder, key, &entry) == OK) {
         fuzz_accept();
         check_found(&entry, cubin, cubin_size);
     }
 
-    write_file(folder, ".cubin", text, json_size / 2); /* another one than its entry says */
+    write_file(stored.path, text, json_size / 2, last); /* another one than its entry says */
     if (cache_find(folder, key, &entry) == OK) check_found(&entry, text, json_size / 2);
     PROMISE(cache_usage(folder, &entries, &bytes) == OK && entries == 1, "%lld entries", (long long)entries);
     PROMISE(cache_store(folder, key, "cubin", 5, &facts, &stored) == OK, "%s", status_text());

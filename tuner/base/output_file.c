@@ -101,15 +101,29 @@ static int descriptor_of(const char *path)
 
 /* ---- opening ---- */
 
-/* A unique name: on a shared folder, two machines may have processes with our process id. */
-static bool name_temporary(struct outfile *out, const char *folder)
+#define TEMPORARY ".tune-"
+
+bool outfile_is_temporary(const char *name)
+{
+    return strncmp(name, TEMPORARY, strlen(TEMPORARY)) == 0;
+}
+
+/* On a shared folder, two machines may have processes with our process id. */
+bool outfile_name(const char *folder, char name[PATH_MAX])
 {
     uint64_t number = (uint64_t)getpid();
     (void)!getrandom(&number, sizeof number, 0);
-    if (snprintf(out->temporary, PATH_MAX, "%s/.tune-%016" PRIx64, folder, number) < PATH_MAX) return true;
-    out->temporary[0] = '\0';
+    if (snprintf(name, PATH_MAX, "%s/" TEMPORARY "%016" PRIx64, folder, number) < PATH_MAX) return true;
+    name[0] = '\0';
     errno = ENAMETOOLONG;
     return false;
+}
+
+int outfile_unnamed(const char *folder, mode_t mode)
+{
+    errno = EOPNOTSUPP;
+    const bool nameable = access("/proc/self/fd", X_OK) == 0; /* needed to name the file */
+    return nameable ? open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, mode) : -1;
 }
 
 /* A file without a name in the folder of the target, or else one with a name. Returns -1 and errno on
@@ -119,10 +133,9 @@ static int open_temporary(struct outfile *out, mode_t mode)
     char copy[PATH_MAX];
     memcpy(copy, out->target, sizeof copy);
     const char *folder = dirname(copy);
-    const bool nameable = access("/proc/self/fd", X_OK) == 0; /* needed to name the file */
-    int fd = nameable ? open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, mode) : -1;
-    if (fd >= 0 || (nameable && errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return fd;
-    if (!name_temporary(out, folder)) return -1;
+    int fd = outfile_unnamed(folder, mode);
+    if (fd >= 0) return fd;
+    if (!outfile_name(folder, out->temporary)) return -1;
     guard(out->temporary);
     return open(out->temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, mode);
 }
@@ -163,25 +176,28 @@ enum status outfile_open(const char *path, struct outfile *out)
 
 /* ---- closing ---- */
 
-/* Names a file that has no name, and moves it to its target. Returns 0 or an errno. */
-static int publish(struct outfile *out, int fd)
+int outfile_publish(int fd, char name[PATH_MAX], const char *target)
 {
     char copy[PATH_MAX], link[64];
-    memcpy(copy, out->target, sizeof copy);
-    const char *folder = dirname(copy);
-    if (!out->temporary[0]) {
-        if (!name_temporary(out, folder)) return errno;
+    snprintf(copy, sizeof copy, "%s", target);
+    if (!name[0]) {
+        if (!outfile_name(dirname(copy), name)) return errno;
         snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-        if (linkat(AT_FDCWD, link, AT_FDCWD, out->temporary, AT_SYMLINK_FOLLOW) != 0) return errno;
+        if (linkat(AT_FDCWD, link, AT_FDCWD, name, AT_SYMLINK_FOLLOW) != 0) return errno;
     }
-    if (rename(out->temporary, out->target) != 0) return errno;
-    out->temporary[0] = '\0';
-    int at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (at >= 0) {
-        fsync(at);
-        close(at);
-    }
+    if (rename(name, target) != 0) return errno;
+    name[0] = '\0';
     return 0;
+}
+
+static void sync_folder(const struct outfile *out)
+{
+    char copy[PATH_MAX];
+    memcpy(copy, out->target, sizeof copy);
+    int at = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (at < 0) return;
+    fsync(at);
+    close(at);
 }
 
 #define EARLIER (-1) /* a write before the last one failed, and its errno is lost */
@@ -197,8 +213,9 @@ static int settle(struct outfile *out)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
-    int error = publish(out, fd);
+    int error = outfile_publish(fd, out->temporary, out->target);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!error) sync_folder(out);
     return error;
 }
 

@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 struct outfile {
     FILE *stream; /* stdout if path is "-", NULL or names the standard output */
@@ -29,6 +30,14 @@ enum status outfile_close(struct outfile *out, enum status st);
 /* Why a stream cannot be written, as text for a message. error 0: a write failed earlier, and its errno is
  * lost. */
 const char *outfile_why(int error);
+
+/* Its parts, for files that are no streams. A file without a name in this folder; -1: it cannot have one. */
+int outfile_unnamed(const char *folder, mode_t mode);
+/* A name for a temporary file, which nobody else chooses. False: the folder's is too long (ENAMETOOLONG). */
+bool outfile_name(const char *folder, char name[PATH_MAX]);
+bool outfile_is_temporary(const char *name);
+/* Moves a file to its target; name: its own, "" if it has none, and afterwards. Returns 0 or an errno. */
+int outfile_publish(int fd, char name[PATH_MAX], const char *target);
 
 /* From now on, a signal that ends this process removes its temporary files first. For programs, not for
  * libraries. */

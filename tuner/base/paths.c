@@ -2,6 +2,9 @@
 
 #include "env.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,4 +49,52 @@ enum status paths_configs(const char *what, char *path, size_t room)
     return fail(E_IO,
                 "the folder configs%s%s is neither in %s/%s nor in %s: set GEMMTUNE_CONFIGS to where it is",
                 join, what, folder, GT_SHARE_FROM_BIN, GT_SOURCE_DIR);
+}
+
+enum status paths_user(const char *chosen, const char *xdg, const char *home_part, const char *rest,
+                       char *path, size_t room)
+{
+    const char *given = env_text(chosen), *base = env_text(xdg), *home = env_text("HOME");
+    const char *part = base && base[0] == '/' ? "" : home_part;
+    const struct passwd *user = home ? NULL : getpwuid(geteuid());
+    if (user) home = user->pw_dir;
+    if (!*part) home = base;
+    if (!given && (!home || home[0] != '/'))
+        return fail(E_IO, "there is no home folder: set %s, %s or HOME", chosen, xdg);
+    const int length = given ? snprintf(path, room, "%s", given)
+                             : snprintf(path, room, "%s%s%s/gemmtune%s%s", home, *part ? "/" : "", part,
+                                        *rest ? "/" : "", rest);
+    if (length >= 0 && (size_t)length < room) return OK;
+    return fail(E_INPUT, "the path in %s, %s or HOME is longer than %zu bytes", chosen, xdg, room - 1);
+}
+
+int paths_make_folders(const char *path, size_t *made)
+{
+    char folder[PATH_MAX];
+    *made = 0;
+    if (strlen(path) >= sizeof folder) return ENAMETOOLONG;
+    memcpy(folder, path, strlen(path) + 1);
+    for (char *at = folder + 1; (at = strchr(at, '/')); at++) {
+        *at = '\0';
+        if (mkdir(folder, 0700) == 0) {
+            if (!*made) *made = (size_t)(at - folder);
+        } else if (errno != EEXIST && errno != EISDIR) {
+            const int error = errno;
+            paths_remove_folders(path, *made);
+            return error;
+        }
+        *at = '/';
+    }
+    return 0;
+}
+
+void paths_remove_folders(const char *path, size_t made)
+{
+    char folder[PATH_MAX];
+    if (made == 0 || strlen(path) >= sizeof folder) return;
+    memcpy(folder, path, strlen(path) + 1);
+    for (char *slash; (slash = strrchr(folder, '/')) && (size_t)(slash - folder) >= made;) {
+        *slash = '\0';
+        if (rmdir(folder) != 0 && errno != ENOENT && errno != ENAMETOOLONG) return;
+    }
 }

@@ -1,4 +1,4 @@
-/* paths.h — where the files are that ship with the program. */
+/* paths.h — where the files are that ship with the program, and those of its user. */
 #ifndef GT_PATHS_H
 #define GT_PATHS_H
 
@@ -9,5 +9,15 @@
  * the source tree that this program was built from. what = "spaces", "gpus", "suites" or "" for the folder
  * itself. Errors: E_IO with the folders that were tried. */
 enum status paths_configs(const char *what, char *path, size_t room);
+
+/* $CHOSEN as it is, else REST in $XDG/gemmtune, else in ~/HOME_PART/gemmtune. As the XDG specification says,
+ * a relative $XDG is ignored. Errors: E_IO (there is no home), E_INPUT (it is too long). */
+enum status paths_user(const char *chosen, const char *xdg, const char *home_part, const char *rest,
+                       char *path, size_t room);
+
+/* Creates the folders of a file, accessible to this user only. *made: length of the path of the first new
+ * one, 0 if all existed. Returns 0, or an errno: then none is left. */
+int paths_make_folders(const char *path, size_t *made);
+void paths_remove_folders(const char *path, size_t made); /* removes empty ones only */
 
 #endif

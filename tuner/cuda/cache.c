@@ -2,16 +2,16 @@
 
 #include "env.h"
 #include "messages.h"
+#include "output_file.h"
+#include "paths.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,13 +20,11 @@
 #define LIMIT_DEFAULT_BYTES (INT64_C(2) << 30)
 #define KEY_LENGTH          (CACHE_KEY_TEXT - 1)
 #define FILE_BYTES_MAX      (256 << 20)
-#define JSON_BYTES_MAX      (1 << 20)
-#define TEMPORARY_PREFIX    ".tmp-"
+#define LINE_BYTES_MAX      (1 << 20)
 #define MARKERS             "checked" /* folder of empty files, see db/db_place.c */
-#define MARKER_BYTES        512       /* its inode and its name */
-#define MARKER_NAME_MAX     56
-#define IN_USE_S            60   /* an entry used this recently is not evicted */
-#define ABANDONED_S         3600 /* a temporary file this old has no writer */
+#define NAME_BYTES          512       /* what a file takes beside its content: its inode and its name */
+#define IN_USE_S            60        /* a file used this recently is not evicted */
+#define ABANDONED_S         3600      /* a temporary file this old has no writer */
 
 static void hash_text(const void *bytes, size_t length, char text[CACHE_KEY_TEXT])
 {
@@ -89,57 +87,33 @@ static enum status check_folder(const char *folder)
 
 enum status cache_make_folder(const char *folder)
 {
-    char path[CACHE_PATH_MAX];
-    size_t length = strlen(folder);
-    if (length == 0 || length + 64 > sizeof path)
+    char inside[CACHE_PATH_MAX];
+    size_t length = strlen(folder), made;
+    if (length == 0 || length + 64 > sizeof inside)
         return fail(E_IO, "the cache folder's name has %zu characters; 1 to %zu are possible", length,
-                    sizeof path - 64);
-    memcpy(path, folder, length + 1);
+                    sizeof inside - 64);
+    snprintf(inside, sizeof inside, "%s/", folder);
     /* A cubin is code that will run: no other user may be able to put one here. */
-    for (char *at = path + 1; *at; at++) {
-        if (*at != '/') continue;
-        *at = '\0';
-        if (mkdir(path, 0700) && errno != EEXIST && errno != EISDIR) return unwritable(folder, errno);
-        *at = '/';
-    }
-    if (mkdir(path, 0700) && errno != EEXIST) return unwritable(folder, errno);
-    return check_folder(folder);
+    const int error = paths_make_folders(inside, &made);
+    return error ? unwritable(folder, error) : check_folder(folder);
 }
 
-/* False if the path is too long. */
-static bool entry_path(const char *folder, const char *key, const char *suffix, char path[CACHE_PATH_MAX])
-{
-    int length = snprintf(path, CACHE_PATH_MAX, "%s/%s%s", folder, key, suffix);
-    return length > 0 && length < CACHE_PATH_MAX;
-}
-
-static bool read_all(int fd, char *bytes, size_t length)
-{
-    while (length > 0) {
-        ssize_t got = read(fd, bytes, length);
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return false;
-        bytes += got;
-        length -= (size_t)got;
-    }
-    return true;
-}
-
-/* Reads a file that only this user can have written, of at most `most` bytes; *bytes malloc'ed,
- * NUL-terminated. Its properties are read through the descriptor, and links are not followed, so that it
- * cannot be exchanged meanwhile. A FIFO does not block. */
-static enum status read_own(const char *path, off_t most, char **bytes, size_t *length)
+/* Reads a file that only this user can have written; *bytes malloc'ed, NUL-terminated. Its properties are
+ * read through the descriptor, and links are not followed, so that it cannot be exchanged meanwhile. A FIFO
+ * does not block. */
+static enum status read_own(const char *path, char **bytes, size_t *length)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return fail(E_IO, "cannot read the compiled kernel %s: %s", path,
-                    errno == ELOOP ? "it is a symbolic link" : strerror(errno));
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
     enum status st = OK;
     struct stat info;
     char *text = NULL;
-    if (fstat(fd, &info) || !S_ISREG(info.st_mode) || info.st_size > most)
-        st = fail(E_IO, "cannot read the compiled kernel %s: not a file of at most %lld bytes", path,
-                  (long long)most);
+    if (!file)
+        st = fail(E_IO, "cannot read the compiled kernel %s: %s", path,
+                  errno == ELOOP ? "it is a symbolic link" : strerror(errno));
+    else if (fstat(fd, &info) || !S_ISREG(info.st_mode) || info.st_size > FILE_BYTES_MAX)
+        st = fail(E_IO, "cannot read the compiled kernel %s: not a file of at most %d bytes", path,
+                  FILE_BYTES_MAX);
     else if (!is_private(&info))
         st = fail(
             E_IO,
@@ -148,9 +122,10 @@ static enum status read_own(const char *path, off_t most, char **bytes, size_t *
             path, (unsigned long)info.st_uid, (unsigned)info.st_mode & 07777);
     else if (!(text = malloc((size_t)info.st_size + 1)))
         st = fail(E_MEMORY, "out of memory while reading %s (%lld bytes)", path, (long long)info.st_size);
-    else if (!read_all(fd, text, (size_t)info.st_size))
+    else if (fread(text, 1, (size_t)info.st_size, file) != (size_t)info.st_size)
         st = fail(E_IO, "cannot read the compiled kernel %s to its end", path);
-    close(fd);
+    if (file) fclose(file);
+    else if (fd >= 0) close(fd);
     if (st) {
         free(text);
         return st;
@@ -161,102 +136,76 @@ static enum status read_own(const char *path, off_t most, char **bytes, size_t *
     return OK;
 }
 
-enum status cache_read(const char *path, const char *checksum, char **bytes, size_t *length)
+/* The line behind the kernel; *length becomes that of the kernel alone. NULL: there is none. */
+static const char *last_line(const char *bytes, size_t *length)
 {
-    char *read_bytes = NULL, found[CACHE_KEY_TEXT];
-    size_t size = 0;
-    enum status st = read_own(path, FILE_BYTES_MAX, &read_bytes, &size);
-    if (st) return st;
-    hash_text(read_bytes, size, found);
-    if (strcmp(found, checksum) != 0) {
-        free(read_bytes);
-        return fail(E_INPUT, "the compiled kernel %s is damaged (checksum %s, expected %.32s): delete it",
-                    path, found, checksum);
-    }
-    *bytes = read_bytes;
-    *length = size;
-    return OK;
+    const char *end = memrchr(bytes, '\n', *length);
+    if (!end || bytes + *length - end > LINE_BYTES_MAX) return NULL;
+    *length = (size_t)(end - bytes);
+    return end + 1;
 }
 
-static json_t *read_json(const char *path)
+enum status cache_read(const char *path, const char *checksum, char **bytes, size_t *length)
 {
-    char *text = NULL;
-    size_t length = 0;
-    if (read_own(path, JSON_BYTES_MAX, &text, &length)) return NULL;
-    json_t *json = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
-    free(text);
-    return json;
+    char found[CACHE_KEY_TEXT];
+    enum status st = read_own(path, bytes, length);
+    if (st) return st;
+    (void)last_line(*bytes, length);
+    (*bytes)[*length] = '\0'; /* PTX is a text */
+    hash_text(*bytes, *length, found);
+    if (strcmp(found, checksum) == 0) return OK;
+    free(*bytes);
+    *bytes = NULL;
+    return fail(E_INPUT, "the compiled kernel %s is damaged (checksum %s, expected %.32s): delete it", path,
+                found, checksum);
+}
+
+/* False if the path is too long. */
+static bool entry_path(const char *folder, const char *key, char path[CACHE_PATH_MAX])
+{
+    return snprintf(path, CACHE_PATH_MAX, "%s/%s.cubin", folder, key) < CACHE_PATH_MAX;
 }
 
 enum status cache_find(const char *folder, const char *key, struct cache_entry *entry)
 {
-    char json_path[CACHE_PATH_MAX];
     struct cache_entry found;
-    if (!entry_path(folder, key, ".json", json_path) || !entry_path(folder, key, ".cubin", found.path))
-        return fail(E_ABSENT, "the cache folder's name is too long");
-    if (check_folder(folder)) return E_ABSENT;
-    enum status st = fail(E_ABSENT, "no compiled kernel %s in %s", key, folder);
-    json_t *json = read_json(json_path);
-    const char *checksum = json_string_value(json_object_get(json, "checksum"));
     char *bytes = NULL;
     size_t length = 0;
-    if (!checksum || strlen(checksum) != KEY_LENGTH) goto out;
-    if (facts_from_json(json_object_get(json, "facts"), &found.facts)) goto out;
-    if (cache_read(found.path, checksum, &bytes, &length) || (size_t)found.facts.cubin_bytes != length)
-        goto out;
-    snprintf(found.checksum, sizeof found.checksum, "%s", checksum);
+    bool good = entry_path(folder, key, found.path) && !check_folder(folder) &&
+                !read_own(found.path, &bytes, &length);
+    const char *line = good ? last_line(bytes, &length) : NULL;
+    json_t *json = line ? json_loads(line, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    const char *checksum = json_string_value(json_object_get(json, "checksum"));
+    hash_text(bytes, length, found.checksum);
+    good = checksum && strcmp(checksum, found.checksum) == 0 &&
+           !facts_from_json(json_object_get(json, "facts"), &found.facts) &&
+           (size_t)found.facts.cubin_bytes == length;
+    free(bytes);
+    json_decref(json);
+    if (!good) return fail(E_ABSENT, "no usable compiled kernel %s in %s", key, folder);
     /* A failure only affects the order of eviction. */
     (void)!utimensat(AT_FDCWD, found.path, NULL, 0);
     *entry = found;
-    st = OK;
-out:
-    free(bytes);
-    json_decref(json);
-    return st ? fail(E_ABSENT, "no usable compiled kernel %s in %s", key, folder) : OK;
-}
-
-/* Returns 0 or an errno. */
-static int write_all(int fd, const char *bytes, size_t length)
-{
-    while (length > 0) {
-        ssize_t put = write(fd, bytes, length);
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return errno;
-        bytes += put;
-        length -= (size_t)put;
-    }
-    return 0;
-}
-
-/* A file without a name, which vanishes with its writer, or, if the file system does not support that, with a
- * name. Returns -1 and errno on failure. */
-static int open_temporary(const char *folder, char temporary[CACHE_PATH_MAX], bool *named)
-{
-    uint64_t number = (uint64_t)getpid(); /* may be equal on two machines that share the folder */
-    (void)!getrandom(&number, sizeof number, 0);
-    snprintf(temporary, CACHE_PATH_MAX, "%.950s/" TEMPORARY_PREFIX "%016" PRIx64, folder, number);
-    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    *named = fd < 0;
-    return fd >= 0 ? fd : open(temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+    return OK;
 }
 
 /* Makes path's new content appear at once and complete. */
-static enum status publish(const char *folder, const char *path, const char *bytes, size_t length)
+static enum status publish(const char *folder, const char *path, const char *bytes, size_t length,
+                           const char *line)
 {
-    char temporary[CACHE_PATH_MAX], link[64];
-    bool named;
-    int fd = open_temporary(folder, temporary, &named);
-    if (fd < 0) return unwritable(folder, errno);
-    int error = write_all(fd, bytes, length);
-    if (!error && fsync(fd)) error = errno;
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    if (!error && !named && linkat(AT_FDCWD, link, AT_FDCWD, temporary, AT_SYMLINK_FOLLOW)) error = errno;
-    else named = true;
-    if (close(fd) && !error) error = errno;
-    if (!error && rename(temporary, path)) error = errno;
-    if (!error) return OK;
-    if (named) unlink(temporary);
-    return unwritable(folder, error);
+    char temporary[PATH_MAX] = "";
+    int fd = outfile_unnamed(folder, 0600), error = 0;
+    if (fd < 0 && outfile_name(folder, temporary))
+        fd = open(temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+    if (!file || fwrite(bytes, 1, length, file) != length || fprintf(file, "\n%s", line) < 0 ||
+        fflush(file) || fsync(fd))
+        error = errno;
+    else error = outfile_publish(fd, temporary, path);
+    if (file) fclose(file);
+    else if (fd >= 0) close(fd);
+    if (error && temporary[0]) unlink(temporary);
+    return error ? unwritable(folder, error) : OK;
 }
 
 /* Bytes written since this process last scanned the folder; the start value makes the first store scan it. */
@@ -278,62 +227,46 @@ enum status cache_store(const char *folder, const char *key, const char *cubin, 
 {
     struct cache_entry fresh = {.facts = *facts};
     fresh.facts.cubin_bytes = (int)length;
-    char json_path[CACHE_PATH_MAX];
-    json_t *json = NULL;
-    char *text = NULL;
     enum status st = cache_make_folder(folder);
     if (st) return st;
-    if (length > FILE_BYTES_MAX)
+    if (length > FILE_BYTES_MAX - LINE_BYTES_MAX)
         return fail(E_IO, "a compiled kernel of %zu bytes is too large for the cache", length);
-    if (!entry_path(folder, key, ".json", json_path) || !entry_path(folder, key, ".cubin", fresh.path))
+    if (!entry_path(folder, key, fresh.path))
         return fail(E_IO, "the cache folder's name is too long: %s", folder);
     hash_text(cubin, length, fresh.checksum);
-
-    json = json_pack("{s:s, s:o}", "checksum", fresh.checksum, "facts", facts_to_json(&fresh.facts));
-    text = json ? json_dumps(json, JSON_COMPACT) : NULL;
-    if (!text) {
-        st = fail(E_MEMORY, "out of memory while storing a compiled kernel");
-        goto out;
-    }
-    st = publish(folder, fresh.path, cubin, length);
-    if (!st) st = publish(folder, json_path, text, strlen(text));
-    if (st) goto out;
-    *entry = fresh;
-    trim_now_and_then(folder, length + strlen(text));
-out:
-    free(text);
+    json_t *json = json_pack("{s:s, s:o}", "checksum", fresh.checksum, "facts", facts_to_json(&fresh.facts));
+    char *line = json ? json_dumps(json, JSON_COMPACT) : NULL;
+    st = line ? publish(folder, fresh.path, cubin, length, line)
+              : fail(E_MEMORY, "out of memory while storing a compiled kernel");
+    free(line);
     json_decref(json);
-    return st;
+    if (st) return st;
+    *entry = fresh;
+    trim_now_and_then(folder, length);
+    return OK;
 }
 
-/* One entry in the folder. */
 struct item {
-    char name[MARKER_NAME_MAX]; /* key, or name of a marker */
-    bool marker;
+    char name[80]; /* in the folder of the cache */
     struct timespec used;
     int64_t bytes;
 };
 
 struct inventory {
+    int folder;
     struct item *items;
     size_t count, room;
-    int64_t kernels, bytes; /* bytes: all our files, entries or not */
+    int64_t kernels, bytes;
 };
 
-static bool is_ours(const char *name, const char *suffix)
+/* An entry (of another version, perhaps), a temporary file, or HASH-DEVICE-INODE in hexadecimal digits. */
+static bool is_ours(const char *name, bool marker)
 {
-    for (int i = 0; i < KEY_LENGTH; i++)
-        if (!(name[i] >= '0' && name[i] <= '9') && !(name[i] >= 'a' && name[i] <= 'f')) return false;
-    return strcmp(name + KEY_LENGTH, suffix) == 0;
-}
-
-/* Length of a file that belongs to an entry; 0 if it does not exist. */
-static int64_t size_beside(int folder, const char *key, const char *suffix)
-{
-    char name[KEY_LENGTH + 16];
-    struct stat info;
-    snprintf(name, sizeof name, "%.32s%s", key, suffix);
-    return fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) ? 0 : (int64_t)info.st_size;
+    static const char digits[] = "0123456789abcdef-";
+    const size_t hex = strspn(name, "0123456789abcdef");
+    if (strlen(name) > 64) return false;
+    if (marker) return hex == 16 && name[hex] == '-' && name[strspn(name, digits)] == '\0';
+    return (hex == KEY_LENGTH && name[hex] == '.') || outfile_is_temporary(name);
 }
 
 static bool add_item(struct inventory *inventory, const struct item *item)
@@ -346,71 +279,48 @@ static bool add_item(struct inventory *inventory, const struct item *item)
         inventory->room = room;
     }
     inventory->items[inventory->count++] = *item;
-    inventory->kernels += !item->marker;
     inventory->bytes += item->bytes;
     return true;
 }
 
-/* Takes account of one file; `remove` allows to delete leftovers. False if out of memory. */
-static bool take_file(struct inventory *inventory, int folder, const char *name, bool remove, time_t now)
+/* Our files of the cache's folder ("."), or of one in it. False if out of memory. */
+static bool take_files(struct inventory *inventory, const char *inside)
 {
-    struct stat info;
-    bool temporary = strncmp(name, TEMPORARY_PREFIX, strlen(TEMPORARY_PREFIX)) == 0;
-    bool cubin = is_ours(name, ".cubin"), json = is_ours(name, ".json");
-    if (!temporary && !cubin && !json) return true;
-    if (fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) || !S_ISREG(info.st_mode)) return true;
-    if (json && size_beside(folder, name, ".cubin") > 0) return true; /* counted with its cubin */
-    if (cubin) {
-        struct item item = {.used = info.st_mtim, .bytes = info.st_size + size_beside(folder, name, ".json")};
-        memcpy(item.name, name, KEY_LENGTH);
-        return add_item(inventory, &item);
-    }
-    if (remove && now - info.st_mtime > (temporary ? ABANDONED_S : IN_USE_S) && !unlinkat(folder, name, 0))
-        return true;
-    inventory->bytes += info.st_size;
-    return true;
-}
-
-/* HASH-DEVICE-INODE in hexadecimal digits. */
-static bool is_marker(const char *name)
-{
-    const size_t length = strlen(name);
-    return length > 16 && length < MARKER_NAME_MAX && name[16] == '-' &&
-           strspn(name, "0123456789abcdef-") == length;
-}
-
-static bool take_markers(struct inventory *inventory, int folder)
-{
-    int fd = openat(folder, MARKERS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const bool markers = strcmp(inside, MARKERS) == 0;
+    int fd = openat(inventory->folder, inside, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     bool room = true;
     if (fd >= 0 && !dir) close(fd);
     for (struct dirent *entry; dir && room && (entry = readdir(dir));) {
         struct stat info;
-        if (!is_marker(entry->d_name) || fstatat(fd, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) ||
+        struct item item;
+        if (!is_ours(entry->d_name, markers) || fstatat(fd, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) ||
             !S_ISREG(info.st_mode))
             continue;
-        struct item item = {.marker = true, .used = info.st_mtim, .bytes = MARKER_BYTES};
-        memcpy(item.name, entry->d_name, strlen(entry->d_name) + 1);
+        snprintf(item.name, sizeof item.name, "%s/%.64s", inside, entry->d_name);
+        item.used = info.st_mtim;
+        item.bytes = info.st_size + NAME_BYTES;
+        inventory->kernels += strstr(item.name, ".cubin") != NULL;
         room = add_item(inventory, &item);
     }
     if (dir) closedir(dir);
     return room;
 }
 
-static enum status take_inventory(const char *folder, DIR *dir, bool remove, struct inventory *inventory)
+static enum status take_inventory(const char *folder, struct inventory *inventory)
 {
-    time_t now = time(NULL);
-    bool room = take_markers(inventory, dirfd(dir));
-    for (struct dirent *entry; room && (entry = readdir(dir));)
-        room = take_file(inventory, dirfd(dir), entry->d_name, remove, now);
-    return room ? OK : fail(E_MEMORY, "out of memory while reading the folder %s", folder);
+    *inventory = (struct inventory){.folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (inventory->folder < 0)
+        return fail(E_IO, "cannot read the cache folder %s: %s", folder, strerror(errno));
+    return take_files(inventory, ".") && take_files(inventory, MARKERS)
+               ? OK
+               : fail(E_MEMORY, "out of memory while reading the folder %s", folder);
 }
 
-static enum status open_folder(const char *folder, DIR **dir)
+static void drop_inventory(struct inventory *inventory)
 {
-    *dir = opendir(folder);
-    return *dir ? OK : fail(E_IO, "cannot read the cache folder %s: %s", folder, strerror(errno));
+    free(inventory->items);
+    if (inventory->folder >= 0) close(inventory->folder);
 }
 
 static int oldest_first(const void *x, const void *y)
@@ -420,50 +330,31 @@ static int oldest_first(const void *x, const void *y)
     return (a->tv_nsec > b->tv_nsec) - (a->tv_nsec < b->tv_nsec);
 }
 
-static void evict(int folder, const struct item *item)
-{
-    char name[MARKER_NAME_MAX + 16];
-    snprintf(name, sizeof name, item->marker ? MARKERS "/%s" : "%s.json", item->name);
-    unlinkat(folder, name, 0); /* the JSON first: this ends the entry's existence */
-    if (item->marker) return;
-    snprintf(name, sizeof name, "%s.cubin", item->name);
-    unlinkat(folder, name, 0);
-}
-
 enum status cache_trim(const char *folder, int64_t limit_bytes, int64_t *kept_bytes)
 {
-    struct inventory inventory = {0};
-    DIR *dir;
-    enum status st = open_folder(folder, &dir);
-    if (st) return st;
-    st = take_inventory(folder, dir, true, &inventory);
-    if (st) goto out;
-    if (inventory.bytes > limit_bytes && inventory.count > 0) {
-        time_t now = time(NULL);
-        qsort(inventory.items, inventory.count, sizeof *inventory.items, oldest_first);
-        for (size_t i = 0; i < inventory.count && inventory.bytes > limit_bytes / 8 * 7; i++) {
-            if (now - inventory.items[i].used.tv_sec <= IN_USE_S) break;
-            evict(dirfd(dir), &inventory.items[i]);
-            inventory.bytes -= inventory.items[i].bytes;
-        }
+    struct inventory inventory;
+    enum status st = take_inventory(folder, &inventory);
+    const time_t now = time(NULL);
+    const bool full = inventory.bytes > limit_bytes;
+    if (!st && full) qsort(inventory.items, inventory.count, sizeof *inventory.items, oldest_first);
+    for (size_t i = 0; !st && full && i < inventory.count && inventory.bytes > limit_bytes / 8 * 7; i++) {
+        const struct item *item = &inventory.items[i];
+        const int rest_s = outfile_is_temporary(item->name + 2) ? ABANDONED_S : IN_USE_S;
+        if (now - item->used.tv_sec <= rest_s) continue;
+        unlinkat(inventory.folder, item->name, 0);
+        inventory.bytes -= item->bytes;
     }
     *kept_bytes = inventory.bytes;
-out:
-    free(inventory.items);
-    closedir(dir);
+    drop_inventory(&inventory);
     return st;
 }
 
 enum status cache_usage(const char *folder, int64_t *entries, int64_t *bytes)
 {
-    struct inventory inventory = {0};
-    DIR *dir;
-    enum status st = open_folder(folder, &dir);
-    if (st) return st;
-    st = take_inventory(folder, dir, false, &inventory);
+    struct inventory inventory;
+    enum status st = take_inventory(folder, &inventory);
     *entries = inventory.kernels;
     *bytes = inventory.bytes;
-    free(inventory.items);
-    closedir(dir);
+    drop_inventory(&inventory);
     return st;
 }

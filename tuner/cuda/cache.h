@@ -1,21 +1,20 @@
 /* cache.h — compiled kernels on disk under the hash of everything they depend on. Any number of processes
  * share it; knows no compiler and no GPU.
  *
- * An entry is KEY.cubin and KEY.json (facts, size and checksum of the cubin). Both are written under a
- * temporary name, synced and renamed, the JSON last: an entry exists when its JSON does. There is no lock:
- * two writers of one key write the same bytes, and a reader that finds a half-evicted or damaged entry
- * compiles again.
+ * An entry is KEY.cubin: the compiled kernel, and behind it a line of JSON with its checksum and facts. It is
+ * written under a temporary name, synced and renamed. There is no lock: two writers of one key write the same
+ * bytes, and a reader that finds a damaged entry compiles again.
  *
  * A cubin is code that will run, so the cache trusts only this user: a folder or an entry that belongs to
  * somebody else or is writable by others is refused, links are not followed, and only regular files are
  * opened.
  *
- * In the folder checked/ are empty files: databases that were checked (db/db_place.c). Each counts as 512
- * bytes and is evicted like an entry.
+ * In the folder checked/ are empty files: databases that were checked (db/db_place.c).
  *
- * The size limit is GEMMTUNE_CACHE_SIZE, else GEMMTUNE_CACHE_MIB, else 2 GiB. When it is exceeded, the least
- * recently used entries are removed until 7/8 are left. Entries used within the last minute stay, because a
- * process may be about to load them.
+ * The size limit is GEMMTUNE_CACHE_SIZE, else GEMMTUNE_CACHE_MIB, else 2 GiB; each file counts 512 bytes more
+ * than its length. When it is exceeded, the least recently used files with names of ours are removed until
+ * 7/8 are left, what dead writers and other versions left among them. Those used within the last minute stay,
+ * because a process may be about to load them.
  */
 #ifndef GT_CACHE_H
 #define GT_CACHE_H
@@ -46,9 +45,8 @@ enum status cache_find(const char *folder, const char *key, struct cache_entry *
 enum status cache_store(const char *folder, const char *key, const char *cubin, size_t length,
                         const struct kernel_facts *facts, struct cache_entry *entry);
 
-/* If the folder holds more than limit_bytes, evicts the least recently used entries down to 7/8 of it, and
- * removes leftovers of dead writers. Touches only files with our names. *kept_bytes: size afterwards. Errors:
- * E_IO, E_MEMORY. */
+/* If the folder holds more than limit_bytes, evicts the least recently used files down to 7/8 of it.
+ * *kept_bytes: size afterwards. Errors: E_IO, E_MEMORY. */
 enum status cache_trim(const char *folder, int64_t limit_bytes, int64_t *kept_bytes);
 
 /* Number of compiled kernels, and bytes in the folder. Errors: E_IO. */
@@ -61,8 +59,8 @@ int64_t cache_limit(void);
  * another user, or is open to others). */
 enum status cache_make_folder(const char *folder);
 
-/* Reads a file whose XXH128 is known; *bytes malloc'ed. Errors: E_IO (also if it belongs to another user),
- * E_INPUT (the checksum differs), E_MEMORY. */
+/* Reads an entry whose checksum is known; *bytes malloc'ed and followed by a NUL. Errors: E_IO (also if it
+ * belongs to another user), E_INPUT (the checksum differs), E_MEMORY. */
 enum status cache_read(const char *path, const char *checksum, char **bytes, size_t *length);
 
 #endif

@@ -4,13 +4,13 @@
 #include "clock.h"
 #include "env.h"
 #include "library.h"
+#include "paths.h"
 #include "ptxas_log.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
 #include <nvrtc.h>
 #include <pthread.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -415,17 +415,7 @@ enum status compile_read_cubin(const char *path, const char *checksum, char **by
 
 enum status compile_cache_folder(char *path, size_t room)
 {
-    const char *chosen = env_text("GEMMTUNE_CACHE"), *xdg = env_text("XDG_CACHE_HOME"),
-               *home = env_text("HOME");
-    const struct passwd *user = home ? NULL : getpwuid(geteuid());
-    int length;
-    if (user) home = user->pw_dir;
-    if (chosen) length = snprintf(path, room, "%s", chosen);
-    else if (xdg && xdg[0] == '/') /* the XDG specification says that a relative one is ignored */
-        length = snprintf(path, room, "%s/gemmtune", xdg);
-    else if (home) length = snprintf(path, room, "%s/.cache/gemmtune", home);
-    else return fail(E_IO, "no folder for compiled kernels: set GEMMTUNE_CACHE, XDG_CACHE_HOME or HOME");
-    if (length < 0 || (size_t)length >= room)
-        return fail(E_IO, "the name of the cache folder is too long: %.80s...", path);
+    enum status st = paths_user("GEMMTUNE_CACHE", "XDG_CACHE_HOME", ".cache", "", path, room);
+    if (st) return fail(E_IO, "no folder for compiled kernels: %s", status_text());
     return cache_make_folder(path);
 }

@@ -5,11 +5,28 @@
  */
 #include "enumeration.h"
 
+#include "parallel.h"
 #include "workspace.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
+
+/* The walk of a section on all cores: what begins with the same first values is a part. The parts' candidates
+ * are put one after the other, so that they lie as one walk would leave them. */
+struct part {
+    struct enumeration w;
+    struct candidates out;
+    enum status st;
+    char why[512]; /* the sentence of a failure, which belongs to the thread */
+};
+
+struct parts {
+    struct part *part;
+    size_t count, room;
+    struct enumerated total;
+};
 
 void enumeration_launch(const struct launch_plan *plan, unsigned char *at)
 {
@@ -19,7 +36,8 @@ void enumeration_launch(const struct launch_plan *plan, unsigned char *at)
     memcpy(at + GRIDS_BYTES, plan->argument, (size_t)plan->argument_bytes);
 }
 
-void enumeration_blame(struct enumeration *w, const char *why, double count)
+/* Remembers why so many combinations are no candidates. */
+static void blame(struct enumeration *w, const char *why, double count)
 {
     int i = 0;
     while (i < w->reason_count && w->reason[i].why != why) i++;
@@ -28,14 +46,14 @@ void enumeration_blame(struct enumeration *w, const char *why, double count)
     w->reason[i].count += count;
 }
 
-enum status enumeration_is_full(struct enumeration *w)
+static enum status is_full(struct enumeration *w)
 {
     w->full = true;
     return fail(E_INPUT, "the space has more than %d legal candidates for this problem; list fewer values",
                 SPACE_CANDIDATES_MAX);
 }
 
-enum status enumeration_goes_on(const struct enumeration *w)
+static enum status goes_on(const struct enumeration *w)
 {
     return fail(E_INPUT,
                 "%.0g combinations of [%s] were tried and the space still goes on; list fewer values",
@@ -73,14 +91,14 @@ static enum status keep(struct enumeration *w, bool *found)
     w->config.template->plan(&w->config, w->problem, &plan);
     *found = plan.workspace_bytes <= w->workspace_bytes;
     if (!*found) {
-        enumeration_blame(w, "it needs more workspace than is allowed (--workspace)", 1);
+        blame(w, "it needs more workspace than is allowed (--workspace)", 1);
         return OK;
     }
     bool known;
     enum status st = known_already(w, &plan, &known);
     if (st || known) return st;
     const size_t count = w->total ? atomic_fetch_add(&w->total->candidates, 1) : out->count;
-    if (count >= SPACE_CANDIDATES_MAX) return enumeration_is_full(w);
+    if (count >= SPACE_CANDIDATES_MAX) return is_full(w);
     if (out->count == w->room) {
         w->room = w->room ? 2 * w->room : 1024;
         struct config *grown = realloc(out->config, w->room * sizeof *grown);
@@ -140,11 +158,31 @@ static bool has_tried_enough(struct enumeration *w)
     return (double)atomic_load(&w->total->checks) >= w->checks_most;
 }
 
-enum status enumeration_walk(struct enumeration *w, int p, uint64_t hash, bool *found)
+/* What begins with these values becomes a part. */
+static enum status put_off(struct enumeration *w, bool *found)
+{
+    struct parts *parts = w->parts;
+    if (parts->count == parts->room) {
+        parts->room = parts->room ? 2 * parts->room : 64;
+        struct part *grown = realloc(parts->part, parts->room * sizeof *grown);
+        if (!grown) return fail(E_MEMORY, "out of memory for the parts of a space");
+        parts->part = grown;
+    }
+    struct part *part = &parts->part[parts->count++];
+    memset(part, 0, sizeof *part);
+    part->w = *w;
+    *found = true;
+    return OK;
+}
+
+/* All values of parameter p with those before it set; of a `first` one only up to the first that leads to a
+ * candidate. *found tells whether any did; what is legal so far and not taken for its hash counts as if.
+ * Errors: E_INPUT (is_full, goes_on), E_MEMORY. */
+static enum status walk(struct enumeration *w, int p, uint64_t hash, bool *found)
 {
     const struct template *t = w->section->template;
     if (p == t->param_count) return keep(w, found);
-    if (w->parts && p == ENUMERATION_FIRST) return enumeration_put_off(w, found);
+    if (w->parts && p == ENUMERATION_FIRST) return put_off(w, found);
     const struct space_values *values = &w->section->values[p];
     for (int i = 0; i < values->count; i++) {
         if (!is_wanted(w, p, values->value[i])) continue;
@@ -152,10 +190,10 @@ enum status enumeration_walk(struct enumeration *w, int p, uint64_t hash, bool *
         const uint64_t here_hash = enumeration_hash(hash, values->value[i]);
         const bool taken = enumeration_takes(here_hash, w->share[p]);
         if (!taken && *found) continue;
-        if (has_tried_enough(w)) return enumeration_goes_on(w);
+        if (has_tried_enough(w)) return goes_on(w);
         const char *why = enumeration_refusal(w, p);
         if (why) {
-            enumeration_blame(w, why, w->below[p + 1]);
+            blame(w, why, w->below[p + 1]);
             continue;
         }
         if (enumeration_is_needless(w, p)) { /* nothing is to take its place */
@@ -164,12 +202,91 @@ enum status enumeration_walk(struct enumeration *w, int p, uint64_t hash, bool *
             continue;
         }
         bool here = !taken;
-        enum status st = taken ? enumeration_walk(w, p + 1, here_hash, &here) : OK;
+        enum status st = taken ? walk(w, p + 1, here_hash, &here) : OK;
         if (st) return st;
         *found = *found || here;
         if (here && values->first) return OK;
     }
     return OK;
+}
+
+/* ---- on all cores ---- */
+
+/* What a part knows must say nothing of the others: neither that a value of theirs has led to a candidate,
+ * nor launches of a kernel of theirs. */
+static bool can_be_divided(const struct enumeration *w)
+{
+    const struct template *t = w->section->template;
+    bool can = t->param_count > ENUMERATION_FIRST && !w->wanted;
+    for (int p = 0; p < t->param_count; p++) can = can && w->share[p] >= 1;
+    for (int p = 0; p < ENUMERATION_FIRST && can; p++)
+        can = !w->section->values[p].first && t->params[p].kind != PARAM_LAUNCH;
+    return can;
+}
+
+static void walk_part(void *self, size_t i)
+{
+    struct parts *parts = self;
+    struct part *part = &parts->part[i];
+    struct enumeration *w = &part->w;
+    bool found = false;
+    w->total = &parts->total;
+    w->out = &part->out;
+    w->parts = NULL;
+    w->launches = NULL;
+    w->launch_room = w->launch_count = w->room = 0;
+    w->checks = w->checks_told = 0;
+    w->reason_count = 0;
+    part->st = walk(w, ENUMERATION_FIRST, 0, &found);
+    if (part->st) snprintf(part->why, sizeof part->why, "%s", status_text());
+    free(w->launches);
+}
+
+static enum status join(struct enumeration *w, struct parts *parts)
+{
+    struct candidates *out = w->out;
+    size_t count = out->count;
+    for (size_t i = 0; i < parts->count; i++) {
+        const struct part *part = &parts->part[i];
+        w->checks += part->w.checks;
+        w->full = w->full || part->w.full;
+        for (int r = 0; r < part->w.reason_count; r++)
+            blame(w, part->w.reason[r].why, part->w.reason[r].count);
+        if (part->st) return fail(part->st, "%s", part->why);
+        count += part->out.count;
+    }
+    if (count > SPACE_CANDIDATES_MAX) return is_full(w);
+    if (w->checks >= w->checks_most) return goes_on(w);
+    struct config *grown = count ? realloc(out->config, count * sizeof *grown) : NULL;
+    if (count && !grown) return fail(E_MEMORY, "out of memory for %zu candidates", count);
+    if (!count) return OK;
+    out->config = grown;
+    w->room = count;
+    for (size_t i = 0; i < parts->count; i++) {
+        struct candidates *some = &parts->part[i].out;
+        if (some->count) memcpy(out->config + out->count, some->config, some->count * sizeof *some->config);
+        out->count += some->count;
+        candidates_free(some); /* or there would be two of each at the end */
+    }
+    return OK;
+}
+
+/* The whole section, on all cores if it can be divided. Errors: those of walk. */
+static enum status walk_parts(struct enumeration *w)
+{
+    bool found = false;
+    if (!can_be_divided(w)) return walk(w, 0, 0, &found);
+    struct parts parts = {0};
+    w->parts = &parts;
+    enum status st = walk(w, 0, 0, &found);
+    w->parts = NULL;
+    atomic_init(&parts.total.candidates, w->out->count);
+    atomic_init(&parts.total.checks, (long long)w->checks);
+    if (!st) parallel_for(parts.count, walk_part, &parts);
+    if (!st) st = join(w, &parts);
+    for (size_t i = 0; i < parts.count; i++) candidates_free(&parts.part[i].out);
+    free(parts.part);
+    return st;
 }
 
 /* ---- sections ---- */
@@ -197,7 +314,7 @@ static enum status walk_section(struct enumeration *w, const struct space_sectio
     do {
         enumeration_begin(w, section);
         share = extent->sampled ? extent_shares(w, extent, sampled) : 1;
-        st = enumeration_walk_all(w);
+        st = walk_parts(w);
         w->out->checks += w->checks;
         if (!w->full || !extent->nodes[0]) break;
         /* There is far more than was estimated. */

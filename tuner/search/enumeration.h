@@ -1,6 +1,5 @@
-/* enumeration.h — the inside of the enumeration of a space, shared by enumerate.c (the walk), parts.c (on
- * all cores), extent.c (how much there is, and what a sample takes) and reach.c (single candidates). No other
- * file includes it.
+/* enumeration.h — the inside of the enumeration of a space, shared by enumerate.c (the walk), extent.c (how
+ * much there is, and what a sample takes) and reach.c (single candidates). No other file includes it.
  */
 #ifndef GT_ENUMERATION_H
 #define GT_ENUMERATION_H
@@ -54,20 +53,6 @@ enum { ENUMERATION_FIRST = 2 };
 
 /* Before a section is walked. */
 void enumeration_begin(struct enumeration *w, const struct space_section *section);
-
-/* All values of parameter p with those before it set; of a `first` one only up to the first that leads to a
- * candidate. *found tells whether any did; what is legal so far and not taken for its hash counts as if.
- * Errors: E_INPUT (enumeration_is_full, enumeration_goes_on), E_MEMORY. */
-enum status enumeration_walk(struct enumeration *w, int p, uint64_t hash, bool *found);
-enum status enumeration_put_off(struct enumeration *w, bool *found); /* to w->parts */
-enum status enumeration_is_full(struct enumeration *w);
-enum status enumeration_goes_on(const struct enumeration *w);
-
-/* The whole section, on all cores if it can be divided. Errors: the same. */
-enum status enumeration_walk_all(struct enumeration *w);
-
-/* Remembers why so many combinations are no candidates. */
-void enumeration_blame(struct enumeration *w, const char *why, double count);
 
 /* Why no legal candidate begins with the first p + 1 values; NULL: one may. */
 const char *enumeration_refusal(struct enumeration *w, int p);

@@ -84,9 +84,10 @@ TEST(what_was_stored_is_found_whole)
     assert_ok(cache_read(found.path, found.checksum, &bytes, &length));
     assert_int_equal(length, 5000);
     assert_int_equal(bytes[4999], 1);
+    assert_int_equal(bytes[5000], 0);
     free(bytes);
     assert_false(has(2));
-    assert_int_equal(files_in(folder), 2);
+    assert_int_equal(files_in(folder), 1);
 }
 
 TEST(a_folder_is_made_with_its_parents_and_is_private)
@@ -121,27 +122,33 @@ TEST(a_changed_byte_is_no_hit_and_cache_read_says_damaged)
     assert_fails(cache_read(entry.path, entry.checksum, &bytes, &length), E_INPUT, "damaged");
 }
 
-TEST(a_damaged_or_incomplete_json_is_no_hit)
+TEST(a_damaged_or_incomplete_line_is_no_hit)
 {
     static const char *const bad[] = {
         "",
-        "{",
-        "[]",
-        "{\"checksum\":7,\"facts\":{}}",
-        "{\"checksum\":\"00000000000000000000000000000000\",\"facts\":{\"registers\":1,\"spill_bytes\":0,"
+        "\n",
+        "\n{",
+        "\n[]",
+        "\n{\"checksum\":7,\"facts\":{}}",
+        "\n{\"checksum\":\"CHECKSUM\",\"facts\":{}}",
+        "\n{\"checksum\":\"00000000000000000000000000000000\",\"facts\":{\"registers\":1,\"spill_bytes\":0,"
         "\"static_smem_bytes\":0,\"cubin_bytes\":100,\"compile_ms\":1.0}}",
     };
-    char key[CACHE_KEY_TEXT], path[128];
-    key_of(5, key);
-    snprintf(path, sizeof path, "%s/%s.json", folder, key);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        store(5, 100);
+        char text[400];
+        const struct cache_entry entry = store(5, 100);
         assert_true(has(5));
-        file_write(path, bad[i]);
+        memset(text, 5, 100); /* the kernel as it was stored */
+        snprintf(text + 100, sizeof text - 100, "%s", bad[i]);
+        char *checksum = strstr(text, "CHECKSUM");
+        if (checksum) {
+            memmove(checksum + 32, checksum + 8, strlen(checksum + 8) + 1);
+            memcpy(checksum, entry.checksum, 32);
+        }
+        file_write(entry.path, text);
         assert_false(has(5));
     }
-    store(5, 100);
-    assert_int_equal(unlink(path), 0); /* killed between the two renames */
+    file_write(store(5, 100).path, "\n{}"); /* no kernel */
     assert_false(has(5));
 }
 
@@ -182,8 +189,8 @@ TEST(trimming_leaves_foreign_files_alone_and_sweeps_what_dead_writers_left)
     char foreign[128], fresh[128], dead[128], orphan[128], key[CACHE_KEY_TEXT];
     key_of(9, key);
     snprintf(foreign, sizeof foreign, "%s/thesis.cubin", folder);
-    snprintf(fresh, sizeof fresh, "%s/.tmp-abcdef", folder);
-    snprintf(dead, sizeof dead, "%s/.tmp-ghijkl", folder);
+    snprintf(fresh, sizeof fresh, "%s/.tune-abcdef", folder);
+    snprintf(dead, sizeof dead, "%s/.tune-ghijkl", folder);
     snprintf(orphan, sizeof orphan, "%s/%s.json", folder, key);
     const char *const made[] = {foreign, fresh, dead, orphan};
     for (int i = 0; i < 4; i++) {
@@ -326,7 +333,7 @@ TEST(many_processes_share_a_cache_without_reading_half_an_entry)
     }
     int64_t kept;
     assert_ok(cache_trim(folder, 1 << 20, &kept));
-    assert_true(files_in(folder) <= 14); /* no temporary file is left */
+    assert_true(files_in(folder) <= 7); /* no temporary file is left */
 }
 
 int main(void)
@@ -337,7 +344,7 @@ int main(void)
         FOLDER_TEST(a_folder_is_made_with_its_parents_and_is_private),
         FOLDER_TEST(a_truncated_cubin_is_no_hit_and_is_replaced),
         FOLDER_TEST(a_changed_byte_is_no_hit_and_cache_read_says_damaged),
-        FOLDER_TEST(a_damaged_or_incomplete_json_is_no_hit),
+        FOLDER_TEST(a_damaged_or_incomplete_line_is_no_hit),
         FOLDER_TEST(least_recently_used_entries_go_first_until_seven_eighths_are_left),
         FOLDER_TEST(what_was_just_used_is_not_evicted),
         FOLDER_TEST(trimming_leaves_foreign_files_alone_and_sweeps_what_dead_writers_left),

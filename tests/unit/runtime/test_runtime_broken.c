@@ -255,7 +255,7 @@ TEST(damaged_kernels_in_the_cache_are_compiled_again)
     put_winner(TEXT, SIMT, 5, false);
     static const char *const damages[] = {
         "for f in *.cubin; do printf x | dd of=$f bs=1 seek=3 conv=notrunc status=none; done",
-        "for f in *.cubin; do : > $f; done", "rm *.cubin", "for f in *.json; do echo '{' > $f; done"};
+        "for f in *.cubin; do : > $f; done", "rm *.cubin", "for f in *.cubin; do echo '{' >> $f; done"};
     compute(NULL, &info);
     for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
         int before = *fake.compilations;
