@@ -126,7 +126,9 @@ uint64_t kernel_hash(const struct kernel_key *key)
 {
     if (template_is_library(key->config.template)) return OF_A_LIBRARY; /* its configuration says it all */
     const uint64_t source = source_of(key->config.template);
-    return find_kept(key, source, source);
+    const unsigned char macros[] = {key->epilogue != 0, key->pointers};
+    const bool plain = !macros[0] && !macros[1];
+    return find_kept(key, source, plain ? source : XXH64(macros, sizeof macros, source) | 1);
 }
 
 void kernel_hash_format(const struct kernel_key *key, char text[KERNEL_HASH_TEXT])

@@ -2,10 +2,10 @@
  * kernel stay valid as long as the number stays the same.
  *
  * The number of a new kernel is the hash of its template's source and of all headers that this includes,
- * without comments and white space. When a source changes and the machine code of some of its kernels does
- * not, these keep the numbers under which databases and shipped winners know them: rows of a table outside of
- * this layer (kernel_templates/kept_hashes.c). Values of the configuration are not part of the number; they
- * are stored beside it.
+ * without comments and white space; with an epilogue or with pointers it is another one. When a source
+ * changes and the machine code of some of its kernels does not, these keep the numbers under which databases
+ * and shipped winners know them: rows of a table outside of this layer (kernel_templates/kept_hashes.c).
+ * Values of the configuration are not part of the number; they are stored beside it.
  */
 #ifndef GT_KERNEL_HASH_H
 #define GT_KERNEL_HASH_H
