@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* wgmma16.cu — the product of tensor_mma.cu by wgmma and TMA (sm_90a): operands of 16 bits whose addresses and
- * leading dimensions are multiples of 16 bytes.
+/* wgmma16.cu — the product of tensor_mma.cu by wgmma and TMA (sm_90a): operands of 16 bits whose addresses
+ * and leading dimensions are multiples of 16 bytes.
  *
  *     one warp: TMA --> STAGES tiles of BK k, full and empty mbarriers --> CONSUMERS warpgroups
  *
@@ -10,8 +10,8 @@
  * beyond is read as zero.
  *
  * Parameters: BM, BN, BK (a multiple of 64); CONSUMERS, each with a CONSUMERS-th of the left operand's rows;
- * STAGES, SPLIT_K, REDUCE, GROUP, SWAP, EPILOGUE as in tensor_mma.cu. wgmma.inc, the instruction for the tile's
- * width, is written by the program that compiles this.
+ * STAGES, SPLIT_K, REDUCE, GROUP, SWAP, EPILOGUE as in tensor_mma.cu. wgmma.inc, the instruction for the
+ * tile's width, is written by the program that compiles this.
  */
 #define CONSUMER_THREADS (128 * CONSUMERS)
 #define THREADS          (CONSUMER_THREADS + 32)
