@@ -36,36 +36,15 @@
 #include "gt_mma16.cuh"
 #include "gt_reduce.cuh"
 #include "gt_schedule.cuh"
+#include "gt_store16.cuh"
 #include "gt_teams.cuh"
 
 #define RULE(last, holds, why) static_assert(holds, why);
 #include "mma16_rules.h"
 #include "mma16_workspace.h"
 
-/* Only their names are used. */
-struct __half;
-struct __nv_bfloat16;
-template <class T> struct is_bf16 {
-    static constexpr bool value = false;
-};
-template <> struct is_bf16<__nv_bfloat16> {
-    static constexpr bool value = true;
-};
-constexpr bool BF16 = is_bf16<TYPE_A>::value;
-
 /* A warp's instructions by rows and columns of the product. */
 constexpr int LEFTS = WARP_LEFT / MMA_M, RIGHTS = WARP_RIGHT / MMA_N, QUADS = LEFTS * RIGHTS;
-
-/* The block's batch item of an operand, as in gt_batch.cuh. */
-template <class T, class FLOAT>
-static __device__ __forceinline__ T *item_of_batch(FLOAT *operand, long long stride)
-{
-#if POINTERS
-    return reinterpret_cast<T *const *>(operand)[blockIdx.z];
-#else
-    return reinterpret_cast<T *>(operand) + blockIdx.z * stride;
-#endif
-}
 
 /* The block's batch item in the workspace. */
 static __device__ __forceinline__ struct workspace_item item_of(const struct gemm_args &args)

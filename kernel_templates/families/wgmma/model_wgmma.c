@@ -1,0 +1,98 @@
+/* model_wgmma.c — predicted time of a wgmma kernel: waves of blocks, each limited by the tensor cores or by
+ * the bytes that arrive in its SM; device memory; fixed costs.
+ *
+ * The constants are those of an H100, from docs/results/h100-tensor-16bit.csv.
+ */
+#include "wgmma_host.h"
+
+#include "model_parts.h"
+#include "model_registers.h"
+#include "outcome.h"
+#include "split_k.h"
+
+#include <math.h>
+
+#define WGMMA_SHARE   0.80  /* of the peak rate that long products reach */
+#define STEP_CYCLES   30.0  /* of a stage that no other block hides */
+#define FILL_CYCLES   900.0 /* until the first product */
+#define LAUNCH_US     1.1
+#define LATENCY_US    0.75
+#define SM_BYTES      48.0 /* an SM and clock that arrive from L2: 85 KB a us */
+#define STORE_BYTES   24.0 /* an SM and clock that sums leave as C */
+#define DRAM_SHARE    0.90
+#define L2_KEPT       0.6 /* of L2 that survives between uses */
+#define CLUSTER_US    0.8
+#define LAST_BLOCK_US 1.5
+#define PART_US       0.1 /* more of the last block for each part */
+
+#define REGISTERS_BESIDE 40 /* C: as likely as not to spill with less */
+
+struct grid {
+    double blocks, splits, k, sms; /* k: of a block; sms that blocks can fill */
+};
+
+static struct grid grid_of(const struct config *config, const struct problem *p, const struct gpu *gpu)
+{
+    const struct k_cut parts = cut_k(p->k, BK, SPLIT_K, CLUSTER);
+    const double tiles = ceil((double)p->m / BM) * ceil((double)p->n / BN);
+    return (struct grid){.blocks = tiles * (double)parts.splits * (double)p->batch,
+                         .splits = (double)parts.splits,
+                         .k = fmin((double)parts.k_per_split, (double)p->k),
+                         .sms = CLUSTER ? cluster_sms(gpu, CLUSTER) : gpu->sm_count};
+}
+
+/* Time of an SM that holds so many blocks, from the first copy to the last store. */
+static double blocks_us(const struct config *config, double count, double k, const struct problem *p,
+                        const struct gpu *gpu)
+{
+    const double rate =
+        gpu_peak_tflops(gpu, p->type) * 1e6 / gpu->sm_count / gpu->clock_mhz / 2 * WGMMA_SHARE;
+    const double steps = ceil(k / BK);
+    /* Both operands come from shared memory, where a left one of 64 rows takes as long as 64 columns. */
+    const double products = count * LEFT * fmax(RIGHT, TALL > 1 ? 48 : 64) * BK / rate;
+    const double on_the_way = count * (STAGES - 1) * STAGE_BYTES / LATENCY_US / gpu->clock_mhz;
+    const double arrival = count * STAGE_BYTES / fmin(SM_BYTES, on_the_way);
+    const double store = count * BM * BN * element_bytes(gemm_type_row(p->type)->c) / STORE_BYTES;
+    return (steps * fmax(products + STEP_CYCLES / count, arrival) + FILL_CYCLES + store) / gpu->clock_mhz;
+}
+
+static double compute_us(const struct config *config, const struct problem *p, const struct grid *grid,
+                         const struct gpu *gpu, int at_once)
+{
+    const double full = floor(grid->blocks / (at_once * grid->sms));
+    const double rest = grid->blocks - full * at_once * grid->sms;
+    const double time = full > 0 ? full * blocks_us(config, at_once, grid->k, p, gpu) : 0;
+    return time + (rest > 0 ? blocks_us(config, ceil(rest / grid->sms), grid->k, p, gpu) : 0);
+}
+
+static double memory_us(const struct problem *p, const struct grid *grid, const struct gpu *gpu)
+{
+    const double smaller_one = 2 * (double)p->k * fmin((double)p->m, (double)p->n); /* of A and B */
+    const double again = smaller_one <= L2_KEPT * (double)gpu->l2_bytes ? 1 : 1.15;
+    const double busy = fmin(1, grid->blocks / (0.75 * gpu->sm_count)); /* fewer SMs do not ask for enough */
+    return problem_bytes(p) * again / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3 * busy);
+}
+
+static double overhead_us(const struct config *config, const struct grid *grid)
+{
+    const double sum = grid->splits <= 1 ? 0 : CLUSTER ? CLUSTER_US : LAST_BLOCK_US + PART_US * grid->splits;
+    return LAUNCH_US + sum;
+}
+
+struct prediction wgmma_predict(const struct config *config, const struct problem *problem,
+                                const struct gpu *gpu, const struct kernel_facts *facts)
+{
+    const struct grid grid = grid_of(config, problem, gpu);
+    const int limit = registers_limit(gpu, THREADS, MIN_BLOCKS);
+    const double needed = TALL * RIGHT / 2.0 + REGISTERS_BESIDE;
+    const double spills = facts ? facts->spill_bytes > 0 : registers_spill_chance(needed, limit);
+    const int registers = facts ? facts->registers : (int)fmin(needed + 16, limit);
+    const int smem_bytes = SMEM_BYTES + (facts ? facts->static_smem_bytes : 0);
+    struct prediction p = {.blocks_per_sm = blocks_at_once(gpu, THREADS, registers, smem_bytes)};
+    p.waves = grid.blocks / ((double)p.blocks_per_sm * grid.sms);
+    p.compute_us = compute_us(config, problem, &grid, gpu, p.blocks_per_sm) * registers_spill_factor(spills);
+    p.memory_us = memory_us(problem, &grid, gpu);
+    p.overhead_us = overhead_us(config, &grid);
+    p.time_us = p.overhead_us + overlapped_us(p.compute_us, p.memory_us, 4);
+    return p;
+}
