@@ -71,10 +71,12 @@ static __device__ __forceinline__ void wgmma_end()
 template <int N, int COUNT> static __device__ __forceinline__ void wgmma_wait(float (&sum)[COUNT][4])
 {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
-    if (N > 0) return;
+    if constexpr (N == 0) {
 #pragma unroll
-    for (int q = 0; q < COUNT; q++)
-        asm volatile("" : "+f"(sum[q][0]), "+f"(sum[q][1]), "+f"(sum[q][2]), "+f"(sum[q][3])::"memory");
+        for (int q = 0; q < COUNT; q++)
+            asm volatile(""
+                         : "+f"(sum[q][0]), "+f"(sum[q][1]), "+f"(sum[q][2]), "+f"(sum[q][3])::"memory");
+    }
 }
 
 /* The quads of an instruction, by its width: Q(number, its four operands) for each, with C() between them.

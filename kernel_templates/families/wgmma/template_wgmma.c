@@ -4,9 +4,10 @@
 
 #include "gemm_block.h"
 #include "launch_limits.h"
+#include "model_registers.h"
 #include "split_k.h"
 
-#define REGISTERS_BESIDES 24 /* addresses and counters: with less room the compiler spills */
+#define REGISTERS_BESIDES 26                   /* what ptxas asks for (C7602) besides the sums */
 #define PARTS_BYTES_MAX   (INT64_C(256) << 20) /* for the parts of a cut k */
 
 #define BOX_LINE       64                 /* elements of a box's line: 128 bytes, as the swizzle */
@@ -34,8 +35,10 @@ static const char *check_gpu(const struct config *config, int known, const struc
     const struct resources need = wgmma_resources(config);
     if (need.smem_bytes > gpu->smem_per_block_bytes)
         return "the stages, or the sums, do not fit in a block's shared memory";
-    return check_residence(gpu, need.threads, need.smem_bytes, MIN_BLOCKS,
-                           need.accumulators + REGISTERS_BESIDES);
+    const char *why = check_residence(gpu, need.threads, need.smem_bytes, MIN_BLOCKS, 0);
+    if (!why && need.accumulators + REGISTERS_BESIDES > registers_limit(gpu, need.threads, MIN_BLOCKS))
+        why = "the sums do not fit in the registers";
+    return why;
 }
 
 /* What a tensor map asks of an operand. */
