@@ -44,6 +44,11 @@ static __device__ __forceinline__ void tensor_copy(struct shared_place s, const 
                  : "memory");
 }
 
+static __device__ __forceinline__ float *swizzle_aligned(float *s)
+{
+    return s + (1024 - place_in_shared(s).address % 1024) % 1024 / 4;
+}
+
 static __device__ __forceinline__ void group_sync(int id, int threads)
 {
     asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
@@ -132,12 +137,12 @@ template <int N, int COUNT> static __device__ __forceinline__ void wgmma_wait(fl
                                                            ", " right_major ";"                              \
                  : "+l"(left), "+l"(right), GT_QUADS(WGMMA_N)(GT_QUAD_SUMS, GT_COMMA))
 
-/* FIRST: which quad of sum is the first of the instruction's. */
-template <bool BF16, bool LEFT_ALONG_K, bool RIGHT_ALONG_K, int FIRST, int COUNT>
+template <bool BF16, bool LEFT_ALONG_K, bool RIGHT_ALONG_K, int WIDTH, int FIRST, int COUNT>
 static __device__ __forceinline__ void wgmma(float (&sum)[COUNT][4], unsigned long long left,
                                              unsigned long long right)
 {
-    static_assert(FIRST + WGMMA_N / 8 <= COUNT, "an instruction has WGMMA_N / 8 quads");
+    static_assert(WIDTH == WGMMA_N, "one width for all instructions of a kernel");
+    static_assert(FIRST + WIDTH / 8 <= COUNT, "an instruction has a quad for 8 columns");
     if constexpr (BF16) {
         if constexpr (LEFT_ALONG_K && RIGHT_ALONG_K) GT_WGMMA("bf16.bf16", "0", "0");
         else if constexpr (LEFT_ALONG_K) GT_WGMMA("bf16.bf16", "0", "1");

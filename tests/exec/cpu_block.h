@@ -20,10 +20,10 @@
  * every barrier. */
 enum block_order { ORDER_FORWARD, ORDER_REVERSE, ORDER_RANDOM, ORDER_COUNT };
 
-/* The argument that a kernel takes by value, of any type. On x86-64 an argument above 16 bytes is in memory,
- * so a kernel with a smaller argument reads the beginning. */
+/* The argument that a kernel takes by value, of any type, as aligned as tensor maps. On x86-64 an argument
+ * above 16 bytes is in memory, so a kernel with a smaller argument reads the beginning. */
 struct cpu_argument {
-    unsigned char bytes[LAUNCH_ARGUMENT_MAX];
+    _Alignas(64) unsigned char bytes[LAUNCH_ARGUMENT_MAX];
 };
 
 struct grid {

@@ -16,7 +16,7 @@ if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" OR NOT CMAKE_CXX_COMPILER_ID STR
   return()
 endif()
 
-add_library(gt_exec STATIC exec/fiber.c exec/cpu_block.c exec/cpu_copies.c exec/cpu_elements.c exec/cpu_kernel.c exec/trial_cpu.c
+add_library(gt_exec STATIC exec/fiber.c exec/cpu_block.c exec/cpu_copies.c exec/cpu_products.c exec/cpu_elements.c exec/cpu_kernel.c exec/trial_cpu.c
   exec/trial_far.c exec/exec_problems.c)
 target_include_directories(gt_exec PUBLIC exec)
 target_compile_options(gt_exec PUBLIC ${GT_EXEC_SANITIZE} -fno-omit-frame-pointer PRIVATE -O1 -g)
@@ -58,7 +58,7 @@ endforeach()
 gt_exec_program(exec_kernel exec/exec_kernel.c)
 # Each configuration with one op, and with an epilogue, pointers or neither; of the three longest lists every second one.
 set(lists ${CMAKE_CURRENT_SOURCE_DIR}/exec)
-foreach(list ladder tall streamk mma mma16)
+foreach(list ladder tall streamk mma mma16 wgmma)
   gt_exec_test(exec_mixed_${list} exec_kernel --mixed ${lists}/${list}.list turns)
 endforeach()
 foreach(list simt skinny resident)
@@ -82,7 +82,11 @@ endforeach()
 foreach(part RANGE 1)
   gt_long_exec_test(exec_mma16_${part} exec_kernel ${lists}/mma16.list all ${part}/2)
 endforeach()
+foreach(part RANGE 1)
+  gt_long_exec_test(exec_wgmma_${part} exec_kernel ${lists}/wgmma.list all ${part}/2)
+endforeach()
 # The same with epilogues.
+gt_long_exec_test(exec_epilogues_wgmma exec_kernel --epilogues ${lists}/wgmma.list all)
 gt_long_exec_test(exec_epilogues_mma16 exec_kernel --epilogues ${lists}/mma16.list all)
 gt_long_exec_test(exec_epilogues_mma exec_kernel --epilogues ${lists}/mma.list all)
 gt_long_exec_test(exec_epilogues_tall exec_kernel --epilogues ${lists}/tall.list turns)

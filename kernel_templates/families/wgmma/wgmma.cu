@@ -59,7 +59,7 @@ static_assert(sizeof(struct wgmma_args) == ARGUMENT_BYTES, "the host must know w
 struct ring {
     float *memory; /* the stages */
 
-    __device__ __forceinline__ struct shared_place stage(int i) const
+    __device__ __forceinline__ shared_place stage(int i) const
     {
         return moved(place_in_shared(memory), i * STAGE_BYTES);
     }
@@ -86,8 +86,8 @@ struct turn {
 
 /* 64 k of EXTENT rows of an operand, from `row` and k on. */
 template <bool ALONG_K, int EXTENT>
-static __device__ __forceinline__ void copy_piece(struct shared_place to, const struct tensor_map &map,
-                                                  int row, int k, int item, struct mbarrier *full)
+static __device__ __forceinline__ void copy_piece(shared_place to, const struct tensor_map &map, int row,
+                                                  int k, int item, struct mbarrier *full)
 {
     if constexpr (ALONG_K) {
         tensor_copy(to, map, k, row, item, full);
@@ -113,7 +113,7 @@ static __device__ __forceinline__ void produce(const struct wgmma_args &args, st
         mbarrier_arrive_expect(full, STAGE_BYTES, true);
 #pragma unroll
         for (int piece = 0; piece < BK / PIECE_K; piece++) {
-            const struct shared_place to = moved(ring.stage(turn.stage), piece * (LEFT_BYTES + RIGHT_BYTES));
+            const shared_place to = moved(ring.stage(turn.stage), piece * (LEFT_BYTES + RIGHT_BYTES));
             const int k = begin + tile * BK + piece * PIECE_K;
             copy_piece<LEFT_ALONG_K, LEFT>(to, args.left, left, k, SWAP ? item_b : item_a, full);
             copy_piece<RIGHT_ALONG_K, RIGHT>(moved(to, LEFT_BYTES), args.right, right, k,
@@ -126,20 +126,20 @@ static __device__ __forceinline__ void produce(const struct wgmma_args &args, st
 constexpr int LEFT_STEP = LEFT_ALONG_K ? 2 : 128, RIGHT_STEP = RIGHT_ALONG_K ? 2 : 128;
 
 /* The products of a stage. */
-static __device__ __forceinline__ void multiply_stage(struct shared_place stage, int group,
-                                                      float (&sum)[QUADS][4])
+static __device__ __forceinline__ void multiply_stage(shared_place stage, int group, float (&sum)[QUADS][4])
 {
 #pragma unroll
     for (int piece = 0; piece < BK / PIECE_K; piece++) {
-        const struct shared_place at = moved(stage, piece * (LEFT_BYTES + RIGHT_BYTES));
+        const shared_place at = moved(stage, piece * (LEFT_BYTES + RIGHT_BYTES));
         const unsigned long long left = matrix_at(moved(at, group * TALL * 8192)),
                                  right = matrix_at(moved(at, LEFT_BYTES));
 #pragma unroll
         for (int k = 0; k < PIECE_K / WGMMA_K; k++) {
-            wgmma<BF16, LEFT_ALONG_K, RIGHT_ALONG_K, 0>(sum, left + k * LEFT_STEP, right + k * RIGHT_STEP);
+            wgmma<BF16, LEFT_ALONG_K, RIGHT_ALONG_K, RIGHT, 0>(sum, left + k * LEFT_STEP,
+                                                               right + k * RIGHT_STEP);
             if constexpr (TALL > 1)
-                wgmma<BF16, LEFT_ALONG_K, RIGHT_ALONG_K, RIGHT / 8>(sum, left + k * LEFT_STEP + (8192 >> 4),
-                                                                    right + k * RIGHT_STEP);
+                wgmma<BF16, LEFT_ALONG_K, RIGHT_ALONG_K, RIGHT, RIGHT / 8>(
+                    sum, left + k * LEFT_STEP + (8192 >> 4), right + k * RIGHT_STEP);
         }
     }
 }
@@ -167,8 +167,7 @@ static __device__ __forceinline__ void consume(struct ring ring, int tiles, int 
 extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm(const __grid_constant__ struct wgmma_args args)
 {
-    struct ring ring = {gt_shared_memory()};
-    ring.memory += (SWIZZLE_BYTES - place_in_shared(ring.memory).address % SWIZZLE_BYTES) % SWIZZLE_BYTES / 4;
+    const struct ring ring = {swizzle_aligned(gt_shared_memory())};
     const bool produces = threadIdx.x >= CONSUMER_THREADS;
     if (threadIdx.x == CONSUMER_THREADS) {
         tensor_prefetch(args.left);
@@ -193,7 +192,7 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS)
     if (produces) {
         if (threadIdx.x == CONSUMER_THREADS) produce(args, ring, origin, begin, tiles);
         __syncwarp();
-        stand_by(args.gemm);
+        stand_by(args.gemm, ring.inbox());
         return;
     }
 

@@ -111,14 +111,10 @@ static __device__ __forceinline__ void store_sums(const struct gemm_args &args, 
 }
 
 /* The other threads, which take part in the barriers of the whole block. */
-static __device__ __forceinline__ void stand_by(const struct gemm_args &args)
+static __device__ __forceinline__ void stand_by(const struct gemm_args &args, float *inbox)
 {
-    if constexpr (CLUSTER) {
-        cluster::wait_for_others();
-    } else if (args.splits > 1) { /* those of last_to_arrive */
-        __syncthreads();
-        __syncthreads();
-    }
+    if constexpr (CLUSTER) cluster::wait_for_others();
+    else if (args.splits > 1) last_to_arrive(arrivals_of_tile(args), args.splits, inbox);
 }
 
 #endif
