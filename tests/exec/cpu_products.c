@@ -150,7 +150,7 @@ void gt_product_wait(int pending)
         if (--held->products == 0) give_back(held);
     }
     t->count -= done;
-    memmove(t->product, t->product + done, (size_t)t->count * sizeof *t->product);
+    if (done > 0) memmove(t->product, t->product + done, (size_t)t->count * sizeof *t->product);
     if (t->count == 0) t->begun = false;
     gt_warp_barrier(0xffffffffU); /* a warp waits as one */
 }
