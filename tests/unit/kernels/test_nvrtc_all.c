@@ -282,6 +282,8 @@ static const struct {
      "MIN_BLOCKS=1 "
      "REDUCE=4 GROUP=1 SPLIT_K=4",
      90},
+    {"wgmma BM=128 BN=64 BK=64 SWAP=0 CONSUMERS=2 STAGES=4 VC=8 MIN_BLOCKS=2 REDUCE=1 GROUP=1 SPLIT_K=4", 90},
+    {"wgmma BM=64 BN=128 BK=128 SWAP=1 CONSUMERS=1 STAGES=3 VC=2 MIN_BLOCKS=1 REDUCE=4 GROUP=1 SPLIT_K=4", 90},
 };
 #define WAYS (sizeof ways / sizeof *ways)
 
