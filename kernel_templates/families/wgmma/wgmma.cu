@@ -188,7 +188,7 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS)
         tile_of_block<BM, BN>(blockIdx.x, args.gemm.m, args.gemm.n, args.gemm.group);
     const int begin = blockIdx.y * args.gemm.k_per_split, k_left = args.gemm.k - begin;
     int tiles = ((k_left < args.gemm.k_per_split ? k_left : args.gemm.k_per_split) + BK - 1) / BK;
-    if (tiles < 0 || scalar_of(args.gemm.alpha_device, args.gemm.alpha) == 0.0f) tiles = 0;
+    if (scalar_of(args.gemm.alpha_device, args.gemm.alpha) == 0.0f) tiles = 0;
     if (produces) {
         if (threadIdx.x == CONSUMER_THREADS) produce(args, ring, origin, begin, tiles);
         __syncwarp();
