@@ -471,6 +471,8 @@ static inline void load_matrices(unsigned (&v)[MATRICES], shared_place s)
                           : rows[g][2 * t] | (unsigned)rows[g][2 * t + 1] << 16;
     }
 }
+static inline void next_kernel_may_begin() {}
+static inline void wait_for_kernel_before() {}
 template <bool BF16>
 static inline void multiply_add(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2])
 {

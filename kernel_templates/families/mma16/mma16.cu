@@ -16,7 +16,7 @@
  * (mma16_store.cuh) STAGES - 1 tiles ahead; loads of 2
  *
  * Tiles have the same layout in shared memory as in global memory (mma16_copy.cuh): ldmatrix transposes what
- * does not run along k. Operands whose lines begin anywhere may be packed first (mma16_pack.cuh). There is
+ * does not run along k. Operands whose lines begin anywhere may be packed first (gt_pack16.cuh). There is
  * one barrier per tile. The last tile of a block's range of k is filled up with zeros. Blocks may share a
  * tile of C and divide k among them (SPLIT_K): the last one to arrive adds the parts (REDUCE 1), or they are
  * a cluster and send each other their sums (REDUCE above 1, sm_90). Either order of additions is fixed, and
@@ -41,37 +41,12 @@
 
 #define RULE(last, holds, why) static_assert(holds, why);
 #include "mma16_rules.h"
-#include "mma16_workspace.h"
 
 /* A warp's instructions by rows and columns of the product. */
 constexpr int LEFTS = WARP_LEFT / MMA_M, RIGHTS = WARP_RIGHT / MMA_N, QUADS = LEFTS * RIGHTS;
 
-/* The block's batch item in the workspace. */
-static __device__ __forceinline__ struct workspace_item item_of(const struct gemm_args &args)
-{
-    const long long tiles = ((long long)args.m + BM - 1) / BM * ((args.n + BN - 1) / BN);
-    return workspace_item(PACK, TRANS_A, TRANS_B, args.m, args.n, args.k,
-                          LAST_BLOCK && args.splits > 1 ? tiles * args.splits * (BM * BN) : 0);
-}
-
-static __device__ __forceinline__ float *base_of(const struct gemm_args &args, struct workspace_item item)
-{
-    return args.workspace + args.counters + blockIdx.z * item.floats;
-}
-
-static __device__ __forceinline__ unsigned short *packed_a(const struct gemm_args &args)
-{
-    return reinterpret_cast<unsigned short *>(base_of(args, item_of(args)));
-}
-
-static __device__ __forceinline__ unsigned short *packed_b(const struct gemm_args &args)
-{
-    const struct workspace_item item = item_of(args);
-    return reinterpret_cast<unsigned short *>(base_of(args, item) + item.b);
-}
-
+#include "gt_pack16.cuh"
 #include "mma16_copy.cuh"
-#include "mma16_pack.cuh"
 #include "mma16_store.cuh"
 
 using tile_a = operand_tile<BM, ALONG_K_A, VA>;

@@ -12,18 +12,18 @@
 
 #include <math.h>
 
-#define WGMMA_SHARE   0.80  /* of the peak rate that long products reach */
-#define STEP_CYCLES   30.0  /* of a stage that no other block hides */
-#define FILL_CYCLES   900.0 /* until the first product */
-#define LAUNCH_US     1.1
-#define LATENCY_US    0.75
-#define SM_BYTES      48.0 /* an SM and clock that arrive from L2: 85 KB a us */
-#define STORE_BYTES   24.0 /* an SM and clock that sums leave as C */
-#define DRAM_SHARE    0.90
-#define L2_KEPT       0.6 /* of L2 that survives between uses */
-#define CLUSTER_US    0.8
-#define LAST_BLOCK_US 1.5
-#define PART_US       0.1 /* more of the last block for each part */
+#define WGMMA_SHARE   0.77   /* of the peak rate that long products reach */
+#define STEP_CYCLES   35.0   /* of a stage that no other block hides */
+#define FILL_CYCLES   1500.0 /* until the first product, and from the last to the end */
+#define LAUNCH_US     1.56
+#define LATENCY_US    1.27
+#define SM_BYTES      42.4 /* an SM and clock that arrive from L2: 85 KB a us */
+#define STORE_BYTES   10.9 /* an SM and clock that sums leave as C */
+#define DRAM_SHARE    0.81
+#define CLUSTER_US    0.53
+#define LAST_BLOCK_US 2.15
+#define PACK_US       3.0  /* a launch before the product, and its end; it moves bytes as a copy does */
+#define PART_US       0.06 /* more of the last block for each part */
 
 #define REGISTERS_BESIDE 40 /* C: as likely as not to spill with less */
 
@@ -48,8 +48,8 @@ static double blocks_us(const struct config *config, double count, double k, con
     const double rate =
         gpu_peak_tflops(gpu, p->type) * 1e6 / gpu->sm_count / gpu->clock_mhz / 2 * WGMMA_SHARE;
     const double steps = ceil(k / BK);
-    /* Both operands come from shared memory, where a left one of 64 rows takes as long as 64 columns. */
-    const double products = count * LEFT * fmax(RIGHT, TALL > 1 ? 48 : 64) * BK / rate;
+    /* Both operands come from shared memory, where 64 rows of the left one take as long as some columns. */
+    const double products = count * LEFT * fmax(RIGHT, TALL > 1 ? 52 : 89) * BK / rate;
     const double on_the_way = count * (STAGES - 1) * STAGE_BYTES / LATENCY_US / gpu->clock_mhz;
     const double arrival = count * STAGE_BYTES / fmin(SM_BYTES, on_the_way);
     const double store = count * BM * BN * element_bytes(gemm_type_row(p->type)->c) / STORE_BYTES;
@@ -65,18 +65,19 @@ static double compute_us(const struct config *config, const struct problem *p, c
     return time + (rest > 0 ? blocks_us(config, ceil(rest / grid->sms), grid->k, p, gpu) : 0);
 }
 
-static double memory_us(const struct problem *p, const struct grid *grid, const struct gpu *gpu)
+static double memory_us(const struct problem *p, const struct gpu *gpu)
 {
-    const double smaller_one = 2 * (double)p->k * fmin((double)p->m, (double)p->n); /* of A and B */
-    const double again = smaller_one <= L2_KEPT * (double)gpu->l2_bytes ? 1 : 1.15;
-    const double busy = fmin(1, grid->blocks / (0.75 * gpu->sm_count)); /* fewer SMs do not ask for enough */
-    return problem_bytes(p) * again / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3 * busy);
+    return problem_bytes(p) / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3);
 }
 
-static double overhead_us(const struct config *config, const struct grid *grid)
+static double overhead_us(const struct config *config, const struct problem *p, const struct grid *grid,
+                          const struct gpu *gpu)
 {
+    const double packed =
+        2 * (double)p->batch * (double)p->k * ((PACK_A ? (double)p->m : 0) + (PACK_B ? (double)p->n : 0));
+    const double pack = PACK ? PACK_US + 2 * packed / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3) : 0;
     const double sum = grid->splits <= 1 ? 0 : CLUSTER ? CLUSTER_US : LAST_BLOCK_US + PART_US * grid->splits;
-    return LAUNCH_US + sum;
+    return LAUNCH_US + sum + pack;
 }
 
 struct prediction wgmma_predict(const struct config *config, const struct problem *problem,
@@ -91,8 +92,8 @@ struct prediction wgmma_predict(const struct config *config, const struct proble
     struct prediction p = {.blocks_per_sm = blocks_at_once(gpu, THREADS, registers, smem_bytes)};
     p.waves = grid.blocks / ((double)p.blocks_per_sm * grid.sms);
     p.compute_us = compute_us(config, problem, &grid, gpu, p.blocks_per_sm) * registers_spill_factor(spills);
-    p.memory_us = memory_us(problem, &grid, gpu);
-    p.overhead_us = overhead_us(config, &grid);
+    p.memory_us = memory_us(problem, gpu);
+    p.overhead_us = overhead_us(config, problem, &grid, gpu);
     p.time_us = p.overhead_us + overlapped_us(p.compute_us, p.memory_us, 4);
     return p;
 }

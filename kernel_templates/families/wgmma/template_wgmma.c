@@ -3,12 +3,15 @@
 #include "wgmma_host.h"
 
 #include "gemm_block.h"
+#include "gt_workspace16.h"
 #include "launch_limits.h"
 #include "model_registers.h"
 #include "split_k.h"
 
 #define REGISTERS_BESIDES 26                   /* what ptxas asks for (C7602) besides the sums */
 #define PARTS_BYTES_MAX   (INT64_C(256) << 20) /* for the parts of a cut k */
+
+#define PACK_BYTES_MAX (INT64_C(256) << 20) /* for packed operands */
 
 #define BOX_LINE       64                 /* elements of a box's line: 128 bytes, as the swizzle */
 #define MAP_ALIGN      8                  /* elements: 16 bytes */
@@ -41,20 +44,34 @@ static const char *check_gpu(const struct config *config, int known, const struc
     return why;
 }
 
-/* What a tensor map asks of an operand. */
+/* Can a tensor map read an operand as it lies? */
+static bool is_mappable(const struct problem *p, int64_t ld, int64_t stride)
+{
+    return !p->pointers && ld % MAP_ALIGN == 0 && (p->batch <= 1 || stride % MAP_ALIGN == 0);
+}
+
 static const char *check_map(int64_t ld, int64_t stride, const struct problem *p)
 {
-    if (ld % MAP_ALIGN || (p->batch > 1 && stride % MAP_ALIGN))
-        return "tensor maps need operands whose lines begin at multiples of 16 bytes";
+    if (p->pointers) return "tensor maps know no arrays of pointers: PACK must be 3";
+    if (!is_mappable(p, ld, stride))
+        return "tensor maps need operands whose lines begin at multiples of 16 bytes, or PACK";
     if (ld >= MAP_STRIDE_MAX / 2 || (p->batch > 1 && stride >= MAP_STRIDE_MAX / 2))
         return "an operand's lines, or the items of its batch, are too far apart for a tensor map";
     return NULL;
 }
 
+/* Of an item's packed operands. In floating point: the largest problems pass 2^63. */
+static double pack_bytes(const struct config *config, const struct problem *p)
+{
+    const double a = (double)problem_rows_a(p) * (double)packed_line(problem_cols_a(p)),
+                 b = (double)problem_rows_b(p) * (double)packed_line(problem_cols_b(p));
+    return 2 * ((PACK_A ? a : 0) + (PACK_B ? b : 0));
+}
+
 /* The widest access to lines of C that begin at multiples of it. */
 static int line_align(const struct problem *p)
 {
-    int width = element_vector(gemm_type_row(p->type)->c);
+    int width = p->pointers ? 1 : element_vector(gemm_type_row(p->type)->c);
     while (p->ldc % width || (p->batch > 1 && p->stride_c % width)) width /= 2;
     return width;
 }
@@ -69,8 +86,11 @@ static const char *check_problem(const struct config *config, int known, const s
 {
     (void)gpu;
     if (!p) return NULL;
-    const char *why = check_map(p->lda, p->stride_a, p);
-    if (!why) why = check_map(p->ldb, p->stride_b, p);
+    const char *why = NULL;
+    if (KNOWN(PACK) && pack_bytes(config, p) > PACK_BYTES_MAX)
+        why = "PACK needs more than 256 MiB of workspace";
+    if (!why && KNOWN(PACK) && !PACK_A) why = check_map(p->lda, p->stride_a, p);
+    if (!why && KNOWN(PACK) && !PACK_B) why = check_map(p->ldb, p->stride_b, p);
     if (why) return why;
     if (KNOWN(VC) && VC > line_align(p)) return "VC is wider than C is aligned";
     if (!KNOWN(BN)) return NULL;
@@ -83,52 +103,80 @@ static const char *check_problem(const struct config *config, int known, const s
     return NULL;
 }
 
-/* How much workspace the parts take, and how many items of the batch a launch takes with it. */
-static void plan_workspace(const struct config *config, const struct problem *p, int64_t tiles,
-                           struct gemm_args *args, struct launch_plan *plan)
+/* How much workspace, and how many items of the batch a launch takes with it. */
+static struct workspace_item plan_workspace(const struct config *config, const struct problem *p,
+                                            int64_t tiles, struct gemm_args *args, struct launch_plan *plan)
 {
+    const bool parts = args->splits > 1 && LAST_BLOCK;
+    const struct workspace_item item = workspace_item(PACK, p->trans_a, p->trans_b, p->m, p->n, p->k,
+                                                      parts ? tiles * args->splits * BM * BN : 0);
     plan->batch_per_launch = GRID_Z_MAX;
-    if (args->splits <= 1 || CLUSTER) return;
-    const int64_t item_bytes = 4 * tiles * args->splits * BM * BN;
-    plan->batch_per_launch = items_per_launch(item_bytes);
+    if (item.floats == 0) return item;
+    plan->batch_per_launch = items_per_launch(4 * item.floats);
     const int64_t slice = smaller(p->batch, plan->batch_per_launch);
-    args->counters = (int)(ceil_div(slice * tiles, COUNTERS_UNIT) * COUNTERS_UNIT);
-    plan->workspace_bytes = 4 * (int64_t)args->counters + slice * item_bytes;
+    if (parts) args->counters = (int)(ceil_div(slice * tiles, COUNTERS_UNIT) * COUNTERS_UNIT);
+    plan->workspace_bytes = 4 * (args->counters + slice * item.floats);
+    return item;
 }
 
-/* A map of an operand of `lines` lines, whose boxes have box_lines. Items at the same address are one item.
- */
-static struct tensor_view view_of(const struct problem *p, enum launch_operand operand, enum element element,
-                                  int64_t length, int64_t lines, int64_t ld, int64_t stride,
-                                  unsigned box_lines)
+/* An operand as its map sees it: `lines` lines of `length` elements. */
+struct source {
+    enum launch_operand operand;
+    enum element element;
+    int64_t length, lines, ld, stride, offset_bytes; /* stride 0: all items of the batch are one */
+};
+
+static struct source packed(struct source source, int64_t floats, int64_t item_floats)
 {
-    const bool items = p->batch > 1 && stride != 0;
-    return (struct tensor_view){.operand = operand,
-                                .element = element,
+    source.operand = LAUNCH_WORKSPACE;
+    source.offset_bytes = 4 * floats;
+    source.ld = packed_line(source.length);
+    source.stride = 2 * item_floats;
+    return source;
+}
+
+static struct tensor_view view_of(const struct source *s, int64_t batch, unsigned box_lines, int at)
+{
+    const bool items = batch > 1 && s->stride != 0;
+    return (struct tensor_view){.operand = s->operand,
+                                .element = s->element,
                                 .rank = 3,
-                                .extent = {length, lines, items ? p->batch : 1},
-                                .stride_bytes = {2, 2 * ld, 2 * (items ? stride : ld)},
+                                .offset_bytes = s->offset_bytes,
+                                .extent = {s->length, s->lines, items ? batch : 1},
+                                .stride_bytes = {2, 2 * s->ld, 2 * (items ? s->stride : s->ld)},
                                 .box = {BOX_LINE, box_lines, 1},
                                 .swizzle_bytes = 2 * BOX_LINE,
                                 .k_axis = -1,
-                                .batch_axis = items ? 2 : -1};
+                                .batch_axis = items ? 2 : -1,
+                                .at = (uint16_t)at};
 }
 
-static void plan_views(const struct config *config, const struct problem *p, struct launch_plan *plan)
+static void plan_views(const struct config *config, const struct problem *p, struct workspace_item item,
+                       struct launch_plan *plan)
 {
     const struct gemm_type_row *const type = gemm_type_row(p->type);
-    struct tensor_view a = p->trans_a
-                               ? view_of(p, LAUNCH_A, type->a, p->m, p->k, p->lda, p->stride_a, PIECE_K)
-                               : view_of(p, LAUNCH_A, type->a, p->k, p->m, p->lda, p->stride_a, (unsigned)BM);
-    struct tensor_view b = p->trans_b
-                               ? view_of(p, LAUNCH_B, type->b, p->k, p->n, p->ldb, p->stride_b, (unsigned)BN)
-                               : view_of(p, LAUNCH_B, type->b, p->n, p->k, p->ldb, p->stride_b, PIECE_K);
-    a.at = SWAP ? MAP_RIGHT_AT : MAP_LEFT_AT;
-    b.at = SWAP ? MAP_LEFT_AT : MAP_RIGHT_AT;
-    plan->view[plan->views++] = a;
-    plan->view[plan->views++] = b;
+    struct source a = {LAUNCH_A, type->a, problem_cols_a(p), problem_rows_a(p), p->lda, p->stride_a, 0};
+    struct source b = {LAUNCH_B, type->b, problem_cols_b(p), problem_rows_b(p), p->ldb, p->stride_b, 0};
+    if (PACK_A) a = packed(a, plan->counters, item.floats);
+    if (PACK_B) b = packed(b, plan->counters + item.b, item.floats);
+    const bool TRANS_A = p->trans_a, TRANS_B = p->trans_b;
+    const int64_t batch = smaller(p->batch, plan->batch_per_launch);
+    plan->view[plan->views++] = view_of(&a, PACK_A ? batch : p->batch, TRANS_A ? PIECE_K : (unsigned)BM,
+                                        SWAP ? MAP_RIGHT_AT : MAP_LEFT_AT);
+    plan->view[plan->views++] = view_of(&b, PACK_B ? batch : p->batch, TRANS_B ? (unsigned)BN : PIECE_K,
+                                        SWAP ? MAP_LEFT_AT : MAP_RIGHT_AT);
     memset(plan->argument + plan->argument_bytes, 0, (size_t)(ARGUMENT_BYTES - plan->argument_bytes));
     plan->argument_bytes = ARGUMENT_BYTES;
+}
+
+static struct kernel_launch pack_launch(const struct config *config, const struct problem *p, unsigned slice)
+{
+    int64_t pieces = 0;
+    if (PACK_A) pieces += pack_pieces(problem_rows_a(p), problem_cols_a(p));
+    if (PACK_B) pieces += pack_pieces(problem_rows_b(p), problem_cols_b(p));
+    return (struct kernel_launch){.entry = "gemm_pack",
+                                  .grid = {(unsigned)ceil_div(pieces, PACK_THREADS / 32), 1, slice},
+                                  .threads = PACK_THREADS};
 }
 
 static void wgmma_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
@@ -142,16 +190,29 @@ static void wgmma_plan(const struct config *config, const struct problem *p, str
     args.splits = (int)parts.splits;
     args.k_per_split = (int)parts.k_per_split;
     args.group = (int)smaller(GROUP, rows);
-    plan_workspace(config, p, tiles, &args, plan);
+    const struct workspace_item item = plan_workspace(config, p, tiles, &args, plan);
     gemm_args_put(plan, p, &args);
-    plan_views(config, p, plan);
+    plan_views(config, p, item, plan);
+    const unsigned slice = (unsigned)smaller(p->batch, plan->batch_per_launch);
+    const bool packs = PACK && p->k > 0;
+    if (packs) plan->kernel[plan->kernels++] = pack_launch(config, p, slice);
     plan->kernel[plan->kernels++] =
         (struct kernel_launch){.entry = "gemm",
-                               .grid = {(unsigned)tiles, (unsigned)parts.splits,
-                                        (unsigned)smaller(p->batch, plan->batch_per_launch)},
+                               .grid = {(unsigned)tiles, (unsigned)parts.splits, slice},
                                .threads = (unsigned)need.threads,
                                .smem_bytes = (unsigned)need.smem_bytes,
-                               .cluster = {CLUSTER ? 1 : 0, (unsigned)(CLUSTER), CLUSTER ? 1 : 0}};
+                               .cluster = {CLUSTER ? 1 : 0, (unsigned)(CLUSTER), CLUSTER ? 1 : 0},
+                               .dependent = packs};
+}
+
+/* template.h: a packed operand that a map reads as it lies. */
+static int wgmma_needless(const struct config *config, int known, const struct problem *p, int32_t *instead)
+{
+    if (!KNOWN(PACK)) return -1;
+    *instead = PACK;
+    if (PACK_A && is_mappable(p, p->lda, p->stride_a)) *instead -= 1;
+    if (PACK_B && is_mappable(p, p->ldb, p->stride_b)) *instead -= 2;
+    return *instead == PACK ? -1 : P_PACK;
 }
 
 /* Written out, since gemm_block does not describe an argument with tensor maps. */
@@ -165,11 +226,12 @@ const struct template template_wgmma = {
     .param_count = P_COUNT,
     .computes = GEMM_TYPE_BIT(GEMM_BF16) | GEMM_TYPE_BIT(GEMM_F16) | GEMM_TYPE_BIT(GEMM_BF16_TO_F32) |
                 GEMM_TYPE_BIT(GEMM_F16_TO_F32),
-    .asks = TEMPLATE_ASKS_TYPE | TEMPLATE_ASKS_EPILOGUE,
+    .asks = TEMPLATE_ASKS_TYPE | TEMPLATE_ASKS_EPILOGUE | TEMPLATE_ASKS_POINTERS,
     .optional = OPTIONAL,
     .sources = sources_wgmma,
     .resources = wgmma_resources,
     .check = template_check_all,
     .check_prefix = check_prefix,
+    .needless = wgmma_needless,
     .plan = wgmma_plan,
     .predict = wgmma_predict};

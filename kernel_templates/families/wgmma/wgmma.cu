@@ -53,6 +53,7 @@ struct wgmma_args {
 };
 static_assert(sizeof(struct wgmma_args) == ARGUMENT_BYTES, "the host must know where the maps are");
 
+#include "gt_pack16.cuh"
 #include "wgmma_store.cuh"
 
 /* The block's shared memory. */
@@ -103,8 +104,8 @@ static __device__ __forceinline__ void produce(const struct wgmma_args &args, st
                                                struct tile_origin origin, int begin, int tiles)
 {
     const int left = SWAP ? origin.n : origin.m, right = SWAP ? origin.m : origin.n;
-    const int item_a = args.gemm.stride_a != 0 ? blockIdx.z : 0,
-              item_b = args.gemm.stride_b != 0 ? blockIdx.z : 0;
+    const int item_a = PACK_A || args.gemm.stride_a != 0 ? blockIdx.z : 0,
+              item_b = PACK_B || args.gemm.stride_b != 0 ? blockIdx.z : 0;
     struct turn turn;
 #pragma unroll 1
     for (int tile = 0; tile < tiles; tile++, turn.step()) {
@@ -183,6 +184,7 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS)
     }
     if constexpr (CLUSTER) cluster::join(ring.inbox());
     __syncthreads();
+    if (PACK) wait_for_kernel_before();
 
     const struct tile_origin origin =
         tile_of_block<BM, BN>(blockIdx.x, args.gemm.m, args.gemm.n, args.gemm.group);

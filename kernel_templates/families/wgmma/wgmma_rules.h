@@ -24,6 +24,9 @@
 #define WGMMA_K 16
 #define TALL    (LEFT / CONSUMERS / WGMMA_M) /* instructions down a warpgroup's rows */
 
+#define PACK_A (PACK % 2 == 1)
+#define PACK_B (PACK / 2 == 1)
+
 #define LAST_BLOCK (REDUCE == 1)
 #define CLUSTER    (REDUCE > 1 ? REDUCE : 0)
 
@@ -53,8 +56,6 @@
 #define MAP_LEFT_AT    192
 #define MAP_RIGHT_AT   (MAP_LEFT_AT + 128)
 #define ARGUMENT_BYTES (MAP_RIGHT_AT + 128)
-
-#define COUNTERS_UNIT 64 /* the parts after the counters begin at a line */
 
 #endif
 

@@ -90,8 +90,9 @@ static __device__ __forceinline__ bool reduce_tile(const struct gemm_args &args,
                                                    float *flag)
 {
     using part = tile_part<QUADS, 4, CONSUMER_THREADS, MIN_BLOCKS>;
-    const long long tile = (long long)blockIdx.z * gridDim.x + blockIdx.x;
-    float *const parts = args.workspace + args.counters + tile * args.splits * part::FLOATS;
+    const struct workspace_item item = item_of(args);
+    float *const parts =
+        base_of(args, item) + item.parts + (long long)blockIdx.x * args.splits * part::FLOATS;
     part::store(parts + (long long)blockIdx.y * part::FLOATS, sum, 1.0f);
     if (!last_to_arrive(arrivals_of_tile(args), args.splits, flag)) return false;
     part::add(parts, args.splits, sum);

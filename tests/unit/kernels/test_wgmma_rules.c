@@ -121,8 +121,9 @@ TEST(sums_fit_in_the_registers_of_whole_warps)
 /* Two stages of 64 x 64 are 32 KiB; the rows of sums have 8 floats more than the tile is wide. */
 TEST(sums_take_the_place_of_the_stages_if_they_are_larger)
 {
-    struct config config = config_of("wgmma BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 VC=8 MIN_BLOCKS=1 "
-                                     "REDUCE=1 GROUP=1 SPLIT_K=1");
+    struct config config =
+        config_of("wgmma BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=0 VC=8 MIN_BLOCKS=1 "
+                  "REDUCE=1 GROUP=1 SPLIT_K=1");
     const struct template *const t = config.template;
     assert_int_equal(t->resources(&config).smem_bytes, 1024 + 2 * (16384 + 16) + 16);
     config_set(&config, "BN", 256);
