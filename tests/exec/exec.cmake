@@ -113,7 +113,7 @@ gt_long_exec_test(exec_pointers_skinny exec_kernel --pointers ${lists}/skinny.li
 gt_long_exec_test(exec_pointers_mma exec_kernel --pointers ${lists}/mma.list turns)
 gt_long_exec_test(exec_pointers_mma16 exec_kernel --pointers ${lists}/mma16.list turns)
 gt_long_exec_test(exec_pointers_wgmma exec_kernel --config
-  "wgmma BM=64 BN=24 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=3 VC=1 MIN_BLOCKS=1 REDUCE=1 GROUP=1 SPLIT_K=1"
+  "wgmma BM=64 BN=24 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=3 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=0 GROUP=1 SPLIT_K=1 SMS=1"
   bf16gemm:nt:70x50x100:batch=3:pointers:beta=2)
 gt_long_exec_test(exec_long_batch_pointers exec_kernel --config
   "simt BM=8 BN=4 BK=2 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=2 STORE_AT=1 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"

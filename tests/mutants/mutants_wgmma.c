@@ -2,26 +2,26 @@
 #include "mutants.h"
 
 #define PLAIN                                                                                                \
-    "wgmma BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=1 STAGES=3 PACK=0 VC=4 MIN_BLOCKS=1 REDUCE=1 GROUP=2 "         \
-    "SPLIT_K=1"
+    "wgmma BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=1 STAGES=3 PACK=0 VC=4 MIN_BLOCKS=1 REDUCE=1 WALK=0 GROUP=2 "  \
+    "SPLIT_K=1 SMS=1"
 #define PAIR                                                                                                 \
-    "wgmma BM=128 BN=64 BK=64 SWAP=0 CONSUMERS=2 STAGES=2 PACK=0 VC=2 MIN_BLOCKS=1 REDUCE=1 GROUP=1 "        \
-    "SPLIT_K=1"
+    "wgmma BM=128 BN=64 BK=64 SWAP=0 CONSUMERS=2 STAGES=2 PACK=0 VC=2 MIN_BLOCKS=1 REDUCE=1 WALK=0 GROUP=1 " \
+    "SPLIT_K=1 SMS=1"
 #define TALL                                                                                                 \
-    "wgmma BM=128 BN=24 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=0 VC=2 MIN_BLOCKS=1 REDUCE=1 GROUP=1 "        \
-    "SPLIT_K=1"
+    "wgmma BM=128 BN=24 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=0 VC=2 MIN_BLOCKS=1 REDUCE=1 WALK=0 GROUP=1 " \
+    "SPLIT_K=1 SMS=1"
 #define LONG                                                                                                 \
-    "wgmma BM=64 BN=24 BK=128 SWAP=0 CONSUMERS=1 STAGES=2 PACK=0 VC=2 MIN_BLOCKS=1 REDUCE=1 GROUP=1 "        \
-    "SPLIT_K=1"
+    "wgmma BM=64 BN=24 BK=128 SWAP=0 CONSUMERS=1 STAGES=2 PACK=0 VC=2 MIN_BLOCKS=1 REDUCE=1 WALK=0 GROUP=1 " \
+    "SPLIT_K=1 SMS=1"
 #define SWAPPED                                                                                              \
-    "wgmma BM=8 BN=128 BK=64 SWAP=1 CONSUMERS=2 STAGES=3 PACK=0 VC=1 MIN_BLOCKS=1 REDUCE=1 GROUP=1 "         \
-    "SPLIT_K=1"
+    "wgmma BM=8 BN=128 BK=64 SWAP=1 CONSUMERS=2 STAGES=3 PACK=0 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=0 GROUP=1 "  \
+    "SPLIT_K=1 SMS=1"
 #define PARTS                                                                                                \
-    "wgmma BM=64 BN=24 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=0 VC=2 MIN_BLOCKS=1 REDUCE=1 GROUP=1 "         \
-    "SPLIT_K=3"
+    "wgmma BM=64 BN=24 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=0 VC=2 MIN_BLOCKS=1 REDUCE=1 WALK=0 GROUP=1 "  \
+    "SPLIT_K=3 SMS=1"
 #define CLUSTER                                                                                              \
-    "wgmma BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=0 VC=2 MIN_BLOCKS=1 REDUCE=3 GROUP=1 "         \
-    "SPLIT_K=3"
+    "wgmma BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=0 VC=2 MIN_BLOCKS=1 REDUCE=3 WALK=0 GROUP=1 "  \
+    "SPLIT_K=3 SMS=1"
 
 #define LOOP(find, replace)                                                                                  \
     {                                                                                                        \

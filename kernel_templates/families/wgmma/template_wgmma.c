@@ -34,7 +34,8 @@ static struct resources wgmma_resources(const struct config *config)
 static const char *check_gpu(const struct config *config, int known, const struct gpu *gpu)
 {
     if (gpu->arch != 90) return "wgmma exists on sm_90 alone";
-    if (!KNOWN(REDUCE)) return NULL;
+    if (KNOWN(SMS) && SMS > gpu->sm_count) return "SMS is more than the GPU has";
+    if (!KNOWN(WALK)) return NULL;
     const struct resources need = wgmma_resources(config);
     if (need.smem_bytes > gpu->smem_per_block_bytes)
         return "the stages, or the sums, do not fit in a block's shared memory";
@@ -194,11 +195,12 @@ static void wgmma_plan(const struct config *config, const struct problem *p, str
     gemm_args_put(plan, p, &args);
     plan_views(config, p, item, plan);
     const unsigned slice = (unsigned)smaller(p->batch, plan->batch_per_launch);
+    const int64_t blocks = WALK ? smaller(tiles, (int64_t)SMS * MIN_BLOCKS) : tiles;
     const bool packs = PACK && p->k > 0;
     if (packs) plan->kernel[plan->kernels++] = pack_launch(config, p, slice);
     plan->kernel[plan->kernels++] =
         (struct kernel_launch){.entry = "gemm",
-                               .grid = {(unsigned)tiles, (unsigned)parts.splits, slice},
+                               .grid = {(unsigned)blocks, (unsigned)parts.splits, slice},
                                .threads = (unsigned)need.threads,
                                .smem_bytes = (unsigned)need.smem_bytes,
                                .cluster = {CLUSTER ? 1 : 0, (unsigned)(CLUSTER), CLUSTER ? 1 : 0},

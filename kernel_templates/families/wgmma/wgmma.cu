@@ -15,9 +15,10 @@
  * operands' true extents: what is beyond is zeros. With SWAP the left operand, of 64 rows an instruction, is
  * B^T.
  *
- * Blocks may share a tile of C and divide k among them (SPLIT_K): the last one to arrive adds the parts
- * (REDUCE 1), or they are a cluster and send each other their sums (REDUCE above 1). Either order of
- * additions is fixed, and with it the result, bit for bit.
+ * A block takes one tile of C, or every so many (WALK): then its warp for copies is ahead by the whole ring
+ * while the others store a tile. Blocks may share a tile of C and divide k among them (SPLIT_K): the last one
+ * to arrive adds the parts (REDUCE 1), or they are a cluster and send each other their sums (REDUCE above 1).
+ * Either order of additions is fixed, and with it the result, bit for bit.
  *
  * Parameters (-D) and their trade-offs: wgmma_params.def; legal combinations: wgmma_rules.h. TRANS_A, TRANS_B
  * are 0 or 1, TYPE_A and TYPE_C the elements' types. Launch and arguments: gemm_args.h, where pointers to
@@ -101,12 +102,12 @@ static __device__ __forceinline__ void copy_piece(shared_place to, const struct 
 
 /* One thread. An operand that all items of the batch share has one item in its map. */
 static __device__ __forceinline__ void produce(const struct wgmma_args &args, struct ring ring,
-                                               struct tile_origin origin, int begin, int tiles)
+                                               struct tile_origin origin, int begin, int tiles,
+                                               struct turn &turn)
 {
     const int left = SWAP ? origin.n : origin.m, right = SWAP ? origin.m : origin.n;
     const int item_a = PACK_A || args.gemm.stride_a != 0 ? blockIdx.z : 0,
               item_b = PACK_B || args.gemm.stride_b != 0 ? blockIdx.z : 0;
-    struct turn turn;
 #pragma unroll 1
     for (int tile = 0; tile < tiles; tile++, turn.step()) {
         struct mbarrier *const full = ring.full(turn.stage);
@@ -146,10 +147,10 @@ static __device__ __forceinline__ void multiply_stage(shared_place stage, int gr
 }
 
 /* A stage is empty as soon as the products of the next one have been started. */
-static __device__ __forceinline__ void consume(struct ring ring, int tiles, int group, float (&sum)[QUADS][4])
+static __device__ __forceinline__ void consume(struct ring ring, int tiles, int group, struct turn &turn,
+                                               float (&sum)[QUADS][4])
 {
     const bool speaks = threadIdx.x % 32 == 0;
-    struct turn turn;
     int before = 0;
 #pragma unroll 1
     for (int tile = 0; tile < tiles; tile++) {
@@ -163,13 +164,19 @@ static __device__ __forceinline__ void consume(struct ring ring, int tiles, int 
         turn.step();
     }
     wgmma_wait<0>(sum);
+    if (WALK) mbarrier_arrive(ring.empty(before), speaks && tiles > 0);
+}
+
+/* Tiles of C that the blocks of an item take. */
+static __device__ __forceinline__ unsigned tiles_of_c(const struct gemm_args &args)
+{
+    return WALK ? ((args.m - 1) / BM + 1) * ((args.n - 1) / BN + 1) : gridDim.x;
 }
 
 extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm(const __grid_constant__ struct wgmma_args args)
 {
     const struct ring ring = {swizzle_aligned(gt_shared_memory())};
-    const bool produces = threadIdx.x >= CONSUMER_THREADS;
     if (threadIdx.x == CONSUMER_THREADS) {
         tensor_prefetch(args.left);
         tensor_prefetch(args.right);
@@ -186,23 +193,25 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS)
     __syncthreads();
     if (PACK) wait_for_kernel_before();
 
-    const struct tile_origin origin =
-        tile_of_block<BM, BN>(blockIdx.x, args.gemm.m, args.gemm.n, args.gemm.group);
     const int begin = blockIdx.y * args.gemm.k_per_split, k_left = args.gemm.k - begin;
     int tiles = ((k_left < args.gemm.k_per_split ? k_left : args.gemm.k_per_split) + BK - 1) / BK;
     if (scalar_of(args.gemm.alpha_device, args.gemm.alpha) == 0.0f) tiles = 0;
-    if (produces) {
-        if (threadIdx.x == CONSUMER_THREADS) produce(args, ring, origin, begin, tiles);
-        __syncwarp();
-        stand_by(args.gemm, ring.inbox());
-        return;
+    struct turn turn;
+    for (unsigned block = blockIdx.x; block < tiles_of_c(args.gemm); block += gridDim.x) {
+        const struct tile_origin origin =
+            tile_of_block<BM, BN>(block, args.gemm.m, args.gemm.n, args.gemm.group);
+        if (threadIdx.x >= CONSUMER_THREADS) {
+            if (threadIdx.x == CONSUMER_THREADS) produce(args, ring, origin, begin, tiles, turn);
+            if (!WALK) stand_by(args.gemm, ring.inbox());
+        } else {
+            float sum[QUADS][4];
+#pragma unroll
+            for (int q = 0; q < QUADS; q++)
+#pragma unroll
+                for (int e = 0; e < 4; e++) sum[q][e] = 0.0f;
+            consume(ring, tiles, threadIdx.x / WARPGROUP, turn, sum);
+            store_sums(args.gemm, origin, ring.memory, ring.inbox(), sum);
+        }
+        if (!WALK) break;
     }
-
-    float sum[QUADS][4];
-#pragma unroll
-    for (int q = 0; q < QUADS; q++)
-#pragma unroll
-        for (int e = 0; e < 4; e++) sum[q][e] = 0.0f;
-    consume(ring, tiles, threadIdx.x / WARPGROUP, sum);
-    store_sums(args.gemm, origin, ring.memory, ring.inbox(), sum);
 }

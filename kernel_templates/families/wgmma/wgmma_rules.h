@@ -39,15 +39,17 @@
 #define RING_BYTES  (STAGES * STAGE_BYTES)
 
 /* Sums pass through shared memory in FP32, in rows with a gap that makes neighbouring rows begin in different
- * banks: those of a warpgroup's instruction or, in a cluster, of the tile; after them the mbarriers of the
- * stages, and then the inbox of gt_cluster.cuh and its mbarrier, or a flag (gt_arrive.cuh). */
+ * banks: strips of a warp's 16 rows (SWAP: columns of a warpgroup) or, in a cluster, the tile. They take the
+ * place of the stages or, if the block walks on, strips of 32 columns follow them. After both the mbarriers
+ * of the stages, and the inbox of gt_cluster.cuh and its mbarrier, or a flag (gt_arrive.cuh). */
 #define SUMS_ROW(n)   ((n) + ((n) % 16 == 8 ? 0 : 8))
-#define STRIP_ROWS    (SWAP ? RIGHT : WGMMA_M)
-#define STRIP_WIDTH   (SWAP ? WGMMA_M : RIGHT)
+#define STRIP_ROWS    (SWAP ? RIGHT : 16)
+#define STRIP_WIDTH   (SWAP ? WGMMA_M : WALK ? (RIGHT % 32 == 0 ? 32 : 8) : RIGHT)
 #define STRIP_BYTES   (4 * STRIP_ROWS * SUMS_ROW(STRIP_WIDTH))
 #define TILE_BYTES    (4 * BM * SUMS_ROW(BN))
-#define SUMS_BYTES    (CLUSTER ? TILE_BYTES : CONSUMERS * STRIP_BYTES)
-#define AFTER_BYTES   (RING_BYTES > SUMS_BYTES ? RING_BYTES : SUMS_BYTES) /* what follows ring or sums */
+#define SUMS_BYTES    (CLUSTER ? TILE_BYTES : CONSUMERS * (SWAP ? 1 : 4) * STRIP_BYTES)
+#define SUMS_AT       (WALK ? RING_BYTES : 0)
+#define AFTER_BYTES   (RING_BYTES > SUMS_AT + SUMS_BYTES ? RING_BYTES : SUMS_AT + SUMS_BYTES)
 #define INBOX_FLOATS  (REDUCE > 1 ? REDUCE * ((BM + REDUCE - 1) / (REDUCE + !REDUCE)) * SUMS_ROW(BN) : 0)
 #define SWIZZLE_BYTES 1024 /* the ring begins at a multiple of it */
 #define SMEM_BYTES    (SWIZZLE_BYTES + AFTER_BYTES + 16 * STAGES + (CLUSTER ? 4 * INBOX_FLOATS + 8 : 16))
@@ -69,6 +71,8 @@ RULE(CONSUMERS, LEFT % (WGMMA_M * CONSUMERS) == 0,
      "each of CONSUMERS must have a multiple of 64 rows (SWAP: columns)")
 RULE(CONSUMERS, TALL <= 2, "each of CONSUMERS has 128 rows at most (SWAP: columns)")
 RULE(VC, VC == 1 || VC == 2 || VC == 4 || VC == 8, "VC must be 1, 2, 4 or 8")
+RULE(WALK, !WALK || (!SWAP && LAST_BLOCK),
+     "WALK: blocks that take several tiles share none, and A is the left operand (REDUCE 1, SWAP 0)")
 RULE(REDUCE, BM >= REDUCE, "REDUCE: each block of a cluster adds at least one row of the tile")
 #endif
 
@@ -79,4 +83,6 @@ RULE_OP(SWAP, RIGHT_ALONG_K || RIGHT % 64 == 0,
 
 #ifdef HOST_RULES
 RULE(SPLIT_K, !CLUSTER || SPLIT_K == CLUSTER, "SPLIT_K must be the size of the cluster (REDUCE)")
+RULE(SPLIT_K, !WALK || SPLIT_K == 1, "WALK: blocks that take several tiles share none (SPLIT_K 1)")
+RULE(SMS, WALK || SMS == 1, "SMS means nothing without WALK")
 #endif

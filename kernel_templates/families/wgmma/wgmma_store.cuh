@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* wgmma_store.cuh — sums from the accumulators to C, by way of shared memory (gt_store16.cuh), where the ring
- * was: all that it holds has been multiplied by then. Part of wgmma.cu.
+ * was: all that it holds has been multiplied by then. With WALK it already holds the next tile, and sums pass
+ * behind it. Part of wgmma.cu.
  *
- *     quads of a warpgroup's instruction  -->  64 rows of C (SWAP: columns)  -->  lines of C
+ *     quads of a warp's instruction  -->  16 rows of C (SWAP: 64 columns, of a warpgroup)  -->  lines of C
  *     quads of a cluster's block  -->  tile  -->  inboxes of the blocks, which add them  -->  lines of C
  */
 #ifndef GT_WGMMA_STORE_CUH
@@ -14,32 +15,59 @@ static __device__ __forceinline__ void consumers_sync()
     group_sync(1, CONSUMER_THREADS);
 }
 
-/* The block's sums, one instruction of each warpgroup after the other. */
+/* Threads that share a strip, and their barrier. */
+constexpr int STRIP_THREADS = SWAP ? WARPGROUP : 32;
+
+static __device__ __forceinline__ void strip_sync()
+{
+    if constexpr (SWAP) group_sync(2 + threadIdx.x / WARPGROUP, WARPGROUP);
+    else __syncwarp();
+}
+
+/* Puts a warp's quads of one instruction into its strip, from column `first` of the instruction on. */
+static __device__ __forceinline__ void put_strip(const float (&sum)[QUADS][4], float *strip, int tall,
+                                                 int first)
+{
+    const int lane = threadIdx.x % 32, left = (SWAP ? threadIdx.x % WARPGROUP / 32 * 16 : 0) + lane / 4;
+#pragma unroll
+    for (int i = 0; i < (SWAP ? RIGHT : STRIP_WIDTH) / 8; i++)
+        put_quad<SUMS_ROW(STRIP_WIDTH)>(strip, left, i * 8 + lane % 4 * 2,
+                                        sum[tall * (RIGHT / 8) + first / 8 + i]);
+}
+
+/* Stores a strip whose first element is at (row, column) of the tile. */
+static __device__ __forceinline__ void store_strip(const struct destination &to, const float *strip, int row,
+                                                   int column)
+{
+    constexpr int VECTORS = STRIP_WIDTH / VC;
+#pragma unroll 2
+    for (int at = 0; at < STRIP_ROWS * VECTORS; at += STRIP_THREADS) {
+        const int i = at + threadIdx.x % STRIP_THREADS, r = i / VECTORS, c = i % VECTORS * VC;
+        if (STRIP_ROWS * VECTORS % STRIP_THREADS == 0 || i < STRIP_ROWS * VECTORS) {
+            float values[VC];
+#pragma unroll
+            for (int e = 0; e < VC; e += 4)
+                load_shared<(VC < 4 ? VC : 4)>(values + e, strip + r * SUMS_ROW(STRIP_WIDTH) + c + e);
+            to.put<VC>(row + r, column + c, values);
+        }
+    }
+}
+
+/* The block's sums, strip by strip. */
 static __device__ __forceinline__ void store_strips(const float (&sum)[QUADS][4],
                                                     const struct destination &to, float *strips)
 {
-    constexpr int ROW = SUMS_ROW(STRIP_WIDTH), VECTORS = STRIP_WIDTH / VC;
-    const int thread = threadIdx.x % WARPGROUP, group = threadIdx.x / WARPGROUP, lane = threadIdx.x % 32;
-    float *const strip = strips + group * (STRIP_BYTES / 4);
+    const int group = threadIdx.x / WARPGROUP, warp = threadIdx.x % WARPGROUP / 32;
+    float *const strip = strips + threadIdx.x / STRIP_THREADS * (STRIP_BYTES / 4);
 #pragma unroll
     for (int tall = 0; tall < TALL; tall++) {
-        const int first = (group * TALL + tall) * WGMMA_M;
-        if (tall > 0) group_sync(2 + group, WARPGROUP);
+        const int left = (group * TALL + tall) * WGMMA_M;
 #pragma unroll
-        for (int i = 0; i < RIGHT / 8; i++)
-            put_quad<ROW>(strip, thread / 32 * 16 + lane / 4, i * 8 + lane % 4 * 2,
-                          sum[tall * (RIGHT / 8) + i]);
-        group_sync(2 + group, WARPGROUP);
-#pragma unroll 2
-        for (int at = 0; at < STRIP_ROWS * VECTORS; at += WARPGROUP) {
-            const int i = at + thread, r = i / VECTORS, c = i % VECTORS * VC;
-            if (STRIP_ROWS * VECTORS % WARPGROUP == 0 || i < STRIP_ROWS * VECTORS) {
-                float values[VC];
-#pragma unroll
-                for (int e = 0; e < VC; e += 4)
-                    load_shared<(VC < 4 ? VC : 4)>(values + e, strip + r * ROW + c + e);
-                to.put<VC>((SWAP ? 0 : first) + r, (SWAP ? first : 0) + c, values);
-            }
+        for (int first = 0; first < (SWAP ? 1 : RIGHT); first += STRIP_WIDTH) {
+            if (WALK || tall > 0) strip_sync();
+            put_strip(sum, strip, tall, first);
+            strip_sync();
+            store_strip(to, strip, SWAP ? 0 : left + warp * 16, SWAP ? left : first);
         }
     }
 }
@@ -106,9 +134,9 @@ static __device__ __forceinline__ void store_sums(const struct gemm_args &args, 
     if constexpr (LAST_BLOCK)
         if (args.splits > 1 && !reduce_tile(args, sum, inbox)) return;
     const struct destination to = destination_of(args, origin);
-    consumers_sync(); /* all groups have read the ring */
+    if (!WALK) consumers_sync(); /* all groups have read the ring */
     if constexpr (CLUSTER) share_sums(sum, to, memory, inbox);
-    else store_strips(sum, to, memory);
+    else store_strips(sum, to, memory + SUMS_AT / 4);
 }
 
 /* The other threads, which take part in the barriers of the whole block. */

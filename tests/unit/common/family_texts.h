@@ -32,6 +32,7 @@
     "MIN_BLOCKS=1 REDUCE=1 GROUP=8 SPLIT_K=1"
 
 #define WGMMA_BASE                                                                                           \
-    "wgmma BM=128 BN=256 BK=64 SWAP=0 CONSUMERS=2 STAGES=4 PACK=0 VC=8 MIN_BLOCKS=1 REDUCE=1 GROUP=8 SPLIT_K=1"
+    "wgmma BM=128 BN=256 BK=64 SWAP=0 CONSUMERS=2 STAGES=4 PACK=0 VC=8 MIN_BLOCKS=1 REDUCE=1 WALK=0 "        \
+    "GROUP=8 SPLIT_K=1 SMS=1"
 
 #endif

@@ -123,13 +123,16 @@ TEST(sums_take_the_place_of_the_stages_if_they_are_larger)
 {
     struct config config =
         config_of("wgmma BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=0 VC=8 MIN_BLOCKS=1 "
-                  "REDUCE=1 GROUP=1 SPLIT_K=1");
+                  "REDUCE=1 WALK=0 GROUP=1 SPLIT_K=1 SMS=1");
     const struct template *const t = config.template;
     assert_int_equal(t->resources(&config).smem_bytes, 1024 + 2 * (16384 + 16) + 16);
     config_set(&config, "BN", 256);
     config_set(&config, "BM", 128);
     config_set(&config, "CONSUMERS", 2);
     assert_int_equal(t->resources(&config).smem_bytes, 1024 + 4 * 128 * 264 + 2 * 16 + 16);
+    config_set(&config, "WALK", 1); /* the ring holds the next tile: strips of 32 columns follow it */
+    assert_int_equal(t->resources(&config).smem_bytes, 1024 + 2 * (49152 + 16) + 4 * 128 * 40 + 16);
+    config_set(&config, "WALK", 0);
     config_set(&config, "SPLIT_K", 3);
     config_set(&config, "REDUCE", 3); /* 43 rows for each of three blocks */
     config_set(&config, "BN", 64);
@@ -209,6 +212,62 @@ TEST(items_at_one_address_are_one_item_of_the_map)
     assert_int_equal(plan.view[1].stride_bytes[2], 128);
 }
 
+TEST(blocks_that_walk_are_as_many_as_sms)
+{
+    const struct problem p = problem_of("bf16gemm:nn:4096x4096x512"),
+                         small = problem_of("bf16gemm:nn:256x256x512");
+    struct config config = with("WALK", 1);
+    config_set(&config, "STAGES", 3);
+    config_set(&config, "SMS", 132);
+    assert_taken(check(&config, &p, &h200));
+    assert_int_equal(plan_of(&config, &p).kernel[0].grid[0], 132);
+    assert_int_equal(plan_of(&config, &small).kernel[0].grid[0], 2);
+    config_set(&config, "SMS", 133);
+    assert_refused(check(&config, &p, &h200), "more than the GPU has");
+    config_set(&config, "SMS", 132);
+    config_set(&config, "SPLIT_K", 2);
+    assert_refused(check(&config, &p, &h200), "WALK: blocks that take several tiles share none");
+    config = with("SMS", 132);
+    assert_refused(check(&config, &p, &h200), "SMS means nothing without WALK");
+    config = with("WALK", 1);
+    config_set(&config, "SWAP", 1);
+    assert_refused(check(&config, &p, &h200), "A is the left operand");
+}
+
+TEST(operands_that_no_map_reads_are_packed)
+{
+    const struct problem odd = problem_of("bf16gemm:nn:1023x1025x1027"),
+                         half = problem_of("bf16gemm:nn:1024x1025x1024"),
+                         pointers = problem_of("bf16gemm:nn:64x64x64:batch=2:pointers"),
+                         batch = problem_of("bf16gemm:nt:100x200x301:batch=70000");
+    struct config config = with("VC", 1);
+    config_set(&config, "PACK", 2);
+    assert_refused(check(&config, &odd, &h200), "lines begin at multiples of 16 bytes, or PACK");
+    assert_taken(check(&config, &half, &h200));
+    config_set(&config, "PACK", 3);
+    assert_taken(check(&config, &odd, &h200));
+    assert_taken(check(&config, &pointers, &h200));
+    struct launch_plan plan = plan_of(&config, &odd); /* lines of 1088 elements */
+    assert_int_equal(plan.kernels, 2);
+    assert_string_equal(plan.kernel[0].entry, "gemm_pack");
+    assert_false(plan.kernel[0].dependent);
+    assert_true(plan.kernel[1].dependent);
+    assert_int_equal(plan.workspace_bytes, 2 * (1023 + 1027) * 1088);
+    assert_view(&plan.view[0], LAUNCH_WORKSPACE, (int64_t[]){1027, 1023, 1}, (int64_t[]){2176, 2176}, 128,
+                -1);
+    assert_view(&plan.view[1], LAUNCH_WORKSPACE, (int64_t[]){1025, 1027, 1}, (int64_t[]){2176, 2176}, 64, -1);
+    assert_int_equal(plan.view[1].offset_bytes, 2 * 1023 * 1088);
+    plan = plan_of(&config, &batch); /* 300 lines of 320 elements an item, 32 MiB at a time */
+    assert_int_equal(plan.batch_per_launch, (32 << 20) / (2 * 300 * 320));
+    assert_int_equal(plan.view[0].extent[2], plan.batch_per_launch);
+    assert_int_equal(plan.view[0].stride_bytes[2], 2 * 300 * 320);
+    int32_t instead;
+    config_set(&config, "PACK", 3);
+    assert_true(config.template->needless(&config, config.template->param_count, &half, &instead) >= 0);
+    assert_int_equal(instead, 2);
+    assert_int_equal(config.template->needless(&config, config.template->param_count, &odd, &instead), -1);
+}
+
 TEST(parts_keep_to_their_workspace)
 {
     const struct config config = with("SPLIT_K", 4);
@@ -242,6 +301,8 @@ int main(void)
         cmocka_unit_test(tiles_parts_and_workspace_are_those_of_the_problem),
         cmocka_unit_test(maps_are_those_of_the_operands),
         cmocka_unit_test(items_at_one_address_are_one_item_of_the_map),
+        cmocka_unit_test(blocks_that_walk_are_as_many_as_sms),
+        cmocka_unit_test(operands_that_no_map_reads_are_packed),
         cmocka_unit_test(parts_keep_to_their_workspace),
         cmocka_unit_test(long_batches_are_cut_by_the_workspace),
     };
