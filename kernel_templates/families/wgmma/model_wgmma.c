@@ -12,18 +12,20 @@
 
 #include <math.h>
 
-#define WGMMA_SHARE   0.77   /* of the peak rate that long products reach */
-#define STEP_CYCLES   35.0   /* of a stage that no other block hides */
-#define FILL_CYCLES   1500.0 /* until the first product, and from the last to the end */
-#define LAUNCH_US     1.56
-#define LATENCY_US    1.27
-#define SM_BYTES      42.4 /* an SM and clock that arrive from L2: 85 KB a us */
-#define STORE_BYTES   10.9 /* an SM and clock that sums leave as C */
-#define DRAM_SHARE    0.81
-#define CLUSTER_US    0.53
-#define LAST_BLOCK_US 2.15
-#define PACK_US       3.0  /* a launch before the product, and its end; it moves bytes as a copy does */
-#define PART_US       0.06 /* more of the last block for each part */
+#define WGMMA_SHARE      0.77   /* of the peak rate that long products reach */
+#define STEP_CYCLES      35.0   /* of a stage that no other block hides */
+#define FILL_CYCLES      1500.0 /* until the first product, and from the last to the end */
+#define LAUNCH_US        1.56
+#define LATENCY_US       1.27
+#define SM_BYTES         42.4  /* an SM and clock that arrive from L2: 85 KB a us */
+#define STORE_BYTES      10.9  /* an SM and clock that sums leave as C */
+#define WALK_STORE_BYTES 24.0  /* the same while copies go on; not measured yet */
+#define WALK_CYCLES      300.0 /* from a tile's store to the next product */
+#define DRAM_SHARE       0.81
+#define CLUSTER_US       0.53
+#define LAST_BLOCK_US    2.15
+#define PACK_US          3.0  /* a launch before the product, and its end; it moves bytes as a copy does */
+#define PART_US          0.06 /* more of the last block for each part */
 
 #define REGISTERS_BESIDE 40 /* C: as likely as not to spill with less */
 
@@ -41,24 +43,43 @@ static struct grid grid_of(const struct config *config, const struct problem *p,
                          .sms = CLUSTER ? cluster_sms(gpu, CLUSTER) : gpu->sm_count};
 }
 
-/* Time of an SM that holds so many blocks, from the first copy to the last store. */
-static double blocks_us(const struct config *config, double count, double k, const struct problem *p,
-                        const struct gpu *gpu)
+/* Cycles that an SM with so many blocks takes for the k of a tile of each. */
+static double loop_cycles(const struct config *config, double count, double k, const struct problem *p,
+                          const struct gpu *gpu)
 {
     const double rate =
         gpu_peak_tflops(gpu, p->type) * 1e6 / gpu->sm_count / gpu->clock_mhz / 2 * WGMMA_SHARE;
-    const double steps = ceil(k / BK);
     /* Both operands come from shared memory, where 64 rows of the left one take as long as some columns. */
     const double products = count * LEFT * fmax(RIGHT, TALL > 1 ? 52 : 89) * BK / rate;
     const double on_the_way = count * (STAGES - 1) * STAGE_BYTES / LATENCY_US / gpu->clock_mhz;
     const double arrival = count * STAGE_BYTES / fmin(SM_BYTES, on_the_way);
+    return ceil(k / BK) * fmax(products + STEP_CYCLES / count, arrival);
+}
+
+/* Time of an SM that holds so many blocks, from the first copy to the last store. */
+static double blocks_us(const struct config *config, double count, double k, const struct problem *p,
+                        const struct gpu *gpu)
+{
     const double store = count * BM * BN * element_bytes(gemm_type_row(p->type)->c) / STORE_BYTES;
-    return (steps * fmax(products + STEP_CYCLES / count, arrival) + FILL_CYCLES + store) / gpu->clock_mhz;
+    return (loop_cycles(config, count, k, p, gpu) + FILL_CYCLES + store) / gpu->clock_mhz;
+}
+
+/* The same for blocks that walk: stores and copies of the next tile overlap. */
+static double walk_us(const struct config *config, double count, double tiles, const struct problem *p,
+                      const struct gpu *gpu)
+{
+    const double store = count * BM * BN * element_bytes(gemm_type_row(p->type)->c) / WALK_STORE_BYTES;
+    const double each = loop_cycles(config, count, (double)p->k, p, gpu) + store + WALK_CYCLES;
+    return (FILL_CYCLES + tiles * each) / gpu->clock_mhz;
 }
 
 static double compute_us(const struct config *config, const struct problem *p, const struct grid *grid,
                          const struct gpu *gpu, int at_once)
 {
+    if (WALK) {
+        const double walkers = fmin(grid->blocks, (double)SMS * MIN_BLOCKS);
+        return walk_us(config, ceil(walkers / gpu->sm_count), ceil(grid->blocks / walkers), p, gpu);
+    }
     const double full = floor(grid->blocks / (at_once * grid->sms));
     const double rest = grid->blocks - full * at_once * grid->sms;
     const double time = full > 0 ? full * blocks_us(config, at_once, grid->k, p, gpu) : 0;
