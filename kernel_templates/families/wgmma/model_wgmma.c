@@ -1,7 +1,8 @@
 /* model_wgmma.c — predicted time of a wgmma kernel: waves of blocks, each limited by the tensor cores or by
  * the bytes that arrive in its SM; device memory; fixed costs.
  *
- * The constants are those of an H100, from docs/results/h100-tensor-16bit.csv.
+ * The constants are fitted to 1,939 trials on an H100 (2026-11-25): of those within 1.6 times the fastest of
+ * their problem the mean error is 12 %, and the first by the model is 2 % slower than the fastest tried.
  */
 #include "wgmma_host.h"
 
@@ -17,7 +18,7 @@
 #define FILL_CYCLES      1500.0 /* until the first product, and from the last to the end */
 #define LAUNCH_US        1.56
 #define LATENCY_US       1.27
-#define SM_BYTES         42.4  /* an SM and clock that arrive from L2: 85 KB a us */
+#define SM_BYTES         42.4  /* an SM and clock that arrive from L2 */
 #define STORE_BYTES      10.9  /* an SM and clock that sums leave as C */
 #define WALK_STORE_BYTES 24.0  /* the same while copies go on; not measured yet */
 #define WALK_CYCLES      300.0 /* from a tile's store to the next product */
