@@ -47,7 +47,7 @@ function(gt_long_exec_test name)
 endfunction()
 
 # The execution layer itself.
-foreach(name test_cpu_block test_cpu_copies)
+foreach(name test_cpu_block test_cpu_copies test_cpu_products)
   gt_exec_program(${name} exec/${name}.cpp)
   target_include_directories(${name} PRIVATE unit/common)
   target_link_libraries(${name} PRIVATE PkgConfig::cmocka)
