@@ -91,11 +91,12 @@ struct destination {
 #endif
 
     /* V sums of neighbours. A vector at the edge of C, whose lines may be aligned and yet end within a
-     * vector, is read and stored element by element. */
-    template <int V> __device__ __forceinline__ void put(int row, int column, const float *sum) const
+     * vector, is read and stored element by element; with INSIDE there is none. */
+    template <int V, bool INSIDE = V == 1>
+    __device__ __forceinline__ void put(int row, int column, const float *sum) const
     {
         if (row >= m || column >= n) return;
-        const bool whole = V == 1 || column + V <= n;
+        const bool whole = INSIDE || column + V <= n;
         const long long offset = row * ldc + column;
         float out[V];
 #pragma unroll

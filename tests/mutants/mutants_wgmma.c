@@ -23,6 +23,13 @@
     "wgmma BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=0 VC=2 MIN_BLOCKS=1 REDUCE=3 WALK=0 GROUP=1 "  \
     "SPLIT_K=3 SMS=1"
 
+#define WALKING                                                                                              \
+    "wgmma BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=0 VC=2 MIN_BLOCKS=1 REDUCE=1 WALK=1 GROUP=1 "  \
+    "SPLIT_K=1 SMS=1"
+#define PACKED                                                                                               \
+    "wgmma BM=64 BN=24 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=3 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=0 GROUP=1 "  \
+    "SPLIT_K=1 SMS=1"
+
 #define LOOP(find, replace)                                                                                  \
     {                                                                                                        \
         "wgmma.cu", find, replace                                                                            \
@@ -45,9 +52,9 @@ const struct mutant mutants_wgmma[] = {
     {"fewer bytes announced than copied", PLAIN, "nt",
      LOOP("(full, STAGE_BYTES, true)", "(full, LEFT_BYTES, true)")},
     {"the first item of the batch for all, of A", PLAIN, "nt",
-     LOOP("item_a = args.gemm.stride_a != 0 ? blockIdx.z : 0", "item_a = 0")},
+     LOOP("item_a = PACK_A || args.gemm.stride_a != 0 ? blockIdx.z : 0", "item_a = 0")},
     {"the first item of the batch for all, of B", PLAIN, "nn",
-     LOOP("item_b = args.gemm.stride_b != 0 ? blockIdx.z : 0", "item_b = 0")},
+     LOOP("item_b = PACK_B || args.gemm.stride_b != 0 ? blockIdx.z : 0", "item_b = 0")},
     {"left and right item exchanged", SWAPPED, "nn",
      LOOP("right, k,\n                                             SWAP ? item_a : item_b, full",
           "right, k,\n                                             0, full")},
@@ -99,24 +106,28 @@ const struct mutant mutants_wgmma[] = {
      LOOP("if (scalar_of(args.gemm.alpha_device, args.gemm.alpha) == 0.0f) tiles = 0;", "")},
     /* To C. */
     {"sums put into the ring while another group reads it", PAIR, "nt",
-     STORE("    consumers_sync(); /* all groups have read the ring */\n", "")},
-    {"lines stored before all warps have put their sums there", PLAIN, "nt",
-     STORE("sum[tall * (RIGHT / 8) + i]);\n        group_sync(2 + group, WARPGROUP);\n",
-           "sum[tall * (RIGHT / 8) + i]);\n")},
+     STORE("    if (!WALK) consumers_sync(); /* all groups have read the ring */\n", "")},
+    {"lines stored before all lanes have put their sums there", PLAIN, "nt",
+     STORE("            strip_sync();\n            store_strip(", "            store_strip(")},
+    {"lines stored before all warps have put their sums there", SWAPPED, "nt",
+     STORE("            strip_sync();\n            store_strip(", "            store_strip(")},
     {"the second instruction's sums put over the first one's", TALL, "nt",
-     STORE("        if (tall > 0) group_sync(2 + group, WARPGROUP);\n", "")},
-    {"the first instruction's sums stored twice", TALL, "nt", STORE("sum[tall * (RIGHT / 8) + i]", "sum[i]")},
-    {"both groups share a strip", PAIR, "nt", STORE("strips + group * (STRIP_BYTES / 4)", "strips")},
+     STORE("            if (WALK || tall > 0) strip_sync();\n", "")},
+    {"the first instruction's sums stored twice", TALL, "nt",
+     STORE("sum[tall * (RIGHT / 8) + first / 8 + i]", "sum[first / 8 + i]")},
+    {"all warps share a strip", PAIR, "nt",
+     STORE("strips + threadIdx.x / STRIP_THREADS * (STRIP_BYTES / 4)", "strips")},
     {"both groups store the first rows", PAIR, "nt",
      STORE("(group * TALL + tall) * WGMMA_M", "tall * WGMMA_M")},
     {"rows and columns exchanged if B is the left operand", SWAPPED, "nt",
-     STORE("(SWAP ? 0 : first) + r, (SWAP ? first : 0) + c", "first + r, c")},
-    {"all warps put their sums into the first rows", PLAIN, "nt",
-     STORE("thread / 32 * 16 + lane / 4, i * 8", "lane / 4, i * 8")},
+     STORE("SWAP ? 0 : left + warp * 16, SWAP ? left : first", "left, 0")},
+    {"all warps put their sums into the first columns", SWAPPED, "nt",
+     STORE("(SWAP ? threadIdx.x % WARPGROUP / 32 * 16 : 0) + lane / 4", "lane / 4")},
+    {"all warps store the first rows", PLAIN, "nt", STORE("left + warp * 16, SWAP", "left, SWAP")},
     {"the last block is the one before", PARTS, "nt",
      STORE("args.splits, flag)) return false;", "args.splits - 1, flag)) return false;")},
     {"parts of different tiles in one place", PARTS, "nt",
-     STORE("tile * args.splits * part::FLOATS;", "args.splits * part::FLOATS;")},
+     STORE("(long long)blockIdx.x * args.splits * part::FLOATS;", "0;")},
     {"one counter for all tiles", PARTS, "nt",
      STORE("reinterpret_cast<unsigned *>(args.workspace) + (long long)blockIdx.z * gridDim.x + blockIdx.x",
            "reinterpret_cast<unsigned *>(args.workspace)")},
@@ -129,6 +140,38 @@ const struct mutant mutants_wgmma[] = {
      STORE("(int)blockIdx.y * cluster::SHARE}", "0}")},
     {"a cluster's last share reaches below its tile", CLUSTER, "nt",
      STORE("if (first + row < BM) to.put", "to.put")},
+    /* Blocks that take several tiles. */
+    {"a tile left out", WALKING, "nt", LOOP("block += gridDim.x)", "block += 2 * gridDim.x)")},
+    {"the last stage of a tile is not given back", WALKING, "nt",
+     LOOP("    if (WALK) mbarrier_arrive(ring.empty(before), speaks && tiles > 0);\n", "")},
+    {"the last stage of a tile is given back before it has been multiplied", WALKING, "nt",
+     LOOP(
+         "    wgmma_wait<0>(sum);\n    if (WALK) mbarrier_arrive(ring.empty(before), speaks && tiles > 0);\n",
+         "    if (WALK) mbarrier_arrive(ring.empty(before), speaks && tiles > 0);\n    "
+         "wgmma_wait<0>(sum);\n")},
+    {"every tile begins at the first stage", WALKING, "nt",
+     LOOP("consume(ring, tiles, threadIdx.x / WARPGROUP, turn, sum);",
+          "struct turn again; consume(ring, tiles, threadIdx.x / WARPGROUP, again, sum);")},
+    {"sums put into the ring, which holds the next tile", WALKING, "nt",
+     STORE("memory + SUMS_AT / 4", "memory")},
+    {"sums put over those that are being stored", WALKING, "nt",
+     STORE("            if (WALK || tall > 0) strip_sync();\n", "")},
+    {"the first columns stored for all", WALKING, "nt",
+     STORE("sum[tall * (RIGHT / 8) + first / 8 + i]", "sum[tall * (RIGHT / 8) + i]")},
+    /* Packed operands. */
+    {"every other element is not packed",
+     PACKED,
+     "nt",
+     {"gt_pack16.cuh", "low[i] = load_element(from + e, e < width);", "low[i] = 0;"}},
+    {"the last element of a line is not packed",
+     PACKED,
+     "nt",
+     {"gt_pack16.cuh", "load_element(from + e, e < width)", "load_element(from + e, e < width - 1)"}},
+    {"packed items of a batch in one place",
+     PACKED,
+     "nt",
+     {"gt_pack16.cuh", "args.workspace + args.counters + blockIdx.z * item.floats",
+      "args.workspace + args.counters"}},
     /* Sizes. */
     {"stages overlap", PLAIN, "nt",
      RULES("(BK / PIECE_K * (LEFT_BYTES + RIGHT_BYTES))", "(BK / PIECE_K * LEFT_BYTES)")},

@@ -35,20 +35,28 @@ static __device__ __forceinline__ void put_strip(const float (&sum)[QUADS][4], f
                                         sum[tall * (RIGHT / 8) + first / 8 + i]);
 }
 
-/* Stores a strip whose first element is at (row, column) of the tile. */
+/* Stores a strip whose first element is at (row, column) of the tile. Vectors at the edge of C go element by
+ * element, in a loop, so that this is little code: it is repeated for every strip. */
 static __device__ __forceinline__ void store_strip(const struct destination &to, const float *strip, int row,
                                                    int column)
 {
     constexpr int VECTORS = STRIP_WIDTH / VC;
-#pragma unroll 2
+#pragma unroll(WALK ? 1 : 2)
     for (int at = 0; at < STRIP_ROWS * VECTORS; at += STRIP_THREADS) {
         const int i = at + threadIdx.x % STRIP_THREADS, r = i / VECTORS, c = i % VECTORS * VC;
-        if (STRIP_ROWS * VECTORS % STRIP_THREADS == 0 || i < STRIP_ROWS * VECTORS) {
-            float values[VC];
+        if (STRIP_ROWS * VECTORS % STRIP_THREADS != 0 && i >= STRIP_ROWS * VECTORS) break;
+        const float *const from = strip + r * SUMS_ROW(STRIP_WIDTH) + c;
+        float values[VC];
+        if (VC == 1 || column + c + VC <= to.n) {
 #pragma unroll
-            for (int e = 0; e < VC; e += 4)
-                load_shared<(VC < 4 ? VC : 4)>(values + e, strip + r * SUMS_ROW(STRIP_WIDTH) + c + e);
-            to.put<VC>(row + r, column + c, values);
+            for (int e = 0; e < VC; e += 4) load_shared<(VC < 4 ? VC : 4)>(values + e, from + e);
+            to.put<VC, true>(row + r, column + c, values);
+        } else {
+#pragma unroll 1
+            for (int e = 0; e < VC; e++) {
+                load_shared<1>(values, from + e);
+                to.put<1>(row + r, column + c + e, values);
+            }
         }
     }
 }
@@ -131,7 +139,7 @@ static __device__ __forceinline__ bool reduce_tile(const struct gemm_args &args,
 static __device__ __forceinline__ void store_sums(const struct gemm_args &args, struct tile_origin origin,
                                                   float *memory, float *inbox, float (&sum)[QUADS][4])
 {
-    if constexpr (LAST_BLOCK)
+    if constexpr (LAST_BLOCK && !WALK)
         if (args.splits > 1 && !reduce_tile(args, sum, inbox)) return;
     const struct destination to = destination_of(args, origin);
     if (!WALK) consumers_sync(); /* all groups have read the ring */
