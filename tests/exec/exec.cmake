@@ -57,7 +57,7 @@ endforeach()
 
 gt_exec_program(exec_kernel exec/exec_kernel.c)
 # Each configuration with one op, and with an epilogue, pointers or neither; of the three longest lists every second one.
-set(lists ${CMAKE_CURRENT_SOURCE_DIR}/exec)
+set(lists ${CMAKE_CURRENT_SOURCE_DIR}/exec/lists)
 foreach(list ladder tall streamk mma mma16 wgmma)
   gt_exec_test(exec_mixed_${list} exec_kernel --mixed ${lists}/${list}.list turns)
 endforeach()
