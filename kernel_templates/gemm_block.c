@@ -75,7 +75,7 @@ void gemm_args_put(struct launch_plan *plan, const struct problem *p, const stru
 struct gemm_args gemm_args_in(const struct launch_plan *plan)
 {
     struct gemm_args args = {.a = NULL};
-    if (plan->argument_bytes == PLAIN_BYTES || plan->argument_bytes == sizeof args)
-        memcpy(&args, plan->argument, (size_t)plan->argument_bytes);
+    const size_t bytes = (size_t)plan->argument_bytes;
+    if (bytes >= PLAIN_BYTES) memcpy(&args, plan->argument, bytes < sizeof args ? bytes : sizeof args);
     return args;
 }

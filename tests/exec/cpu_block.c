@@ -17,6 +17,7 @@ struct gt_index {
 /* The interface declared in gt_cpu.h. */
 extern struct gt_index gt_thread_index, gt_block_index, gt_block_size, gt_grid_size;
 void gt_barrier(int line);
+void gt_group_barrier(int id, int count);
 void gt_cluster_barrier(void);
 const float *gt_cluster_shared(const float *own, unsigned rank);
 float *gt_cluster_target(float *own, unsigned rank);
@@ -90,6 +91,15 @@ void gt_barrier(int line)
 {
     threads[self].line = line;
     wait_in(AT_BARRIER);
+}
+
+void gt_group_barrier(int id, int count)
+{
+    if (id < 1 || id > 15) broken("waits at the group barrier %d", id);
+    if (count % WARP || count < WARP) broken("waits with %d threads at a group barrier", count);
+    threads[self].group = id;
+    threads[self].group_count = count;
+    wait_in(AT_GROUP_BARRIER);
 }
 
 void gt_cluster_barrier(void)
@@ -214,6 +224,7 @@ static void thread_body(void *unused)
     (void)unused;
     running->kernel(argument_of_all);
     copies_end_thread();
+    products_end_thread();
     threads[self].state = DONE;
     /* The shared memory of a block that has ended is not available to the others of its cluster any more. */
     const int block = self / thread_count;
@@ -275,10 +286,27 @@ static bool release(int first, int count, enum state state)
     return true;
 }
 
-/* Barriers of blocks and of the cluster. True if any thread may go on. */
+/* Group barriers of a block where as many threads wait as are to meet. True if any thread may go on. */
+static bool release_groups(int first)
+{
+    int waiting[16] = {0};
+    bool released = false;
+    for (int i = first; i < first + thread_count; i++)
+        if (threads[i].state == AT_GROUP_BARRIER) waiting[threads[i].group]++;
+    for (int i = first; i < first + thread_count; i++) {
+        if (threads[i].state != AT_GROUP_BARRIER || waiting[threads[i].group] != threads[i].group_count)
+            continue;
+        threads[i].state = READY;
+        released = true;
+    }
+    return released;
+}
+
+/* Barriers of groups, of blocks and of the cluster. True if any thread may go on. */
 static bool release_blocks(void)
 {
     bool released = false;
+    for (int i = 0; i < cluster; i++) released |= release_groups(i * thread_count);
     for (int i = 0; i < cluster; i++) released |= release(i * thread_count, thread_count, AT_BARRIER);
     return released || release(0, cluster * thread_count, AT_CLUSTER_BARRIER);
 }
@@ -288,6 +316,7 @@ static void report_deadlock(void)
     static const char *const doing[] = {"runs",
                                         "waits at __syncthreads",
                                         "waits at a warp barrier",
+                                        "waits at a group barrier",
                                         "waits at a cluster barrier",
                                         "waits at an mbarrier",
                                         "has ended"};
@@ -343,6 +372,7 @@ static void run_together(void)
         t->exchanges = 0;
     }
     copies_begin();
+    products_begin();
     for (;;) {
         run_pass();
         if (all_are(0, cluster * thread_count, DONE)) break;

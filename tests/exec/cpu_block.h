@@ -10,6 +10,7 @@
 #define GT_CPU_BLOCK_H
 
 #include <launch_plan.h>
+#include <stdalign.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,10 +21,10 @@
  * every barrier. */
 enum block_order { ORDER_FORWARD, ORDER_REVERSE, ORDER_RANDOM, ORDER_COUNT };
 
-/* The argument that a kernel takes by value, of any type. On x86-64 an argument above 16 bytes is in memory,
- * so a kernel with a smaller argument reads the beginning. */
+/* The argument that a kernel takes by value, of any type, as aligned as tensor maps. On x86-64 an argument
+ * above 16 bytes is in memory, so a kernel with a smaller argument reads the beginning. */
 struct cpu_argument {
-    unsigned char bytes[LAUNCH_ARGUMENT_MAX];
+    alignas(64) unsigned char bytes[LAUNCH_ARGUMENT_MAX];
 };
 
 struct grid {

@@ -1,4 +1,5 @@
 /* cpu_copies.c — asynchronous copies, in groups or counted by mbarriers; they complete when awaited. */
+#include "cpu_tensor_map.h"
 #include "cpu_threads.h"
 
 #include <stdlib.h>
@@ -18,6 +19,7 @@ void gt_mbarrier_arrive_copies(void *barrier);
 void gt_mbarrier_wait(void *barrier, unsigned parity);
 void gt_send(void *to, const void *from, unsigned bytes, void *barrier);
 void gt_bulk_copy(void *to, const void *from, unsigned bytes, void *barrier);
+void gt_tensor_copy(void *to, const void *map, int x, int y, int z, void *barrier);
 
 /* A bulk copy, or the arrival of a thread that waits for its earlier copies. Both are held back until the
  * phase of the barrier lacks nothing else, and somebody waits for it. */
@@ -264,6 +266,38 @@ void gt_bulk_copy(void *to, const void *from, unsigned bytes, void *at)
     struct mbarrier *b = mbarrier_at(at);
     complete(b);
     if (bytes > 0) send(to, from, bytes, b);
+    complete_if_awaited(b);
+}
+
+/* One element's place in a box that begins at a multiple of 1024 bytes, in the 128-byte swizzle. */
+static int64_t swizzled(int64_t offset)
+{
+    return offset ^ (offset >> 7 & 7) << 4;
+}
+
+void gt_tensor_copy(void *to, const void *at, int x, int y, int z, void *barrier)
+{
+    struct cpu_tensor_map map;
+    memcpy(&map, at, sizeof map);
+    if (map.mark != CPU_TENSOR_MAP) broken("copies through a tensor map at %p, which is none", at);
+    if ((uintptr_t)to % 1024) broken("copies a box to the misaligned %p", to);
+    struct mbarrier *b = mbarrier_at(barrier);
+    complete(b);
+    const int64_t bytes = map.element_bytes, line = map.box[0] * bytes, size = line * map.box[1] * map.box[2];
+    unsigned char *const box = calloc((size_t)size, 1);
+    if (!box) abort();
+    for (int64_t k = 0; k < map.box[2]; k++)
+        for (int64_t j = 0; j < map.box[1]; j++)
+            for (int64_t i = 0; i < map.box[0]; i++) {
+                if (x + i < 0 || x + i >= map.extent[0] || y + j < 0 || y + j >= map.extent[1] || z + k < 0 ||
+                    z + k >= map.extent[2])
+                    continue;
+                const char *const from = map.base + (x + i) * bytes + (y + j) * map.stride_bytes[1] +
+                                         (z + k) * map.stride_bytes[2];
+                memcpy(box + swizzled((k * map.box[1] + j) * line + i * bytes), from, (size_t)bytes);
+            }
+    send(to, box, (unsigned)size, b);
+    free(box);
     complete_if_awaited(b);
 }
 

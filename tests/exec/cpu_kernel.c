@@ -1,5 +1,6 @@
 #include "cpu_kernel.h"
 
+#include "cpu_tensor_map.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <kernel_key.h>
@@ -104,6 +105,7 @@ static enum status begin_command(const struct kernel_key *kernel, struct command
                                         "-x",
                                         "c++",
                                         "-w",
+                                        "-Wno-psabi",
                                         "-fPIC",
                                         "-shared",
                                         "-O1",
@@ -233,15 +235,58 @@ static void check_counters(const struct launch_plan *plan, const float *workspac
     }
 }
 
+static void cannot(const char *entry, const char *what)
+{
+    fprintf(stderr, "'%s' needs %s: there are none here\n", entry, what);
+    _exit(1);
+}
+
+/* What the driver refuses. */
+static bool is_encodable(const struct tensor_view *view, uintptr_t address)
+{
+    bool good = address % 16 == 0;
+    for (int i = 0; i < view->rank; i++) {
+        good = good && view->box[i] >= 1 && view->box[i] <= 256 && view->extent[i] <= INT64_C(1) << 32;
+        if (i > 0)
+            good = good && view->stride_bytes[i] % 16 == 0 && view->stride_bytes[i] >= 0 &&
+                   view->stride_bytes[i] < INT64_C(1) << 40;
+    }
+    return good && view->box[0] * (unsigned)element_bytes(view->element) <= view->swizzle_bytes;
+}
+
+/* As launcher.c, with the maps of cpu_tensor_map.h. */
+static void encode_views(const struct launch_plan *plan, struct launch *launch)
+{
+    _Static_assert(sizeof(struct cpu_tensor_map) <= LAUNCH_VIEW_BYTES, "a map has its place in the argument");
+    for (int v = 0; v < plan->views; v++) {
+        const struct tensor_view *view = &plan->view[v];
+        if (view->rank != 3 || view->swizzle_bytes != 128) cannot("gemm", "tensor maps of another kind");
+        const uintptr_t address = launch->operand[view->operand] + (uintptr_t)view->offset_bytes;
+        if (!is_encodable(view, address)) {
+            fprintf(stderr, "broken plan: the driver refuses its view %d\n", v);
+            _exit(1);
+        }
+        struct cpu_tensor_map map = {.base = (const char *)address,
+                                     .element_bytes = element_bytes(view->element),
+                                     .mark = CPU_TENSOR_MAP};
+        for (int i = 0; i < view->rank; i++) {
+            const int64_t most = i == view->k_axis       ? launch->k
+                                 : i == view->batch_axis ? launch->items
+                                                         : view->extent[i];
+            map.extent[i] = most < view->extent[i] ? most : view->extent[i];
+            map.stride_bytes[i] = view->stride_bytes[i];
+            map.box[i] = view->box[i];
+        }
+        memcpy(launch->argument + view->at, &map, sizeof map);
+    }
+}
+
 static void run_launch(const struct cpu_kernel *kernel, const struct launch_plan *plan,
-                       const struct run_mode *mode, const struct launch *launch)
+                       const struct run_mode *mode, struct launch *launch)
 {
     const struct kernel_launch *planned = &plan->kernel[launch->index];
-    if (plan->views > 0 || planned->cluster[0] > 1 || planned->cluster[2] > 1) {
-        fprintf(stderr, "'%s' needs tensor maps, or clusters not along y: there are none here\n",
-                planned->entry);
-        _exit(1);
-    }
+    if (planned->cluster[0] > 1 || planned->cluster[2] > 1) cannot(planned->entry, "clusters not along y");
+    encode_views(plan, launch);
     struct grid grid = {.static_shared = kernel->static_shared,
                         .size = {launch->grid[0], launch->grid[1], launch->grid[2]},
                         .threads = planned->threads,

@@ -17,7 +17,7 @@ struct copy {
     unsigned char data[16];
 };
 
-enum state { READY, AT_BARRIER, AT_WARP_BARRIER, AT_CLUSTER_BARRIER, AT_MBARRIER, DONE };
+enum state { READY, AT_BARRIER, AT_WARP_BARRIER, AT_GROUP_BARRIER, AT_CLUSTER_BARRIER, AT_MBARRIER, DONE };
 
 struct mbarrier;
 
@@ -27,6 +27,8 @@ struct thread {
     bool met;      /* has met the other blocks of the cluster at a barrier */
     int line;      /* of the barrier where it waits */
     unsigned mask; /* of the warp barrier where it waits */
+    int group,
+        group_count; /* number of the group barrier where it waits, and of the threads that meet there */
     const struct mbarrier *mbarrier;
     unsigned parity; /* of the phase of mbarrier for which it waits */
     int exchanges; /* shuffles so far: their slots alternate, so a fast lane overwrites nothing that is still
@@ -63,6 +65,11 @@ bool copies_release(void);
 void copies_end_thread(void);
 void copies_end_block(const char *begin, const char *end);
 void copies_end_cluster(void);
+
+/* ---- cpu_products.c ---- */
+
+void products_begin(void);      /* start of a cluster: no products on the way */
+void products_end_thread(void); /* checks that the thread has waited for its products */
 
 #pragma GCC visibility pop
 

@@ -16,7 +16,7 @@ if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" OR NOT CMAKE_CXX_COMPILER_ID STR
   return()
 endif()
 
-add_library(gt_exec STATIC exec/fiber.c exec/cpu_block.c exec/cpu_copies.c exec/cpu_elements.c exec/cpu_kernel.c exec/trial_cpu.c
+add_library(gt_exec STATIC exec/fiber.c exec/cpu_block.c exec/cpu_copies.c exec/cpu_products.c exec/cpu_elements.c exec/cpu_kernel.c exec/trial_cpu.c
   exec/trial_far.c exec/exec_problems.c)
 target_include_directories(gt_exec PUBLIC exec)
 target_compile_options(gt_exec PUBLIC ${GT_EXEC_SANITIZE} -fno-omit-frame-pointer PRIVATE -O1 -g)
@@ -47,7 +47,7 @@ function(gt_long_exec_test name)
 endfunction()
 
 # The execution layer itself.
-foreach(name test_cpu_block test_cpu_copies)
+foreach(name test_cpu_block test_cpu_copies test_cpu_products)
   gt_exec_program(${name} exec/${name}.cpp)
   target_include_directories(${name} PRIVATE unit/common)
   target_link_libraries(${name} PRIVATE PkgConfig::cmocka)
@@ -57,8 +57,8 @@ endforeach()
 
 gt_exec_program(exec_kernel exec/exec_kernel.c)
 # Each configuration with one op, and with an epilogue, pointers or neither; of the three longest lists every second one.
-set(lists ${CMAKE_CURRENT_SOURCE_DIR}/exec)
-foreach(list ladder tall streamk mma mma16)
+set(lists ${CMAKE_CURRENT_SOURCE_DIR}/exec/lists)
+foreach(list ladder tall streamk mma mma16 wgmma)
   gt_exec_test(exec_mixed_${list} exec_kernel --mixed ${lists}/${list}.list turns)
 endforeach()
 foreach(list simt skinny resident)
@@ -82,7 +82,11 @@ endforeach()
 foreach(part RANGE 1)
   gt_long_exec_test(exec_mma16_${part} exec_kernel ${lists}/mma16.list all ${part}/2)
 endforeach()
+foreach(part RANGE 1)
+  gt_long_exec_test(exec_wgmma_${part} exec_kernel ${lists}/wgmma.list all ${part}/2)
+endforeach()
 # The same with epilogues.
+gt_long_exec_test(exec_epilogues_wgmma exec_kernel --epilogues ${lists}/wgmma.list all)
 gt_long_exec_test(exec_epilogues_mma16 exec_kernel --epilogues ${lists}/mma16.list all)
 gt_long_exec_test(exec_epilogues_mma exec_kernel --epilogues ${lists}/mma.list all)
 gt_long_exec_test(exec_epilogues_tall exec_kernel --epilogues ${lists}/tall.list turns)
@@ -108,6 +112,9 @@ endforeach()
 gt_long_exec_test(exec_pointers_skinny exec_kernel --pointers ${lists}/skinny.list turns)
 gt_long_exec_test(exec_pointers_mma exec_kernel --pointers ${lists}/mma.list turns)
 gt_long_exec_test(exec_pointers_mma16 exec_kernel --pointers ${lists}/mma16.list turns)
+gt_long_exec_test(exec_pointers_wgmma exec_kernel --config
+  "wgmma BM=64 BN=24 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=3 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=0 GROUP=1 SPLIT_K=1 SMS=1"
+  bf16gemm:nt:70x50x100:batch=3:pointers:beta=2)
 gt_long_exec_test(exec_long_batch_pointers exec_kernel --config
   "simt BM=8 BN=4 BK=2 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=2 STORE_AT=1 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
   sgemm:nn:2x2x3:batch=65540:pointers:beta=1)
@@ -123,7 +130,7 @@ gt_exec_test(exec_many_parts exec_kernel --config
   sgemm:nn:17x19x603)
 
 gt_exec_program(exec_mutants mutants/exec_mutants.c mutants/mutants_simt.c mutants/mutants_skinny.c
-  mutants/mutants_resident.c mutants/mutants_tall.c mutants/mutants_streamk.c mutants/mutants_mma.c mutants/mutants_mma16.c mutants/mutants_ladder.c
+  mutants/mutants_resident.c mutants/mutants_tall.c mutants/mutants_streamk.c mutants/mutants_mma.c mutants/mutants_mma16.c mutants/mutants_wgmma.c mutants/mutants_ladder.c
   mutants/mutants_epilogue.c mutants/mutants_pointers.c)
 foreach(part RANGE 3)
   gt_long_exec_test(exec_mutants_${part} exec_mutants ${part}/4)

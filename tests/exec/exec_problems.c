@@ -66,6 +66,17 @@ static bool begins_anywhere(const struct config *config, const struct problem *p
     return p->pointers || (strcmp(config->template->name, "tall") == 0 && config_get(config, "VC") == 1);
 }
 
+/* Elements that the lines and items of A (1) or B (2) must be multiples of: tensor maps ask for 16 bytes. */
+static int line_unit(const struct config *config, int operand)
+{
+    return strcmp(config->template->name, "wgmma") == 0 && !(config_get(config, "PACK") & operand) ? 8 : 1;
+}
+
+static int larger(int x, int y)
+{
+    return x > y ? x : y;
+}
+
 /* Adds the shape m x n x k with row lengths that are multiples of `unit`, and the next variant of everything
  * else. Illegal trials are left out. */
 static void add_shape(struct list *l, int64_t m, int64_t n, int64_t k, int64_t batch, int unit)
@@ -83,11 +94,12 @@ static void add_shape(struct list *l, int64_t m, int64_t n, int64_t k, int64_t b
     /* Every third ragged shape has aligned rows anyway: vectors are aligned at a row's beginning and straddle
      * its end. */
     const int row_unit = unit == 1 && l->shapes++ % 3 == 0 ? 4 : unit;
-    p.lda = round_up(problem_cols_a(&p) + x->lda + (problem_cols_a(&p) == 0), row_unit);
-    p.ldb = round_up(problem_cols_b(&p) + x->ldb + (problem_cols_b(&p) == 0), row_unit);
+    const int unit_a = line_unit(l->config, 1), unit_b = line_unit(l->config, 2);
+    p.lda = round_up(problem_cols_a(&p) + x->lda + (problem_cols_a(&p) == 0), larger(row_unit, unit_a));
+    p.ldb = round_up(problem_cols_b(&p) + x->ldb + (problem_cols_b(&p) == 0), larger(row_unit, unit_b));
     p.ldc = round_up(p.n + x->ldc + (p.n == 0), row_unit);
-    p.stride_a = problem_rows_a(&p) * p.lda + round_up(x->stride_c, unit);
-    p.stride_b = problem_rows_b(&p) * p.ldb + round_up(x->stride_c, unit);
+    p.stride_a = problem_rows_a(&p) * p.lda + round_up(x->stride_c, larger(unit, unit_a));
+    p.stride_b = problem_rows_b(&p) * p.ldb + round_up(x->stride_c, larger(unit, unit_b));
     p.stride_c = p.m * p.ldc + round_up(x->stride_c, unit);
     p.stride_bias =
         l->turn % 2 ? problem_bias_length(&p) + (problem_bias_length(&p) > 0 ? x->stride_c : 0) : 0;

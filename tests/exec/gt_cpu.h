@@ -35,7 +35,9 @@ extern "C" {
 /* Set by the scheduler before a fiber runs. */
 extern struct gt_index gt_thread_index, gt_block_index, gt_block_size, gt_grid_size;
 
-void gt_barrier(int line);     /* __syncthreads(): all threads of the block, at the same line */
+void gt_barrier(int line); /* __syncthreads(): all threads of the block, at the same line */
+/* `count` threads of the block, in whole warps, at the barrier of this number. */
+void gt_group_barrier(int id, int count);
 void gt_cluster_barrier(void); /* all threads of all blocks of the cluster */
 const float *gt_cluster_shared(const float *own,
                                unsigned rank);       /* the same address in another block's memory */
@@ -73,6 +75,17 @@ void gt_send(void *to, const void *from, unsigned bytes, void *barrier); /* addr
 /* Makes its target NaN at once and completes as late as allowed: when the barrier's phase lacks nothing else
  * and a thread waits for it, or goes on to the next phase. */
 void gt_bulk_copy(void *to, const void *from, unsigned bytes, void *barrier);
+
+/* The same for a box of a tensor map (cpu_tensor_map.h), with zeros for what is beyond its extents. */
+void gt_tensor_copy(void *to, const void *map, int x, int y, int z, void *barrier);
+
+void gt_product_begin(void); /* before a product with sums that no other one has on the way */
+/* A thread's part of sums[quads][4] += left * right, of 64 x 16 by 16 x 8 quads, which reads the matrices
+ * when this thread waits for its group; until then the sums are NaN. */
+void gt_product_issue(float (*sums)[4], int quads, uint64_t left, uint64_t right, int left_along_k,
+                      int right_along_k, int bf16);
+void gt_product_commit(void);      /* what was issued since the last commit becomes one group */
+void gt_product_wait(int pending); /* until at most `pending` groups, the youngest ones, are on the way */
 
 float *gt_dynamic_shared(void); /* exactly as many bytes as the launch asked for */
 
@@ -458,6 +471,8 @@ static inline void load_matrices(unsigned (&v)[MATRICES], shared_place s)
                           : rows[g][2 * t] | (unsigned)rows[g][2 * t + 1] << 16;
     }
 }
+static inline void next_kernel_may_begin() {}
+static inline void wait_for_kernel_before() {}
 template <bool BF16>
 static inline void multiply_add(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2])
 {
@@ -474,6 +489,52 @@ static inline void multiply_add(float (&d)[4], const unsigned (&a)[4], const uns
                    all[column + k % 8 / 2][2 * (4 + k / 8) + k % 2];
         d[i] = (float)sum;
     }
+}
+
+/* The functions of gt_wgmma.cuh. A descriptor is an address in units of 16 bytes. */
+struct alignas(64) tensor_map {
+    unsigned char opaque[128];
+};
+static inline void tensor_prefetch(const struct tensor_map &map)
+{
+    (void)*(const volatile unsigned char *)map.opaque;
+}
+static inline void tensor_copy(shared_place s, const struct tensor_map &map, int x, int y, int z,
+                               struct mbarrier *b)
+{
+    gt_tensor_copy(s, &map, x, y, z, b);
+}
+static inline float *swizzle_aligned(float *s)
+{
+    return (float *)(((uintptr_t)s + 1023) / 1024 * 1024);
+}
+static inline void group_sync(int id, int threads)
+{
+    gt_group_barrier(id, threads);
+}
+static inline unsigned long long matrix_at(shared_place s)
+{
+    if ((uintptr_t)s % 1024) gt_misaligned(s, 1024);
+    return (uintptr_t)s / 16;
+}
+static inline void wgmma_begin()
+{
+    gt_product_begin();
+}
+static inline void wgmma_end()
+{
+    gt_product_commit();
+}
+template <int N, int COUNT> static inline void wgmma_wait(float (&sum)[COUNT][4])
+{
+    gt_product_wait(N);
+}
+template <bool BF16, bool LEFT_ALONG_K, bool RIGHT_ALONG_K, int WIDTH, int FIRST, int COUNT>
+static inline void wgmma(float (&sum)[COUNT][4], unsigned long long left, unsigned long long right)
+{
+    static_assert(WIDTH % 8 == 0 && WIDTH >= 8 && WIDTH <= 256, "not an instruction's width");
+    static_assert(FIRST + WIDTH / 8 <= COUNT, "an instruction has a quad for 8 columns");
+    gt_product_issue(sum + FIRST, WIDTH / 8, left, right, LEFT_ALONG_K, RIGHT_ALONG_K, BF16);
 }
 
 #endif

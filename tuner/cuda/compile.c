@@ -19,6 +19,10 @@
 #define OPTIONS_MAX 64
 #define SOURCES_MAX 32
 
+/* Begins the codes of the assembler's warnings that wgmma instructions wait for each other: such a kernel is
+ * slow by construction, and treated as refused. */
+#define SERIALISED "(C75"
+
 /* The entry points that we use; the prototypes are the header's. */
 static struct {
     __typeof__(&nvrtcVersion) Version;
@@ -165,14 +169,14 @@ static char *take_log(nvrtcProgram program)
     return log;
 }
 
-/* The line of the log that tells the cause: the first with "error", else the first line; printable,
+/* The line of the log that tells the cause: the first with `word`, else the first line; printable,
  * shortened. */
-static void summarize(const char *log, const char *otherwise, char text[OUTCOME_DETAIL_MAX])
+static void summarize(const char *log, const char *word, const char *otherwise, char text[OUTCOME_DETAIL_MAX])
 {
     const char *line = log;
     for (const char *at = log; *at; at += strcspn(at, "\n"), at += *at == '\n') {
-        const char *error = strstr(at, "error");
-        if (!error || (size_t)(error - at) >= strcspn(at, "\n")) continue;
+        const char *found = strstr(at, word);
+        if (!found || (size_t)(found - at) >= strcspn(at, "\n")) continue;
         line = at;
         break;
     }
@@ -192,7 +196,7 @@ static enum status refused(const struct job *job, nvrtcResult result, const char
     case NVRTC_ERROR_COMPILATION:
     case NVRTC_ERROR_INTERNAL_ERROR:
     case NVRTC_ERROR_OUT_OF_MEMORY:
-        summarize(log, name, out->log);
+        summarize(log, "error", name, out->log);
         out->out_of_memory = result == NVRTC_ERROR_OUT_OF_MEMORY;
         return OK;
     case NVRTC_ERROR_INVALID_OPTION:
@@ -235,8 +239,12 @@ struct code {
 };
 
 static enum status read_code(const struct job *job, nvrtcProgram program, const char *log, double compile_ms,
-                             struct code *code)
+                             struct code *code, struct compiled *out)
 {
+    if (strstr(log, SERIALISED)) {
+        summarize(log, SERIALISED, "", out->log);
+        return OK;
+    }
     code->facts = (struct kernel_facts){.compile_ms = compile_ms};
     enum status st = job->ptx ? OK : ptxas_log_parse(log, &code->facts);
     return st ? st : take_code(job, program, &code->bytes, &code->size);
@@ -298,7 +306,7 @@ static enum status build(const struct job *job, struct code *code, struct compil
     char *log = take_log(program);
     if (!log) st = fail(E_MEMORY, "out of memory for the compiler's log");
     else if (result != NVRTC_SUCCESS) st = refused(job, result, log, out);
-    else st = read_code(job, program, log, compile_ms, code);
+    else st = read_code(job, program, log, compile_ms, code, out);
     free(log);
     nvrtc.DestroyProgram(&program);
     return st;

@@ -20,7 +20,7 @@ struct compiled {
     char checksum[40]; /* XXH128 of the cubin, hexadecimal */
     struct kernel_facts facts;
     bool cached;
-    bool built;         /* false: the compiler refused; log says why */
+    bool built;         /* false: the compiler refused, or warned that it serialises; log says why */
     bool out_of_memory; /* the compiler ran out of memory: it may succeed another time */
     char log[OUTCOME_DETAIL_MAX];
 };

@@ -16,7 +16,7 @@
  * (mma16_store.cuh) STAGES - 1 tiles ahead; loads of 2
  *
  * Tiles have the same layout in shared memory as in global memory (mma16_copy.cuh): ldmatrix transposes what
- * does not run along k. Operands whose lines begin anywhere may be packed first (mma16_pack.cuh). There is
+ * does not run along k. Operands whose lines begin anywhere may be packed first (gt_pack16.cuh). There is
  * one barrier per tile. The last tile of a block's range of k is filled up with zeros. Blocks may share a
  * tile of C and divide k among them (SPLIT_K): the last one to arrive adds the parts (REDUCE 1), or they are
  * a cluster and send each other their sums (REDUCE above 1, sm_90). Either order of additions is fixed, and
@@ -36,63 +36,17 @@
 #include "gt_mma16.cuh"
 #include "gt_reduce.cuh"
 #include "gt_schedule.cuh"
+#include "gt_store16.cuh"
 #include "gt_teams.cuh"
 
 #define RULE(last, holds, why) static_assert(holds, why);
 #include "mma16_rules.h"
-#include "mma16_workspace.h"
-
-/* Only their names are used. */
-struct __half;
-struct __nv_bfloat16;
-template <class T> struct is_bf16 {
-    static constexpr bool value = false;
-};
-template <> struct is_bf16<__nv_bfloat16> {
-    static constexpr bool value = true;
-};
-constexpr bool BF16 = is_bf16<TYPE_A>::value;
 
 /* A warp's instructions by rows and columns of the product. */
 constexpr int LEFTS = WARP_LEFT / MMA_M, RIGHTS = WARP_RIGHT / MMA_N, QUADS = LEFTS * RIGHTS;
 
-/* The block's batch item of an operand, as in gt_batch.cuh. */
-template <class T, class FLOAT>
-static __device__ __forceinline__ T *item_of_batch(FLOAT *operand, long long stride)
-{
-#if POINTERS
-    return reinterpret_cast<T *const *>(operand)[blockIdx.z];
-#else
-    return reinterpret_cast<T *>(operand) + blockIdx.z * stride;
-#endif
-}
-
-/* The block's batch item in the workspace. */
-static __device__ __forceinline__ struct workspace_item item_of(const struct gemm_args &args)
-{
-    const long long tiles = ((long long)args.m + BM - 1) / BM * ((args.n + BN - 1) / BN);
-    return workspace_item(PACK, TRANS_A, TRANS_B, args.m, args.n, args.k,
-                          LAST_BLOCK && args.splits > 1 ? tiles * args.splits * (BM * BN) : 0);
-}
-
-static __device__ __forceinline__ float *base_of(const struct gemm_args &args, struct workspace_item item)
-{
-    return args.workspace + args.counters + blockIdx.z * item.floats;
-}
-
-static __device__ __forceinline__ unsigned short *packed_a(const struct gemm_args &args)
-{
-    return reinterpret_cast<unsigned short *>(base_of(args, item_of(args)));
-}
-
-static __device__ __forceinline__ unsigned short *packed_b(const struct gemm_args &args)
-{
-    const struct workspace_item item = item_of(args);
-    return reinterpret_cast<unsigned short *>(base_of(args, item) + item.b);
-}
-
+#include "gt_pack16.cuh"
 #include "mma16_copy.cuh"
-#include "mma16_pack.cuh"
 #include "mma16_store.cuh"
 
 using tile_a = operand_tile<BM, ALONG_K_A, VA>;

@@ -3,8 +3,8 @@
 #include "mma16_host.h"
 
 #include "gemm_block.h"
+#include "gt_workspace16.h"
 #include "launch_limits.h"
-#include "mma16_workspace.h"
 #include "split_k.h"
 
 #define REGISTERS_BESIDES 24                   /* pointers and counters: with less room the compiler spills */

@@ -31,4 +31,8 @@
     "mma16 BM=128 BN=256 BK=32 WM=64 WN=64 SWAP=0 WARPS_K=1 STAGES=4 PRELOAD=1 PACK=0 VA=8 VB=8 VC=8 "       \
     "MIN_BLOCKS=1 REDUCE=1 GROUP=8 SPLIT_K=1"
 
+#define WGMMA_BASE                                                                                           \
+    "wgmma BM=128 BN=256 BK=64 SWAP=0 CONSUMERS=2 STAGES=4 PACK=0 VC=8 MIN_BLOCKS=1 REDUCE=1 WALK=0 "        \
+    "GROUP=8 SPLIT_K=1 SMS=1"
+
 #endif

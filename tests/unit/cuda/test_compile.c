@@ -168,6 +168,28 @@ TEST(spills_are_reported)
     assert_true(out.facts.spill_bytes > 0);
 }
 
+/* The sums are read while products are on the way. */
+TEST(a_kernel_whose_products_wait_for_each_other_is_refused_with_the_assemblers_code)
+{
+    const struct source_text serial = {
+        "serial.cu", "extern \"C\" __global__ void gemm(float *c, unsigned long long a)\n"
+                     "{ float s[4] = {0, 0, 0, 0};\n"
+                     "  for (int i = 0; i < 4; i++) {\n"
+                     "    asm volatile(\"wgmma.fence.sync.aligned;\");\n"
+                     "    asm volatile(\"wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, "
+                     "%3}, %4, %4, 1, 1, \"\n"
+                     "                 \"1, 0, 0;\" : \"+f\"(s[0]), \"+f\"(s[1]), \"+f\"(s[2]), \"+f\"(s[3]) "
+                     ": \"l\"(a));\n"
+                     "    asm volatile(\"wgmma.commit_group.sync.aligned;\");\n"
+                     "    c[threadIdx.x] = s[0]; }\n"
+                     "  asm volatile(\"wgmma.wait_group.sync.aligned 0;\"); }\n"};
+    struct compiled out;
+    assert_ok(compile_sources(&serial, 1, NULL, 0, 90, folder, &out));
+    assert_false(out.built);
+    assert_non_null(strstr(out.log, "(C75"));
+    assert_false(out.out_of_memory);
+}
+
 TEST(an_unknown_architecture_is_the_compilers_fault)
 {
     struct compiled out;
@@ -421,6 +443,7 @@ int main(int argc, char **argv)
         FOLDER_TEST(every_architecture_of_the_project_compiles),
         FOLDER_TEST(a_refused_text_is_an_answer_with_the_line_that_says_why),
         FOLDER_TEST(spills_are_reported),
+        FOLDER_TEST(a_kernel_whose_products_wait_for_each_other_is_refused_with_the_assemblers_code),
         FOLDER_TEST(an_unknown_architecture_is_the_compilers_fault),
         cmocka_unit_test(registers_are_those_of_gemm_and_spills_the_sum_of_all_functions),
         cmocka_unit_test(without_gemm_the_largest_entry_counts),

@@ -30,7 +30,7 @@ static void assert_complete(const char *const *texts, size_t count)
 TEST(no_value_however_insane_breaks_the_check)
 {
     static const char *const legal[] = {SIMT_BASE, SKINNY_BASE,  RESIDENT_BASE, RESIDENT_NARROW, TALL_BASE,
-                                        TALL_LOW,  STREAMK_BASE, MMA_BASE,      MMA16_BASE};
+                                        TALL_LOW,  STREAMK_BASE, MMA_BASE,      MMA16_BASE,      WGMMA_BASE};
     static const int32_t values[] = {INT32_MIN, -1, 0,  1,   2,    3,     4,     5,
                                      8,         16, 64, 512, 1024, 65536, 46341, INT32_MAX};
     struct problem huge = problem_make(PROBLEM_DIM_MAX, PROBLEM_DIM_MAX, PROBLEM_DIM_MAX);
@@ -82,6 +82,11 @@ TEST(an_empty_c_launches_nothing_and_an_empty_k_one_kernel)
          "hgemm:nn:0x64x64",
          "hgemm:nn:64x0x64",
          "hgemm:nn:64x64x0"},
+        {WGMMA_BASE,
+         {{"SPLIT_K", 4}, {"VC", 1}},
+         "hgemm:nn:0x64x64",
+         "hgemm:nn:64x0x64:ldb=8",
+         "hgemm:tn:64x64x0"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct config config = changed(cases[i].text, cases[i].change);
@@ -108,7 +113,8 @@ TEST(long_batches_are_cut_by_the_grid)
                  {RESIDENT_BASE, {{0}}, "64x64x64:batch=70000"},
                  {TALL_BASE, {{"SMS", 1}}, "nn:256x64x63:batch=70000"},
                  {MMA_BASE, {{0}}, "tf32gemm:nn:64x64x64:batch=70000"},
-                 {MMA16_BASE, {{0}}, "bf16gemm:nn:64x64x64:batch=70000"}};
+                 {MMA16_BASE, {{0}}, "bf16gemm:nn:64x64x64:batch=70000"},
+                 {WGMMA_BASE, {{0}}, "bf16gemm:nn:64x64x64:batch=70000"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct config config = changed(cases[i].text, cases[i].change);
         const struct problem p = problem_of(cases[i].problem);

@@ -170,6 +170,12 @@ TEST(a_spread_of_the_space_builds_for_every_architecture)
     build_all();
 }
 
+/* Do only GPUs of sm_90 have the instructions of a family, which a text begins with? */
+static bool is_hoppers(const char *text)
+{
+    return strncmp(text, "wgmma", 5) == 0;
+}
+
 static void add_tensor_cores(const char *file, const char *type)
 {
     struct space *space = NULL;
@@ -177,7 +183,7 @@ static void add_tensor_cores(const char *file, const char *type)
     snprintf(path, sizeof path, GT_SOURCE_DIR "/configs/spaces/%s", file);
     assert_ok(space_load(path, &space));
     for (size_t arch = 0; arch < ARCHS; arch++) {
-        if (archs[arch] < 80) continue;
+        if (archs[arch] < 80 || (archs[arch] != 90 && is_hoppers(file))) continue;
         for (int op = 0; op < 4; op++) add_spread_of(type, space, NULL, "4096x4096x4096", op, arch);
         add_spread_of(type, space, NULL, "1001x333x77", (int)arch % 4, arch);
     }
@@ -189,6 +195,8 @@ TEST(a_spread_of_the_tensor_cores_spaces_builds_for_every_architecture_that_has_
     add_tensor_cores("mma.conf", "tf32gemm");
     add_tensor_cores("mma16.conf", "bf16gemm");
     add_tensor_cores("mma16.conf", "hgemm");
+    add_tensor_cores("wgmma.conf", "bf16gemm");
+    add_tensor_cores("wgmma.conf", "hgemm");
     build_all();
 }
 
@@ -206,6 +214,7 @@ TEST(a_spread_of_the_wide_spaces_builds_wherever_the_rules_say_so)
         {"tall", "sgemm", {"559104x64x147", "32x200001x27"}, {0, 2}},
         {"mma", "tf32gemm", {"4096x4096x4096", "1001x333x77"}, {2, 0}},
         {"mma16", "hgemm", {"4096x4096x4096", "1001x333x77"}, {3, 1}},
+        {"wgmma", "bf16gemm", {"4096x4096x4096", "1001x333x77"}, {0, 2}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct space *space = NULL;
@@ -213,7 +222,8 @@ TEST(a_spread_of_the_wide_spaces_builds_wherever_the_rules_say_so)
         snprintf(path, sizeof path, GT_SOURCE_DIR "/configs/spaces/wide/%s.conf", rows[i].family);
         assert_ok(space_load(path, &space));
         for (size_t arch = 0; arch < ARCHS; arch++)
-            if (archs[arch] == 80 || archs[arch] == 90 || archs[arch] == 100)
+            if (archs[arch] == 90 ||
+                ((archs[arch] == 80 || archs[arch] == 100) && !is_hoppers(rows[i].family)))
                 for (int s = 0; s < 2; s++)
                     add_some(WIDE, rows[i].type, space, rows[i].family, rows[i].shape[s], rows[i].op[s],
                              arch);
@@ -282,8 +292,19 @@ static const struct {
      "MIN_BLOCKS=1 "
      "REDUCE=4 GROUP=1 SPLIT_K=4",
      90},
+    {"wgmma BM=128 BN=64 BK=64 SWAP=0 CONSUMERS=2 STAGES=4 PACK=0 VC=8 MIN_BLOCKS=2 REDUCE=1 WALK=0 GROUP=1 "
+     "SPLIT_K=4 SMS=1",
+     90},
+    {"wgmma BM=64 BN=128 BK=128 SWAP=1 CONSUMERS=1 STAGES=3 PACK=0 VC=2 MIN_BLOCKS=1 REDUCE=4 WALK=0 GROUP=1 "
+     "SPLIT_K=4 SMS=1",
+     90},
 };
 #define WAYS (sizeof ways / sizeof *ways)
+
+static bool builds_for(size_t way, int arch)
+{
+    return arch >= ways[way].least && (arch == 90 || !is_hoppers(ways[way].config));
+}
 
 /* With the next epilogue. */
 static void add_way(size_t way, int op, int arch, int *code)
@@ -303,7 +324,7 @@ TEST(epilogues_build_for_every_architecture)
     int turn = 0, code = 0;
     for (size_t a = 0; a < ARCHS; a++)
         for (size_t i = 0; i < WAYS; i++)
-            for (int each = 0; each < 2 && archs[a] >= ways[i].least; each++, turn++)
+            for (int each = 0; each < 2 && builds_for(i, archs[a]); each++, turn++)
                 add_way(i, turn % 2 ? 2 : 3, archs[a], &code); /* nt, tt: tall needs B along k */
     build_all();
 }
@@ -365,10 +386,10 @@ TEST(one_configuration_of_each_family_builds_for_every_architecture)
         for (size_t first = 0, next; first < WAYS; first = next) {
             size_t legal = 0;
             for (next = first; next < WAYS && are_of_one_family(first, next); next++)
-                if (archs[a] >= ways[next].least) legal++;
+                if (builds_for(next, archs[a])) legal++;
             size_t left = legal ? a % legal : 0;
             for (size_t i = first; i < next; i++)
-                if (archs[a] >= ways[i].least && left-- == 0)
+                if (builds_for(i, archs[a]) && left-- == 0)
                     add_way(i, a % 2 ? 2 : 3, archs[a], &code); /* nt, tt: tall needs B along k */
         }
         ladder_config(ladder_rungs[a % LADDER_RUNGS], &config);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* mma16_workspace.h — the layout of the workspace of an mma16 launch; read by host (C) and kernels (CUDA
- * C++).
+/* gt_workspace16.h — the layout of the workspace of kernels with 16-bit operands; read by host (C) and
+ * kernels (CUDA C++).
  *
  *     counters | item 0: A packed, B packed, parts | item 1: ...
  *
  * A packed operand has the lines of the original, which begin at multiples of 128 bytes and end in zeros:
- * 16-byte copies can read it. Parts are the sums of blocks that share a tile of C, in the order of their
- * threads; the last block of a tile to arrive adds them.
+ * 16-byte copies and tensor maps can read it. Parts are the sums of blocks that share a tile of C, in the
+ * order of their threads; the last block of a tile to arrive adds them.
  */
-#ifndef GT_MMA16_WORKSPACE_H
-#define GT_MMA16_WORKSPACE_H
+#ifndef GT_WORKSPACE16_H
+#define GT_WORKSPACE16_H
 
 #define COUNTERS_UNIT 64 /* what follows the counters begins at a line of memory, too */
 

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* wgmma.cu — C[m,n] = alpha * op(A) * op(B) + beta * C by the tensor-core instructions of sm_90a, which read
+ * both operands from shared memory: FP16 or BF16 operands, exact products, sums in FP32, C in the operands'
+ * type or FP32.
+ *
+ *                                     STAGES tiles of BK k
+ *                                   +-----+-----+-----+-----+        CONSUMERS groups of four warps, each
+ * with a one warp: boxes by TMA -----> |     |     |     |     | -----> share of the left operand's rows: ^
+ * +-----+-----+-----+-----+        sums in registers --> shared memory |                    full: bytes have
+ * landed                           --> lines of C
+ *               +------------------- empty: all groups have read it      (wgmma_store.cuh)
+ *
+ * An operand that lies along k has lines of 64 k, 128 bytes, in shared memory; one that lies across k has
+ * blocks of 64 x 64. Both are in the 128-byte swizzle, for which wgmma has descriptors. Tensor maps have the
+ * operands' true extents: what is beyond is zeros. With SWAP the left operand, of 64 rows an instruction, is
+ * B^T.
+ *
+ * A block takes one tile of C, or every so many (WALK): then its warp for copies is ahead by the whole ring
+ * while the others store a tile. Blocks may share a tile of C and divide k among them (SPLIT_K): the last one
+ * to arrive adds the parts (REDUCE 1), or they are a cluster and send each other their sums (REDUCE above 1).
+ * Either order of additions is fixed, and with it the result, bit for bit.
+ *
+ * Parameters (-D) and their trade-offs: wgmma_params.def; legal combinations: wgmma_rules.h. TRANS_A, TRANS_B
+ * are 0 or 1, TYPE_A and TYPE_C the elements' types. Launch and arguments: gemm_args.h, where pointers to
+ * float stand for pointers to elements; the tensor maps follow.
+ */
+#include "gemm_args.h"
+#include "gt_arrive.cuh"
+#include "gt_barrier.cuh"
+#include "gt_cluster.cuh"
+#include "gt_epilogue.cuh"
+#include "gt_memory.cuh"
+#include "gt_reduce.cuh"
+#include "gt_schedule.cuh"
+#include "gt_store16.cuh"
+#include "gt_teams.cuh"
+
+#if SWAP
+#define WGMMA_N BM
+#else
+#define WGMMA_N BN
+#endif
+#include "gt_wgmma.cuh"
+
+#define RULE(last, holds, why)    static_assert(holds, why);
+#define RULE_OP(last, holds, why) static_assert(holds, why);
+#include "wgmma_rules.h"
+
+constexpr int QUADS = TALL * RIGHT / 8;
+
+struct wgmma_args {
+    struct gemm_args gemm;
+    struct tensor_map left, right;
+};
+static_assert(sizeof(struct wgmma_args) == ARGUMENT_BYTES, "the host must know where the maps are");
+
+#include "gt_pack16.cuh"
+#include "wgmma_store.cuh"
+
+/* The block's shared memory. */
+struct ring {
+    float *memory; /* the stages */
+
+    __device__ __forceinline__ shared_place stage(int i) const
+    {
+        return moved(place_in_shared(memory), i * STAGE_BYTES);
+    }
+    __device__ __forceinline__ struct mbarrier *full(int i) const
+    {
+        return reinterpret_cast<struct mbarrier *>(memory + AFTER_BYTES / 4) + i;
+    }
+    __device__ __forceinline__ struct mbarrier *empty(int i) const { return full(STAGES + i); }
+    __device__ __forceinline__ float *inbox() const { return memory + (AFTER_BYTES + 16 * STAGES) / 4; }
+};
+
+/* Which stage of the ring is next, and the parity of its phase. */
+struct turn {
+    int stage = 0;
+    unsigned parity = 0;
+
+    __device__ __forceinline__ void step()
+    {
+        if (++stage < STAGES) return;
+        stage = 0;
+        parity ^= 1;
+    }
+};
+
+/* 64 k of EXTENT rows of an operand, from `row` and k on. */
+template <bool ALONG_K, int EXTENT>
+static __device__ __forceinline__ void copy_piece(shared_place to, const struct tensor_map &map, int row,
+                                                  int k, int item, struct mbarrier *full)
+{
+    if constexpr (ALONG_K) {
+        tensor_copy(to, map, k, row, item, full);
+    } else {
+#pragma unroll
+        for (int i = 0; i < EXTENT / 64; i++)
+            tensor_copy(moved(to, i * 8192), map, row + i * 64, k, item, full);
+    }
+}
+
+/* One thread. An operand that all items of the batch share has one item in its map. */
+static __device__ __forceinline__ void produce(const struct wgmma_args &args, struct ring ring,
+                                               struct tile_origin origin, int begin, int tiles,
+                                               struct turn &turn)
+{
+    const int left = SWAP ? origin.n : origin.m, right = SWAP ? origin.m : origin.n;
+    const int item_a = PACK_A || args.gemm.stride_a != 0 ? blockIdx.z : 0,
+              item_b = PACK_B || args.gemm.stride_b != 0 ? blockIdx.z : 0;
+#pragma unroll 1
+    for (int tile = 0; tile < tiles; tile++, turn.step()) {
+        struct mbarrier *const full = ring.full(turn.stage);
+        mbarrier_wait(ring.empty(turn.stage), turn.parity ^ 1);
+        mbarrier_arrive_expect(full, STAGE_BYTES, true);
+#pragma unroll
+        for (int piece = 0; piece < BK / PIECE_K; piece++) {
+            const shared_place to = moved(ring.stage(turn.stage), piece * (LEFT_BYTES + RIGHT_BYTES));
+            const int k = begin + tile * BK + piece * PIECE_K;
+            copy_piece<LEFT_ALONG_K, LEFT>(to, args.left, left, k, SWAP ? item_b : item_a, full);
+            copy_piece<RIGHT_ALONG_K, RIGHT>(moved(to, LEFT_BYTES), args.right, right, k,
+                                             SWAP ? item_a : item_b, full);
+        }
+    }
+}
+
+/* 16 k further in a descriptor, in units of 16 bytes. */
+constexpr int LEFT_STEP = LEFT_ALONG_K ? 2 : 128, RIGHT_STEP = RIGHT_ALONG_K ? 2 : 128;
+
+/* The products of a stage. */
+static __device__ __forceinline__ void multiply_stage(shared_place stage, int group, float (&sum)[QUADS][4])
+{
+#pragma unroll
+    for (int piece = 0; piece < BK / PIECE_K; piece++) {
+        const shared_place at = moved(stage, piece * (LEFT_BYTES + RIGHT_BYTES));
+        const unsigned long long left = matrix_at(moved(at, group * TALL * 8192)),
+                                 right = matrix_at(moved(at, LEFT_BYTES));
+#pragma unroll
+        for (int k = 0; k < PIECE_K / WGMMA_K; k++) {
+            wgmma<BF16, LEFT_ALONG_K, RIGHT_ALONG_K, RIGHT, 0>(sum, left + k * LEFT_STEP,
+                                                               right + k * RIGHT_STEP);
+            if constexpr (TALL > 1)
+                wgmma<BF16, LEFT_ALONG_K, RIGHT_ALONG_K, RIGHT, RIGHT / 8>(
+                    sum, left + k * LEFT_STEP + (8192 >> 4), right + k * RIGHT_STEP);
+        }
+    }
+}
+
+/* A stage is empty as soon as the products of the next one have been started. */
+static __device__ __forceinline__ void consume(struct ring ring, int tiles, int group, struct turn &turn,
+                                               float (&sum)[QUADS][4])
+{
+    const bool speaks = threadIdx.x % 32 == 0;
+    int before = 0;
+#pragma unroll 1
+    for (int tile = 0; tile < tiles; tile++) {
+        mbarrier_wait(ring.full(turn.stage), turn.parity);
+        wgmma_begin();
+        multiply_stage(ring.stage(turn.stage), group, sum);
+        wgmma_end();
+        wgmma_wait<1>(sum);
+        mbarrier_arrive(ring.empty(before), speaks && tile > 0);
+        before = turn.stage;
+        turn.step();
+    }
+    wgmma_wait<0>(sum);
+    if (WALK) mbarrier_arrive(ring.empty(before), speaks && tiles > 0);
+}
+
+/* Tiles of C that the blocks of an item take. */
+static __device__ __forceinline__ unsigned tiles_of_c(const struct gemm_args &args)
+{
+    return WALK ? ((args.m - 1) / BM + 1) * ((args.n - 1) / BN + 1) : gridDim.x;
+}
+
+extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS)
+    gemm(const __grid_constant__ struct wgmma_args args)
+{
+    const struct ring ring = {swizzle_aligned(gt_shared_memory())};
+    if (threadIdx.x == CONSUMER_THREADS) {
+        tensor_prefetch(args.left);
+        tensor_prefetch(args.right);
+    }
+    if (threadIdx.x == 0) {
+#pragma unroll
+        for (int i = 0; i < STAGES; i++) {
+            mbarrier_init(ring.full(i), 1);
+            mbarrier_init(ring.empty(i), CONSUMERS * 4);
+        }
+        mbarrier_ready();
+    }
+    if constexpr (CLUSTER) cluster::join(ring.inbox());
+    __syncthreads();
+    if (PACK) wait_for_kernel_before();
+
+    const int begin = blockIdx.y * args.gemm.k_per_split, k_left = args.gemm.k - begin;
+    int tiles = ((k_left < args.gemm.k_per_split ? k_left : args.gemm.k_per_split) + BK - 1) / BK;
+    if (scalar_of(args.gemm.alpha_device, args.gemm.alpha) == 0.0f) tiles = 0;
+    struct turn turn;
+    for (unsigned block = blockIdx.x; block < tiles_of_c(args.gemm); block += gridDim.x) {
+        const struct tile_origin origin =
+            tile_of_block<BM, BN>(block, args.gemm.m, args.gemm.n, args.gemm.group);
+        if (threadIdx.x >= CONSUMER_THREADS) {
+            if (threadIdx.x == CONSUMER_THREADS) produce(args, ring, origin, begin, tiles, turn);
+            if (!WALK) stand_by(args.gemm, ring.inbox());
+        } else {
+            float sum[QUADS][4];
+#pragma unroll
+            for (int q = 0; q < QUADS; q++)
+#pragma unroll
+                for (int e = 0; e < 4; e++) sum[q][e] = 0.0f;
+            consume(ring, tiles, threadIdx.x / WARPGROUP, turn, sum);
+            store_sums(args.gemm, origin, ring.memory, ring.inbox(), sum);
+        }
+        if (!WALK) break;
+    }
+}

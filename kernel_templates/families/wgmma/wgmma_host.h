@@ -1,0 +1,17 @@
+/* wgmma_host.h — shared by the host files of the wgmma family: the index of each parameter in a
+ * configuration, and the sizes derived from the parameters. */
+#ifndef GT_WGMMA_HOST_H
+#define GT_WGMMA_HOST_H
+
+#include "template.h"
+
+#define PARAMS "wgmma_params.def"
+#include "family_params.h"
+#define CONSUMERS (config->value[P_CONSUMERS])
+#define SWAP      (config->value[P_SWAP])
+#define WALK      (config->value[P_WALK])
+#include "wgmma_rules.h"
+
+template_predict wgmma_predict;
+
+#endif

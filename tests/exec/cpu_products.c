@@ -1,0 +1,170 @@
+/* cpu_products.c — products of matrices in shared memory by a warpgroup: each thread computes its part of a
+ * product when it waits for it, which is as late as allowed. */
+#include "cpu_elements.h"
+#include "cpu_threads.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The interface declared in gt_cpu.h. */
+void gt_product_begin(void);
+void gt_product_issue(float (*sums)[4], int quads, uint64_t left, uint64_t right, int left_along_k,
+                      int right_along_k, int bf16);
+void gt_product_commit(void);
+void gt_product_wait(int pending);
+void gt_warp_barrier(unsigned mask);
+
+enum { PRODUCT_K = 16, QUADS_MAX = 32, HELD_MAX = 4, WARPGROUP = 4 * WARP };
+
+/* A thread's sums that products on the way add to. The thread has NaN in their place. */
+struct held {
+    float (*at)[4];
+    int quads, products; /* products: on the way */
+    float value[QUADS_MAX][4];
+};
+
+struct product {
+    struct held *held;
+    int group; /* number of the commit that closed its group; -1: still open */
+    uint64_t left, right;
+    int left_along_k, right_along_k, bf16;
+};
+
+struct pending {
+    struct product *product;
+    int count, room, groups;
+    bool begun;
+    struct held held[HELD_MAX];
+};
+
+static struct pending pending_of[THREADS_MAX];
+
+/* Where the element of row x and k of a matrix lies, in the 128-byte swizzle. */
+static float element_of(uint64_t matrix, int along_k, int x, int k, int bf16)
+{
+    const uintptr_t offset = along_k ? (uintptr_t)(x / 8 * 1024 + x % 8 * 128 + k * 2)
+                                     : (uintptr_t)(x / 64 * 8192 + k / 8 * 1024 + k % 8 * 128 + x % 64 * 2);
+    uintptr_t at = (uintptr_t)(matrix * 16) + offset;
+    at ^= (at >> 7 & 7) << 4;
+    uint16_t bits;
+    memcpy(&bits, (const void *)at, sizeof bits);
+    return gt_element_value(bf16, bits);
+}
+
+static void compute(const struct product *p)
+{
+    const int lane = self % WARP, row = self % thread_count % WARPGROUP / WARP * 16 + lane / 4;
+    float left[2][PRODUCT_K];
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < PRODUCT_K; k++)
+            left[i][k] = element_of(p->left, p->left_along_k, row + 8 * i, k, p->bf16);
+    for (int q = 0; q < p->held->quads; q++)
+        for (int j = 0; j < 2; j++) {
+            float *const quad = p->held->value[q];
+            double sum[2] = {quad[j], quad[2 + j]};
+            for (int k = 0; k < PRODUCT_K; k++) {
+                const double right =
+                    (double)element_of(p->right, p->right_along_k, 8 * q + lane % 4 * 2 + j, k, p->bf16);
+                sum[0] += (double)left[0][k] * right;
+                sum[1] += (double)left[1][k] * right;
+            }
+            quad[j] = (float)sum[0];
+            quad[2 + j] = (float)sum[1];
+        }
+}
+
+static void hold(struct held *held, float (*sums)[4], int quads)
+{
+    *held = (struct held){.at = sums, .quads = quads};
+    memcpy(held->value, sums, (size_t)quads * sizeof *sums);
+    memset(sums, 0xff, (size_t)quads * sizeof *sums);
+}
+
+/* Gives the thread its sums back. */
+static void give_back(const struct held *held)
+{
+    for (int q = 0; q < held->quads; q++)
+        for (int e = 0; e < 4; e++)
+            if (!isnan(held->at[q][e])) broken("somebody wrote to sums while products were on the way there");
+    memcpy(held->at, held->value, (size_t)held->quads * sizeof *held->at);
+}
+
+/* The thread's sums, held from now on. */
+static struct held *held_sums(struct pending *t, float (*sums)[4], int quads)
+{
+    struct held *room = NULL;
+    for (int i = 0; i < HELD_MAX; i++) {
+        struct held *const held = &t->held[i];
+        if (held->products == 0) room = held;
+        else if (held->at == sums && held->quads == quads) return held;
+        else if (held->at < sums + quads && sums < held->at + held->quads)
+            broken("starts products of different widths with the same sums");
+    }
+    if (!room) broken("adds to more than %d arrays of sums at once", HELD_MAX);
+    if (!t->begun) broken("starts products without wgmma_begin()");
+    hold(room, sums, quads);
+    return room;
+}
+
+void gt_product_begin(void)
+{
+    pending_of[self].begun = true;
+}
+
+void gt_product_issue(float (*sums)[4], int quads, uint64_t left, uint64_t right, int left_along_k,
+                      int right_along_k, int bf16)
+{
+    struct pending *t = &pending_of[self];
+    if (quads < 1 || quads > QUADS_MAX) broken("multiplies by %d columns at once", 8 * quads);
+    if (t->count == t->room) {
+        t->room = t->room ? 2 * t->room : 64;
+        t->product = realloc(t->product, (size_t)t->room * sizeof *t->product);
+        if (!t->product) abort();
+    }
+    struct held *const held = held_sums(t, sums, quads);
+    held->products++;
+    t->product[t->count++] = (struct product){.held = held,
+                                              .group = -1,
+                                              .left = left,
+                                              .right = right,
+                                              .left_along_k = left_along_k,
+                                              .right_along_k = right_along_k,
+                                              .bf16 = bf16};
+}
+
+void gt_product_commit(void)
+{
+    struct pending *t = &pending_of[self];
+    for (int i = t->count; i > 0 && t->product[i - 1].group < 0; i--) t->product[i - 1].group = t->groups;
+    t->groups++;
+}
+
+void gt_product_wait(int pending)
+{
+    struct pending *t = &pending_of[self];
+    int done = 0;
+    while (done < t->count && t->product[done].group >= 0 && t->product[done].group < t->groups - pending) {
+        struct held *const held = t->product[done].held;
+        compute(&t->product[done++]);
+        if (--held->products == 0) give_back(held);
+    }
+    t->count -= done;
+    if (done > 0) memmove(t->product, t->product + done, (size_t)t->count * sizeof *t->product);
+    if (t->count == 0) t->begun = false;
+    gt_warp_barrier(0xffffffffU); /* a warp waits as one */
+}
+
+void products_begin(void)
+{
+    for (int i = 0; i < cluster * thread_count; i++) {
+        pending_of[i].count = pending_of[i].groups = 0;
+        pending_of[i].begun = false;
+        for (int h = 0; h < HELD_MAX; h++) pending_of[i].held[h].products = 0;
+    }
+}
+
+void products_end_thread(void)
+{
+    if (pending_of[self].count > 0) broken("ends while its products are on the way");
+}

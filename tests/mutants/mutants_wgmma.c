@@ -1,0 +1,179 @@
+/* Bugs in the family for wgmma. */
+#include "mutants.h"
+
+#define PLAIN                                                                                                \
+    "wgmma BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=1 STAGES=3 PACK=0 VC=4 MIN_BLOCKS=1 REDUCE=1 WALK=0 GROUP=2 "  \
+    "SPLIT_K=1 SMS=1"
+#define PAIR                                                                                                 \
+    "wgmma BM=128 BN=64 BK=64 SWAP=0 CONSUMERS=2 STAGES=2 PACK=0 VC=2 MIN_BLOCKS=1 REDUCE=1 WALK=0 GROUP=1 " \
+    "SPLIT_K=1 SMS=1"
+#define TALL                                                                                                 \
+    "wgmma BM=128 BN=24 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=0 VC=2 MIN_BLOCKS=1 REDUCE=1 WALK=0 GROUP=1 " \
+    "SPLIT_K=1 SMS=1"
+#define LONG                                                                                                 \
+    "wgmma BM=64 BN=24 BK=128 SWAP=0 CONSUMERS=1 STAGES=2 PACK=0 VC=2 MIN_BLOCKS=1 REDUCE=1 WALK=0 GROUP=1 " \
+    "SPLIT_K=1 SMS=1"
+#define SWAPPED                                                                                              \
+    "wgmma BM=8 BN=128 BK=64 SWAP=1 CONSUMERS=2 STAGES=3 PACK=0 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=0 GROUP=1 "  \
+    "SPLIT_K=1 SMS=1"
+#define PARTS                                                                                                \
+    "wgmma BM=64 BN=24 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=0 VC=2 MIN_BLOCKS=1 REDUCE=1 WALK=0 GROUP=1 "  \
+    "SPLIT_K=3 SMS=1"
+#define CLUSTER                                                                                              \
+    "wgmma BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=0 VC=2 MIN_BLOCKS=1 REDUCE=3 WALK=0 GROUP=1 "  \
+    "SPLIT_K=3 SMS=1"
+
+#define WALKING                                                                                              \
+    "wgmma BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=0 VC=2 MIN_BLOCKS=1 REDUCE=1 WALK=1 GROUP=1 "  \
+    "SPLIT_K=1 SMS=1"
+#define PACKED                                                                                               \
+    "wgmma BM=64 BN=24 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=3 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=0 GROUP=1 "  \
+    "SPLIT_K=1 SMS=1"
+
+#define LOOP(find, replace)                                                                                  \
+    {                                                                                                        \
+        "wgmma.cu", find, replace                                                                            \
+    }
+#define STORE(find, replace)                                                                                 \
+    {                                                                                                        \
+        "wgmma_store.cuh", find, replace                                                                     \
+    }
+#define RULES(find, replace)                                                                                 \
+    {                                                                                                        \
+        "wgmma_rules.h", find, replace                                                                       \
+    }
+
+const struct mutant mutants_wgmma[] = {
+    /* The producer. */
+    {"copies into a stage that is still read", PLAIN, "nt",
+     LOOP("        mbarrier_wait(ring.empty(turn.stage), turn.parity ^ 1);\n", "")},
+    {"waits for the wrong phase of an empty stage", PLAIN, "nt",
+     LOOP("ring.empty(turn.stage), turn.parity ^ 1", "ring.empty(turn.stage), turn.parity")},
+    {"fewer bytes announced than copied", PLAIN, "nt",
+     LOOP("(full, STAGE_BYTES, true)", "(full, LEFT_BYTES, true)")},
+    {"the first item of the batch for all, of A", PLAIN, "nt",
+     LOOP("item_a = PACK_A || args.gemm.stride_a != 0 ? blockIdx.z : 0", "item_a = 0")},
+    {"the first item of the batch for all, of B", PLAIN, "nn",
+     LOOP("item_b = PACK_B || args.gemm.stride_b != 0 ? blockIdx.z : 0", "item_b = 0")},
+    {"left and right item exchanged", SWAPPED, "nn",
+     LOOP("right, k,\n                                             SWAP ? item_a : item_b, full",
+          "right, k,\n                                             0, full")},
+    {"all tiles of k are the first", PLAIN, "nn", LOOP("begin + tile * BK + piece", "begin + piece")},
+    {"both pieces of a stage are the first", LONG, "nt", LOOP("tile * BK + piece * PIECE_K;", "tile * BK;")},
+    {"pieces of a stage in one place", LONG, "nt",
+     LOOP("moved(ring.stage(turn.stage), piece * (LEFT_BYTES + RIGHT_BYTES))", "ring.stage(turn.stage)")},
+    {"row and k of a map exchanged", PLAIN, "nt",
+     LOOP("tensor_copy(to, map, k, row, item, full)", "tensor_copy(to, map, row, k, item, full)")},
+    {"blocks across k all begin at the first row", PAIR, "tn", LOOP("map, row + i * 64, k", "map, row, k")},
+    {"blocks across k overlap", PAIR, "tn", LOOP("moved(to, i * 8192), map", "moved(to, i * 4096), map")},
+    {"copies the first tile of rows for all blocks", PLAIN, "nt",
+     LOOP("left = SWAP ? origin.n : origin.m", "left = 0")},
+    {"copies the first tile of columns for all blocks", PLAIN, "nt",
+     LOOP("right = SWAP ? origin.m : origin.n", "right = 0")},
+    /* The consumers. */
+    {"multiplies before the copies have landed", PLAIN, "nt",
+     LOOP("        mbarrier_wait(ring.full(turn.stage), turn.parity);\n", "")},
+    {"waits for the wrong phase of a full stage", PLAIN, "nt",
+     LOOP("ring.full(turn.stage), turn.parity)", "ring.full(turn.stage), turn.parity ^ 1)")},
+    {"a stage is given back while it is multiplied", PLAIN, "nt",
+     LOOP("ring.empty(before), speaks && tile > 0", "ring.empty(turn.stage), speaks")},
+    {"a stage is given back before the products before it are waited for", PAIR, "nt",
+     LOOP("        wgmma_wait<1>(sum);\n        mbarrier_arrive(ring.empty(before), speaks && tile > 0);\n",
+          "        mbarrier_arrive(ring.empty(before), speaks && tile > 0);\n        wgmma_wait<1>(sum);\n")},
+    {"one group of warps gives a stage back for all", PAIR, "nt",
+     LOOP("mbarrier_init(ring.empty(i), CONSUMERS * 4)", "mbarrier_init(ring.empty(i), 4)")},
+    {"sums are stored while products are on the way", PLAIN, "nt", LOOP("    wgmma_wait<0>(sum);\n", "")},
+    {"products begin without a fence", PLAIN, "nt", LOOP("        wgmma_begin();\n", "")},
+    {"the parity does not change", PLAIN, "nt", LOOP("        parity ^= 1;\n", "")},
+    {"sums begin with what registers hold", PLAIN, "nt", LOOP("sum[q][e] = 0.0f;", "sum[q][e] = 1.0f;")},
+    {"all groups of warps multiply the first rows", PAIR, "nt", LOOP("moved(at, group * TALL * 8192)", "at")},
+    {"the second instruction multiplies the first rows", TALL, "nt", LOOP("+ (8192 >> 4), right", ", right")},
+    {"steps along k of the wrong operand", PLAIN, "nn",
+     LOOP("LEFT_STEP = LEFT_ALONG_K ? 2 : 128", "LEFT_STEP = LEFT_ALONG_K ? 128 : 2")},
+    {"steps across k of half the length", PLAIN, "nn",
+     LOOP("RIGHT_STEP = RIGHT_ALONG_K ? 2 : 128", "RIGHT_STEP = RIGHT_ALONG_K ? 2 : 64")},
+    {"the last k of 64 dropped", PLAIN, "nt",
+     LOOP("k < PIECE_K / WGMMA_K; k++", "k < PIECE_K / WGMMA_K - 1; k++")},
+    {"the right operand is said to lie along k", PLAIN, "nn",
+     LOOP("RIGHT_ALONG_K, RIGHT, 0>(sum", "true, RIGHT, 0>(sum")},
+    {"the right operand begins in the left one", PLAIN, "nt",
+     LOOP("right = matrix_at(moved(at, LEFT_BYTES))", "right = matrix_at(at)")},
+    {"a tail of k dropped", PLAIN, "nt", LOOP(" + BK - 1) / BK;", ") / BK;")},
+    {"a tail of k dropped in the last split", PARTS, "nt", LOOP(" + BK - 1) / BK;", ") / BK;")},
+    {"every split begins at the first k", PARTS, "nt",
+     LOOP("begin = blockIdx.y * args.gemm.k_per_split, k_left", "begin = 0, k_left")},
+    {"A and B are read with an alpha of 0", PLAIN, "nt",
+     LOOP("if (scalar_of(args.gemm.alpha_device, args.gemm.alpha) == 0.0f) tiles = 0;", "")},
+    /* To C. */
+    {"sums put into the ring while another group reads it", PAIR, "nt",
+     STORE("    if (!WALK) consumers_sync(); /* all groups have read the ring */\n", "")},
+    {"lines stored before all lanes have put their sums there", PLAIN, "nt",
+     STORE("            strip_sync();\n            store_strip(", "            store_strip(")},
+    {"lines stored before all warps have put their sums there", SWAPPED, "nt",
+     STORE("            strip_sync();\n            store_strip(", "            store_strip(")},
+    {"the second instruction's sums put over the first one's", TALL, "nt",
+     STORE("            if (WALK || tall > 0) strip_sync();\n", "")},
+    {"the first instruction's sums stored twice", TALL, "nt",
+     STORE("sum[tall * (RIGHT / 8) + first / 8 + i]", "sum[first / 8 + i]")},
+    {"all warps share a strip", PAIR, "nt",
+     STORE("strips + threadIdx.x / STRIP_THREADS * (STRIP_BYTES / 4)", "strips")},
+    {"both groups store the first rows", PAIR, "nt",
+     STORE("(group * TALL + tall) * WGMMA_M", "tall * WGMMA_M")},
+    {"rows and columns exchanged if B is the left operand", SWAPPED, "nt",
+     STORE("SWAP ? 0 : left + warp * 16, SWAP ? left : first", "left, 0")},
+    {"all warps put their sums into the first columns", SWAPPED, "nt",
+     STORE("(SWAP ? threadIdx.x % WARPGROUP / 32 * 16 : 0) + lane / 4", "lane / 4")},
+    {"all warps store the first rows", PLAIN, "nt", STORE("left + warp * 16, SWAP", "left, SWAP")},
+    {"the last block is the one before", PARTS, "nt",
+     STORE("args.splits, flag)) return false;", "args.splits - 1, flag)) return false;")},
+    {"parts of different tiles in one place", PARTS, "nt",
+     STORE("(long long)blockIdx.x * args.splits * part::FLOATS;", "0;")},
+    {"one counter for all tiles", PARTS, "nt",
+     STORE("reinterpret_cast<unsigned *>(args.workspace) + (long long)blockIdx.z * gridDim.x + blockIdx.x",
+           "reinterpret_cast<unsigned *>(args.workspace)")},
+    {"the producer is not at the barriers of the last block", PARTS, "nt",
+     STORE("    else if (args.splits > 1) last_to_arrive(arrivals_of_tile(args), args.splits, inbox);\n",
+           "")},
+    {"parts added before they have arrived", CLUSTER, "nt",
+     STORE("    mbarrier_wait(cluster::full(inbox), 0);\n", "")},
+    {"all blocks of a cluster store the first rows", CLUSTER, "nt",
+     STORE("(int)blockIdx.y * cluster::SHARE}", "0}")},
+    {"a cluster's last share reaches below its tile", CLUSTER, "nt",
+     STORE("if (first + row < BM) to.put", "to.put")},
+    /* Blocks that take several tiles. */
+    {"a tile left out", WALKING, "nt", LOOP("block += gridDim.x)", "block += 2 * gridDim.x)")},
+    {"the last stage of a tile is not given back", WALKING, "nt",
+     LOOP("    if (WALK) mbarrier_arrive(ring.empty(before), speaks && tiles > 0);\n", "")},
+    {"the last stage of a tile is given back before it has been multiplied", WALKING, "nt",
+     LOOP(
+         "    wgmma_wait<0>(sum);\n    if (WALK) mbarrier_arrive(ring.empty(before), speaks && tiles > 0);\n",
+         "    if (WALK) mbarrier_arrive(ring.empty(before), speaks && tiles > 0);\n    "
+         "wgmma_wait<0>(sum);\n")},
+    {"every tile begins at the first stage", WALKING, "nt",
+     LOOP("consume(ring, tiles, threadIdx.x / WARPGROUP, turn, sum);",
+          "struct turn again; consume(ring, tiles, threadIdx.x / WARPGROUP, again, sum);")},
+    {"sums put into the ring, which holds the next tile", WALKING, "nt",
+     STORE("memory + SUMS_AT / 4", "memory")},
+    {"sums put over those that are being stored", WALKING, "nt",
+     STORE("            if (WALK || tall > 0) strip_sync();\n", "")},
+    {"the first columns stored for all", WALKING, "nt",
+     STORE("sum[tall * (RIGHT / 8) + first / 8 + i]", "sum[tall * (RIGHT / 8) + i]")},
+    /* Packed operands. */
+    {"every other element is not packed",
+     PACKED,
+     "nt",
+     {"gt_pack16.cuh", "low[i] = load_element(from + e, e < width);", "low[i] = 0;"}},
+    {"the last element of a line is not packed",
+     PACKED,
+     "nt",
+     {"gt_pack16.cuh", "load_element(from + e, e < width)", "load_element(from + e, e < width - 1)"}},
+    {"packed items of a batch in one place",
+     PACKED,
+     "nt",
+     {"gt_pack16.cuh", "args.workspace + args.counters + blockIdx.z * item.floats",
+      "args.workspace + args.counters"}},
+    /* Sizes. */
+    {"stages overlap", PLAIN, "nt",
+     RULES("(BK / PIECE_K * (LEFT_BYTES + RIGHT_BYTES))", "(BK / PIECE_K * LEFT_BYTES)")},
+};
+const int mutants_wgmma_count = sizeof mutants_wgmma / sizeof *mutants_wgmma;

@@ -1,0 +1,89 @@
+/* The model of the family for wgmma against what was measured on an H100 (2026-11-25, before PACK and WALK),
+ * and against what no kernel can beat. */
+#include "model_checks.h"
+
+/* The fastest of every third problem that was tried: the tile and so on, MIN_BLOCKS, REDUCE, GROUP, SPLIT_K,
+ * us. */
+static const struct row {
+    const char *problem, *tile;
+    int blocks, reduce, group, splits;
+    double measured_us;
+} measured[] = {
+    {"hgemm:nn:512x64x64", "BM=8 BN=64 BK=64 SWAP=1 CONSUMERS=1 STAGES=12", 2, 1, 1, 1, 2.43},
+    {"hgemm:nn:64x2048x64", "BM=16 BN=64 BK=64 SWAP=1 CONSUMERS=1 STAGES=8", 2, 1, 1, 1, 2.67},
+    {"bf16gemm:nn:256x256x256", "BM=8 BN=64 BK=128 SWAP=1 CONSUMERS=1 STAGES=6", 1, 1, 1, 1, 2.89},
+    {"hgemm:nn:64x64x512", "BM=48 BN=64 BK=128 SWAP=1 CONSUMERS=1 STAGES=6", 1, 8, 1, 8, 3.11},
+    {"hgemm:nn:2048x64x512", "BM=16 BN=64 BK=128 SWAP=1 CONSUMERS=1 STAGES=6", 1, 1, 1, 1, 3.59},
+    {"hgemm:nn:64x2048x512", "BM=16 BN=64 BK=128 SWAP=1 CONSUMERS=1 STAGES=6", 1, 1, 1, 1, 3.69},
+    {"hgemm:nn:512x2048x64", "BM=128 BN=64 BK=64 SWAP=0 CONSUMERS=1 STAGES=4", 2, 1, 8, 1, 3.84},
+    {"hgemm:nn:64x512x2048", "BM=32 BN=64 BK=128 SWAP=1 CONSUMERS=1 STAGES=4", 2, 4, 1, 4, 3.95},
+    {"bf16gemm:nn:16x1760x1760", "BM=24 BN=64 BK=128 SWAP=1 CONSUMERS=1 STAGES=6", 1, 4, 1, 4, 4.94},
+    {"hgemm:nn:512x2048x512", "BM=128 BN=64 BK=64 SWAP=0 CONSUMERS=2 STAGES=6", 1, 1, 1, 1, 5.34},
+    {"hgemm:nn:2048x2048x64", "BM=256 BN=128 BK=64 SWAP=0 CONSUMERS=2 STAGES=4", 1, 1, 8, 1, 6.24},
+    {"hgemm:nn:512x8192x64", "BM=256 BN=128 BK=64 SWAP=0 CONSUMERS=2 STAGES=4", 1, 1, 8, 1, 6.47},
+    {"bf16gemm:nn:1024x1024x1024", "BM=128 BN=64 BK=64 SWAP=0 CONSUMERS=2 STAGES=8", 1, 1, 1, 1, 6.61},
+    {"bf16gemm:nn:128x1760x1760", "BM=64 BN=64 BK=128 SWAP=0 CONSUMERS=1 STAGES=6", 1, 2, 8, 2, 7.01},
+    {"hgemm:nn:2048x512x2048", "BM=128 BN=64 BK=64 SWAP=0 CONSUMERS=2 STAGES=8", 1, 1, 1, 1, 9.75},
+    {"hgemm:nn:512x8192x512", "BM=256 BN=128 BK=64 SWAP=0 CONSUMERS=2 STAGES=4", 1, 1, 8, 1, 11.26},
+    {"bf16gemm:nn:1x4096x4096", "BM=8 BN=64 BK=128 SWAP=1 CONSUMERS=1 STAGES=4", 2, 2, 1, 2, 13.37},
+    {"hgemm:nn:8192x64x2048", "BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=1 STAGES=8", 1, 1, 1, 1, 14.68},
+    {"hgemm:nn:64x2048x8192", "BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=1 STAGES=3", 1, 8, 8, 8, 16.03},
+    {"bf16gemm:nn:8x6144x4096", "BM=8 BN=128 BK=64 SWAP=1 CONSUMERS=1 STAGES=6", 2, 2, 1, 2, 18.83},
+    {"bf16gemm:nn:64x64x65536", "BM=8 BN=64 BK=64 SWAP=1 CONSUMERS=1 STAGES=12", 2, 8, 1, 8, 20.98},
+    {"hgemm:nn:2048x2048x2048", "BM=128 BN=256 BK=64 SWAP=0 CONSUMERS=2 STAGES=4", 1, 1, 8, 1, 26.53},
+    {"hgemm:nn:2048x512x8192", "BM=64 BN=128 BK=128 SWAP=0 CONSUMERS=1 STAGES=4", 1, 1, 1, 1, 29.80},
+    {"hgemm:nn:8192x2048x512", "BM=128 BN=256 BK=64 SWAP=0 CONSUMERS=2 STAGES=3", 1, 1, 8, 1, 37.45},
+    {"hgemm:nn:64x8192x8192", "BM=96 BN=128 BK=64 SWAP=1 CONSUMERS=2 STAGES=4", 1, 2, 1, 2, 48.56},
+    {"bf16gemm:nn:256x50176x1024", "BM=256 BN=128 BK=64 SWAP=0 CONSUMERS=2 STAGES=4", 1, 1, 8, 1, 56.42},
+    {"bf16gemm:nn:512x11008x4096", "BM=128 BN=192 BK=64 SWAP=0 CONSUMERS=2 STAGES=5", 1, 1, 8, 1, 69.43},
+    {"hgemm:nn:512x8192x8192", "BM=128 BN=256 BK=64 SWAP=0 CONSUMERS=2 STAGES=4", 1, 1, 8, 1, 92.72},
+    {"hgemm:nn:2048x8192x2048", "BM=256 BN=128 BK=64 SWAP=0 CONSUMERS=2 STAGES=4", 1, 1, 8, 1, 105.31},
+    {"bf16gemm:nn:4096x2112x7168", "BM=128 BN=192 BK=64 SWAP=0 CONSUMERS=2 STAGES=5", 1, 1, 8, 1, 173.25},
+    {"hgemm:nn:8192x2048x8192", "BM=128 BN=256 BK=64 SWAP=0 CONSUMERS=2 STAGES=3", 1, 1, 8, 1, 371.45},
+    {"hgemm:nn:8192x8192x8192", "BM=128 BN=192 BK=64 SWAP=0 CONSUMERS=1 STAGES=5", 1, 1, 8, 1, 1525.82},
+};
+enum { MEASURED = sizeof measured / sizeof *measured };
+
+static double predicted_row_us(const struct row *row)
+{
+    const struct problem p = problem_of(row->problem);
+    struct gpu gpu;
+    struct config config;
+    char text[CONFIG_TEXT_MAX];
+    assert_ok(gpu_find(GT_SOURCE_DIR "/configs/gpus", "h100_sxm", &gpu));
+    snprintf(text, sizeof text,
+             "wgmma %s PACK=0 VC=%d MIN_BLOCKS=%d REDUCE=%d WALK=0 GROUP=%d SPLIT_K=%d SMS=1", row->tile,
+             problem_align_c(&p), row->blocks, row->reduce, row->group, row->splits);
+    assert_ok(config_parse(text, &config));
+    const char *why = config.template->check(&config, &p, &gpu);
+    if (why) fail_msg("%s: %s: %s", row->problem, text, why);
+    return model_predict(&config, &p, &gpu, NULL).time_us;
+}
+
+TEST(measured_times_are_predicted_within_45_per_cent)
+{
+    for (int i = 0; i < MEASURED; i++) {
+        const double ratio = predicted_row_us(&measured[i]) / measured[i].measured_us;
+        if (ratio < 1 / 1.45 || ratio > 1.45)
+            fail_msg("%s, row %d: predicted %.2f of measured", measured[i].problem, i, ratio);
+    }
+}
+
+TEST(no_candidate_is_faster_than_tensor_cores_and_memory_allow)
+{
+    static const char *const problems[] = {"bf16gemm:nn:4096x4096x4096", "hgemm:tt:1023x1025x1027",
+                                           "bf16gemm:nt:8x4096x4096", "hgemm:tn:2048x64x64:batch=4"};
+    const struct counted counted =
+        assert_none_beats_the_gpu(GT_SOURCE_DIR "/configs/spaces/wgmma.conf", "bf16", (double)INFINITY,
+                                  problems, sizeof problems / sizeof *problems);
+    assert_true(counted.least > 50);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(measured_times_are_predicted_within_45_per_cent),
+        cmocka_unit_test(no_candidate_is_faster_than_tensor_cores_and_memory_allow),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
