@@ -98,9 +98,9 @@ int main(int argc, char **argv)
     struct gpu gpu;
     const long count = argc >= 2 ? strtol(argv[1], NULL, 10) : 0;
     if (count < 1 || gpu_find(GT_SOURCE_DIR "/configs/gpus", "h200", &gpu) ||
-        !read_list(GT_SOURCE_DIR "/tests/exec/simt.list") ||
-        !read_list(GT_SOURCE_DIR "/tests/exec/skinny.list") ||
-        !read_list(GT_SOURCE_DIR "/tests/exec/resident.list")) {
+        !read_list(GT_SOURCE_DIR "/tests/exec/lists/simt.list") ||
+        !read_list(GT_SOURCE_DIR "/tests/exec/lists/skinny.list") ||
+        !read_list(GT_SOURCE_DIR "/tests/exec/lists/resident.list")) {
         fprintf(stderr, "make_winners COUNT [PROBLEM[@CONFIG]...]: %s\n", status_text());
         return 2;
     }
