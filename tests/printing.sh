@@ -1,11 +1,11 @@
 #!/bin/sh
 # printing.sh [TREE]: everything that people read passes through tuner/base/print.c, which escapes what a terminal would
 # obey. Refused elsewhere: functions that print to standard output or error, and argp's own messages; functions that
-# write to a stream, but in the files below, which write files (JSON, CSV, headers, captures, compiled kernels, gnuplot's script) and must
+# write to a stream, but in the files below, which write files (JSON, CSV, headers, captures, gnuplot's script) and must
 # not name stdout or stderr in such a call. Then the check itself is checked: each rule is broken once in a copy.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
-writers='tuner/show/(table|plot)\.[ch]|tools/(import/cmd_import|explain/cmd_explain|export/(export|winner)_[a-z]+)\.[ch]|tuner/core/capture\.c|tuner/cuda/cache\.c'
+writers='tuner/show/(table|plot)\.[ch]|tools/(import/cmd_import|explain/cmd_explain|export/(export|winner)_[a-z]+)\.[ch]|tuner/core/capture\.c'
 
 # Code alone: comments and strings could name anything.
 code() {
