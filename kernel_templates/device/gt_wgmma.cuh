@@ -79,8 +79,7 @@ template <int N, int COUNT> static __device__ __forceinline__ void wgmma_wait(fl
     if constexpr (N == 0) {
 #pragma unroll
         for (int q = 0; q < COUNT; q++)
-            asm volatile(""
-                         : "+f"(sum[q][0]), "+f"(sum[q][1]), "+f"(sum[q][2]), "+f"(sum[q][3])::"memory");
+            asm volatile("" : "+f"(sum[q][0]), "+f"(sum[q][1]), "+f"(sum[q][2]), "+f"(sum[q][3])::"memory");
     }
 }
 

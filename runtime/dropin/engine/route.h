@@ -37,11 +37,11 @@ struct route {
         problem; /* row-major; valid unless unnamed. beta 1 stands for any value but 0, alpha for any value */
     struct extents extents; /* the same */
     char text[PROBLEM_TEXT_MAX];
-    const char *unnamed;      /* why it is no problem of ours; NULL: it is one */
-    char why[ROUTE_WHY_MAX];  /* of its present state; changes under a lock: route_why */
-    atomic_bool by_library;   /* its winner is an algorithm of cublasLt */
-    atomic_int state;         /* enum route_state */
-    atomic_int calls_to_pass; /* ROUTE_LATER: calls until the next attempt */
+    const char *unnamed;               /* why it is no problem of ours; NULL: it is one */
+    char why[ROUTE_WHY_MAX];           /* of its present state; changes under a lock: route_why */
+    atomic_bool by_library;            /* its winner is an algorithm of cublasLt */
+    atomic_int state;                  /* enum route_state */
+    atomic_int calls_to_pass;          /* ROUTE_LATER: calls until the next attempt */
     _Atomic(struct gt_plan *) plan[2]; /* scalars on the host, on the device; NULL: not prepared */
     atomic_uint said;                  /* reasons that were logged, one bit each */
     _Atomic uint64_t calls, tuned;     /* counted only for the log or a capture */
