@@ -37,7 +37,7 @@ static enum gt_status answer(enum status st)
     case E_MEMORY:
         return GT_MEMORY;
     case E_GPU:
-        return GT_DEVICE;
+        return device_forked() ? GT_NO_GPU : GT_DEVICE;
     default:
         return GT_UNAVAILABLE;
     }
@@ -179,7 +179,7 @@ enum gt_status gt_trim(struct gt_handle *handle)
     if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED));
     for (struct gt_plan *plan; (plan = plan_turnover_remove(&handle->others));) plan_free(plan);
     for (struct gpu_context *context = atomic_load(&handle->contexts); context; context = context->next)
-        gpu_context_trim(handle, context);
+        gpu_context_trim(context);
     return GT_OK;
 }
 
@@ -216,9 +216,9 @@ static enum status open_plan(struct gt_handle *handle, uint64_t context_id, cons
                                        .extended = p->flags & GT_OUT_OF_PLACE || p->bias || p->activation ||
                                                    pointers};
     enum status st = arguments_problem(p, &problem);
-    if (!st) plan_problem_of_beta(&problem, &traits, problem.beta != 0);
+    if (!st) problem = plan_problem_of_beta(&problem, &traits, problem.beta != 0);
     if (!st) st = gpu_context_of(handle, context_id, &context);
-    if (!st) st = plan_make(handle, context, &problem, &traits, false, plan);
+    if (!st) st = plan_make(context, &problem, &traits, plan);
     return st;
 }
 
@@ -241,145 +241,6 @@ void gt_plan_close(struct gt_plan *plan)
     if (object_is(&plan_pool, plan) && !device_forked()) plan_free(plan);
 }
 
-/* The caller has asked for nothing else. */
-static enum gt_status not_as_planned(enum launch_result result)
-{
-    switch (result) {
-    case LAUNCH_NO_WORKSPACE:
-        return answer(fail(E_MEMORY, "there is no device memory for the workspace of the plan's kernel"));
-    case LAUNCH_REFUSED_FOR_NOW:
-        return GT_MEMORY;
-    case LAUNCH_FAILED:
-    case LAUNCH_NO_CONTEXT:
-        return GT_DEVICE;
-    default:
-        return result == LAUNCH_REFUSED
-                   ? GT_UNAVAILABLE
-                   : answer(fail(E_ABSENT, "the plan's own kernel is not the one to launch"));
-    }
-}
-
-/* For what is not only launched but made ready. A thread without a context gets the plan's. */
-static enum status enter_context(const struct gt_plan *plan)
-{
-    unsigned long long id = 0;
-    CUcontext current = NULL;
-    CUresult result = cuda.CtxGetCurrent(&current);
-    if (result == CUDA_SUCCESS && !current) result = cuda.CtxSetCurrent(plan->context->device.context);
-    if (result == CUDA_SUCCESS) result = cuda.CtxGetId(NULL, &id);
-    enum status st = device_check(result, "make the plan's context current");
-    if (!st && id != plan->context->id)
-        st = fail(E_INPUT, "another context is current than the plan's, or the plan's was reset");
-    return st;
-}
-
-/* The launch did not go as planned, which costs what it costs. */
-static enum gt_status launch_slowly(struct gt_plan *plan, struct executable *executable,
-                                    enum launch_result result, const struct gemm_call *call)
-{
-    if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED)); /* before any lock */
-    if (result == LAUNCH_NO_CONTEXT) {
-        enum status st = device_check(cuda.CtxSetCurrent(plan->context->device.context),
-                                      "make the plan's context current");
-        if (st) return answer(st);
-        result = executable_launch(executable, call);
-    }
-    if (call->as_planned && result != LAUNCH_DONE) return not_as_planned(result);
-    if (result == LAUNCH_DONE) return GT_OK;
-    if (result == LAUNCH_FAILED || result == LAUNCH_NO_CONTEXT) return GT_DEVICE;
-    enum status st = enter_context(plan);
-    if (st) return answer(st);
-    return plan_launch_otherwise(plan, executable, result, call) == LAUNCH_DONE ? GT_OK : GT_DEVICE;
-}
-
-/* The operands are less aligned than promised, or beta is 0 where it was not to be, or the other way round.
- */
-static enum gt_status launch_unexpected(struct gt_plan *plan, const struct gemm_call *call)
-{
-    if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED)); /* before any lock */
-    if (call->as_planned) return not_as_planned(LAUNCH_NOT_PREPARED);
-    enum status st = enter_context(plan);
-    if (!st && !call->scalars_on_device) st = plan_of_beta(plan, *(const float *)call->beta != 0, &plan);
-    if (st) return answer(st);
-    struct executable *executable = atomic_load_explicit(&plan->executable[PLAN_USUAL], memory_order_acquire);
-    if ((call->a | call->b | call->c | call->source) & executable->unaligned)
-        executable = atomic_load_explicit(&plan->executable[PLAN_UNALIGNED], memory_order_acquire);
-    enum launch_result result = executable ? executable_launch(executable, call) : LAUNCH_NOT_PREPARED;
-    return result == LAUNCH_DONE ? GT_OK : launch_slowly(plan, executable, result, call);
-}
-
-static bool is_empty(const struct problem *p)
-{
-    return p->m == 0 || p->n == 0;
-}
-
-/* The call is as it must be; source is set if the plan is extended. */
-static inline enum gt_status launch_checked(struct gt_plan *plan, const struct gemm_call *call)
-{
-    const CUdeviceptr bits = call->a | call->b | call->c | call->source;
-    struct executable *executable = atomic_load_explicit(&plan->executable[PLAN_USUAL], memory_order_acquire);
-    const bool other_beta =
-        !plan->traits.scalars_on_device && (*(const float *)call->beta != 0) != (plan->problem.beta != 0);
-    if ((bits & executable->unaligned) || other_beta) return launch_unexpected(plan, call);
-    enum launch_result result = executable_launch(executable, call);
-    return result == LAUNCH_DONE ? GT_OK : launch_slowly(plan, executable, result, call);
-}
-
-/* What a bias and a source must be. not_read: C, because beta is 0. */
-static enum status check_extended(const struct gt_plan *plan, const struct gemm_call *call, bool not_read)
-{
-    const bool bias = epilogue_bias(plan->problem.epilogue) != BIAS_NONE;
-    if (call->bias && !bias) return fail(E_INPUT, "the call has a bias, and its problem has none");
-    if (call->source && !plan->traits.out_of_place)
-        return fail(E_INPUT, "the call has a source, and its problem is not GT_OUT_OF_PLACE");
-    if (is_empty(&plan->problem)) return OK;
-    if (bias && !call->bias) return fail(E_INPUT, "the bias is NULL");
-    const int element = plan->traits.element_c;
-    if (call->bias & (CUdeviceptr)(element - 1))
-        return fail(E_INPUT, "the bias must be a multiple of %d bytes", element);
-    if (!plan->traits.out_of_place || not_read) return OK;
-    if (!call->source) return fail(E_INPUT, "the source is NULL");
-    return call->source & (CUdeviceptr)(element - 1)
-               ? fail(E_INPUT, "the source must be a multiple of %d bytes", element)
-               : OK;
-}
-
-/* Of matrices at addresses that the host does not see nothing is known of what they share. */
-static enum gt_status launch_on_arrays(struct gt_plan *plan, const struct gemm_call *call)
-{
-    if ((call->a | call->b | call->c) & 7)
-        return answer(fail(E_INPUT, "the arrays of addresses must be multiples of 8 bytes"));
-    return launch_checked(plan, call);
-}
-
-static __attribute__((noinline)) enum gt_status launch_extended(struct gt_plan *plan,
-                                                                const struct gemm_call *call)
-{
-    const bool not_read = !plan->traits.scalars_on_device && *(const float *)call->beta == 0;
-    struct gemm_call with = *call;
-    enum status st = check_extended(plan, call, not_read);
-    if (st) return answer(st);
-    if (plan->traits.pointers) return launch_on_arrays(plan, call);
-    if (!plan->traits.out_of_place || not_read) with.source = with.c;
-    const struct places at = {with.a, with.b, with.c, with.source, with.bias};
-    const char *shared = overlap_find(&plan->problem, &plan->extents, &at);
-    if (shared) return answer(fail(E_INPUT, "the result shares memory with %s", shared));
-    return launch_checked(plan, &with);
-}
-
-static enum gt_status launch(struct gt_plan *plan, const struct gemm_call *call)
-{
-    if (!call->alpha || !call->beta) return answer(fail(E_INPUT, "alpha or beta is NULL"));
-    const int element = plan->traits.element, element_c = plan->traits.element_c;
-    if (((call->a | call->b) & (CUdeviceptr)(element - 1)) | (call->c & (CUdeviceptr)(element_c - 1)))
-        return answer(fail(E_INPUT, "A and B must be multiples of %d bytes, C of %d", element, element_c));
-    if (call->workspace & 15) return answer(fail(E_INPUT, "the workspace must be a multiple of 16 bytes"));
-    if ((!call->c || ((!call->a || !call->b) && plan->problem.k > 0)) && !is_empty(&plan->problem))
-        return answer(fail(E_INPUT, "A, B or C is NULL"));
-    return plan->traits.extended || call->bias || call->source ? launch_extended(plan, call)
-                                                               : launch_checked(plan, call);
-}
-
 static inline struct gemm_call call_by_rows(const struct gt_plan *plan, const struct gt_call *x)
 {
     const bool swap = plan->traits.column_major;
@@ -397,6 +258,13 @@ static inline struct gemm_call call_by_rows(const struct gt_plan *plan, const st
                               .as_planned = x->flags & GT_AS_PLANNED};
 }
 
+static inline enum gt_status launch(struct gt_plan *plan, const struct gt_call *call)
+{
+    const struct gemm_call by_rows = call_by_rows(plan, call);
+    const enum status st = plan_launch(plan, &by_rows);
+    return st ? answer(st) : GT_OK;
+}
+
 enum gt_status gt_launch(struct gt_plan *plan, const struct gt_call *call)
 {
     struct gt_call copy;
@@ -407,14 +275,7 @@ enum gt_status gt_launch(struct gt_plan *plan, const struct gt_call *call)
         if (st) return answer(st);
         call = &copy;
     }
-    const struct gemm_call x = call_by_rows(plan, call);
-    return launch(plan, &x);
-}
-
-static enum gt_status launch_asked(struct gt_plan *plan, const struct gt_call *call)
-{
-    const struct gemm_call x = call_by_rows(plan, call);
-    return launch(plan, &x);
+    return launch(plan, call);
 }
 
 /* Store a fresh plan, for good if there is room and nothing of it is counted, else among those that are
@@ -427,7 +288,7 @@ static enum status store_plan(struct gt_handle *handle, const struct plan_key *k
     enum status st = OK;
     pthread_mutex_lock(&handle->lock);
     struct gt_plan *kept = plan_cache_find(&handle->found, key, hash);
-    if (!kept && !plan_cache_is_full(&handle->found) && !plan_is_counted(fresh)) {
+    if (!kept && !plan_cache_is_full(&handle->found) && !atomic_load(&fresh->way[PLAN_USUAL])->counted) {
         st = plan_cache_add(&handle->found, key, hash, fresh);
         kept = fresh;
     }
@@ -452,7 +313,7 @@ static __attribute__((noinline)) enum gt_status gemm_slowly(struct gt_handle *ha
     enum status st = taken ? OK : open_plan(handle, key->context, problem, &plan);
     if (!st && !taken) st = store_plan(handle, key, hash, &plan, &taken);
     if (st) return answer(st);
-    enum gt_status status = launch_asked(taken ? taken->plan : plan, call);
+    enum gt_status status = launch(taken ? taken->plan : plan, call);
     if (taken) plan_turnover_put(&handle->others, taken);
     return status;
 }
@@ -491,7 +352,7 @@ enum gt_status gt_gemm(struct gt_handle *handle, const struct gt_problem *proble
     const struct plan_key key = plan_key_of(context_id, &p);
     const uint64_t hash = plan_hash(&key);
     struct gt_plan *plan = plan_cache_find(&handle->found, &key, hash);
-    return plan ? launch_asked(plan, call) : gemm_slowly(handle, &key, hash, &p, call);
+    return plan ? launch(plan, call) : gemm_slowly(handle, &key, hash, &p, call);
 }
 
 enum gt_status gt_plan_describe(const struct gt_plan *plan, struct gt_plan_info *info)

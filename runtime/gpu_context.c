@@ -21,8 +21,9 @@ static void retain_primary(struct gpu_context *context)
     if (!context->is_primary) cuda.DevicePrimaryCtxRelease(context->device.handle);
 }
 
-static enum status start(struct gt_handle *handle, struct gpu_context *context)
+static enum status start(struct gpu_context *context)
 {
+    struct gt_handle *handle = context->handle;
     const struct gpu *gpu = &context->device.gpu;
     unsigned long long id;
     enum status st = device_of_context(&context->device);
@@ -44,7 +45,8 @@ enum status gpu_context_add(struct gt_handle *handle, struct gpu_context **out)
 {
     struct gpu_context *context = calloc(1, sizeof *context);
     if (!context) return fail(E_MEMORY, "out of memory while opening a context");
-    enum status st = start(handle, context);
+    context->handle = handle;
+    enum status st = start(context);
     if (st) {
         free(context);
         return st;
@@ -111,13 +113,13 @@ void gpu_context_free(struct gpu_context *context)
     free(context);
 }
 
-void gpu_context_trim(struct gt_handle *handle, struct gpu_context *context)
+void gpu_context_trim(struct gpu_context *context)
 {
     CUcontext popped;
     CUstreamCaptureMode before = relaxed_begin();
     if (gpu_context_is_alive(context) && cuda.CtxPushCurrent(context->device.context) == CUDA_SUCCESS) {
         if (context->workspaces) workspaces_trim(context->workspaces);
-        modules_trim(handle, context);
+        modules_trim(context);
         cuda.CtxPopCurrent(&popped);
     }
     relaxed_end(before);

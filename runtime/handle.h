@@ -1,12 +1,11 @@
-/* handle.h — what gt_open makes, shared by the files of runtime/, runtime/plan and runtime/memory.
+/* handle.h — what gt_open makes, shared by the files of runtime/.
  *
  * gemmtune.c    the public functions
  * arguments.c   the structs that callers hand in
  * overlap.c     whether a result shares memory with what is read
  * gpu_context.c the contexts that a handle works in
- * plan.c        a plan: a problem, its executables, and another one when a launch needs it
- * prepare.c     from a problem to an executable: the first choice that can be prepared
- * executable.c  one prepared way to compute a problem: a kernel or cuBLAS
+ * plan.c        from a problem to what computes it
+ * plan_launch.c from a call to a launch
  * modules.c     kernels compiled and loaded, each once a context
  * workspaces.c  device memory for launches that need some, one a stream
  * captured.c    the same for graphs that are captured
@@ -39,6 +38,7 @@ struct module;
 /* A CUDA context that plans live in. */
 struct gpu_context {
     struct gpu_context *next;
+    struct gt_handle *handle;
     struct device device; /* its GPU; no stream of ours */
     uint64_t id;          /* of the context: another may come to be at its address */
     bool is_primary;      /* the GPU's primary one, which is retained */

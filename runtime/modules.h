@@ -16,11 +16,11 @@
 
 /* The module of a kernel whose configuration has passed its rules, in the current context, which must be this
  * one, with a reference that is the caller's to release. Compiled if the cache does not have it.
- * E_ABSENT: this kernel cannot be had, with the reason, which is remembered; *passing: it was a lack of
+ * E_ABSENT: this kernel cannot be had, with the reason, which is remembered; *passing is set if it was a lack of
  * memory, and it is tried again from time to time. Errors: E_COMPILER (nothing can be compiled), E_MEMORY. */
-enum status modules_get(struct gt_handle *handle, struct gpu_context *context,
-                        const struct kernel_key *kernel, struct module **module, bool *passing);
-void modules_release(struct gt_handle *handle, struct module *module);
+enum status modules_get(struct gpu_context *context, const struct kernel_key *kernel, struct module **module,
+                        bool *passing);
+void modules_release(struct module *module);
 
 CUmodule module_code(const struct module *module);
 
@@ -29,10 +29,10 @@ bool module_is_kept(const struct module *module);
 
 /* The graph that the stream is captured into, if it is, holds the module from now on. Errors: E_GPU,
  * E_MEMORY. */
-enum status modules_hold(struct gt_handle *handle, struct module *module, CUstream stream);
+enum status modules_hold(struct module *module, CUstream stream);
 
 /* Unload what nobody uses, in its context. */
-void modules_trim(struct gt_handle *handle, struct gpu_context *context);
+void modules_trim(struct gpu_context *context);
 
 /* Unload all, in its context; with the context gone, only forget them. */
 void modules_close(struct gpu_context *context, bool context_gone);
