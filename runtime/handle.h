@@ -1,11 +1,12 @@
 /* handle.h — what gt_open makes, shared by the files of runtime/.
  *
- * gemmtune.c    the public functions
+ * gemmtune.c    the public functions but two
  * arguments.c   the structs that callers hand in
  * overlap.c     whether a result shares memory with what is read
  * gpu_context.c the contexts that a handle works in
+ * gemm.c        from a call to a launch
  * plan.c        from a problem to what computes it
- * plan_launch.c from a call to a launch
+ * plans.c       all plans, and an LRU cache of those of gt_gemm
  * modules.c     kernels compiled and loaded, each once a context
  * workspaces.c  device memory for launches that need some, one a stream
  * captured.c    the same for graphs that are captured
@@ -13,8 +14,6 @@
  * memory.c      where that memory comes from
  * blas_pool.c   cuBLAS for any thread
  * object.c      what callers hold pointers to
- * plan_cache.c  plans found again by problem, without a lock
- * plan_turnover.c  those beyond its size, of which the least recently used go
  *
  * Which winners there are, and which of them a problem gets, is tuner/winners.
  */
@@ -26,8 +25,7 @@
 #include "gemmtune.h"
 #include "notice.h"
 #include "object.h"
-#include "plan_cache.h"
-#include "plan_turnover.h"
+#include "plans.h"
 #include "winner_store.h"
 #include "workspaces.h"
 #include <pthread.h>
@@ -60,12 +58,18 @@ struct gt_handle {
     atomic_bool no_compiler;   /* NVRTC is missing or unusable */
     struct notices notices;
     struct device own;    /* the context that gt_open made current because there was none */
-    pthread_mutex_t lock; /* modules, plans; never held while something is compiled */
+    pthread_mutex_t lock; /* contexts, modules; never held while something is compiled */
     pthread_cond_t built; /* a module is ready, or failed */
     _Atomic(struct gpu_context *) contexts;
-    struct gt_plan *plans;
-    struct plan_cache found;
-    struct plan_turnover others; /* beyond what found may hold */
+    struct plans plans;
 };
+
+extern struct object_pool handle_pool;
+
+#define NO_HANDLE "%s: the handle is NULL, closed, or none of this library's"
+#define NO_PLAN   "%s: the plan is NULL, closed, or none of this library's"
+
+/* The code that a caller gets. */
+enum gt_status public_status(enum status st);
 
 #endif

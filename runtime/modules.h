@@ -16,8 +16,9 @@
 
 /* The module of a kernel whose configuration has passed its rules, in the current context, which must be this
  * one, with a reference that is the caller's to release. Compiled if the cache does not have it.
- * E_ABSENT: this kernel cannot be had, with the reason, which is remembered; *passing is set if it was a lack of
- * memory, and it is tried again from time to time. Errors: E_COMPILER (nothing can be compiled), E_MEMORY. */
+ * E_ABSENT: this kernel cannot be had, with the reason, which is remembered; *passing is set if it was a lack
+ * of memory, and it is tried again from time to time. Errors: E_COMPILER (nothing can be compiled), E_MEMORY.
+ */
 enum status modules_get(struct gpu_context *context, const struct kernel_key *kernel, struct module **module,
                         bool *passing);
 void modules_release(struct module *module);

@@ -1,6 +1,8 @@
 #include "plan.h"
 
+#include "arguments.h"
 #include "compile.h"
+#include "gpu_context.h"
 #include "kernel.h"
 #include "launch_walk.h"
 #include "lookup.h"
@@ -28,43 +30,54 @@ struct wanted {
     bool passing; /* something better fell away for a reason that may pass */
 };
 
-/* ---- make, free ---- */
+/* ---- open, free ---- */
 
-enum status plan_make(struct gpu_context *context, const struct problem *problem,
-                      const struct plan_traits *traits, struct gt_plan **out)
+/* Of a caller's type, known or not. */
+static struct plan_traits traits_of(const struct gt_problem *p)
 {
-    struct gt_handle *handle = context->handle;
+    const bool pointers = p->flags & GT_POINTER_ARRAYS;
+    const int element = element_bytes_of(p->type);
+    return (struct plan_traits){.alignment = pointers       ? element
+                                             : p->alignment ? p->alignment
+                                                            : 16,
+                                .element = element,
+                                .element_c = p->type == GT_BF16 || p->type == GT_FP16 ? 2 : 4,
+                                .scalars_on_device = p->flags & GT_SCALARS_ON_DEVICE,
+                                .column_major = p->flags & GT_COLUMN_MAJOR,
+                                .out_of_place = p->flags & GT_OUT_OF_PLACE,
+                                .pointers = pointers,
+                                .extended =
+                                    p->flags & GT_OUT_OF_PLACE || p->bias || p->activation || pointers};
+}
+
+/* Make the problem one for a beta that is 0, or is not. If C is not read, it does not matter which matrix it
+ * is: then the problem is that in place. */
+static void set_beta(struct problem *p, const struct plan_traits *traits, bool adds_to_c)
+{
+    p->beta = adds_to_c;
+    p->epilogue = epilogue_code(epilogue_bias(p->epilogue), epilogue_activation(p->epilogue),
+                                traits->out_of_place && (adds_to_c || traits->scalars_on_device));
+}
+
+enum status plan_open(struct gt_handle *handle, uint64_t context_id, const struct gt_problem *asked,
+                      struct gt_plan **out)
+{
     struct way *way;
     struct gt_plan *plan = object_make(&plan_pool);
     if (!plan) return fail(E_MEMORY, "out of memory while making a plan");
-    plan->context = context;
-    plan->problem = *problem;
-    plan->traits = *traits;
-    plan->extents = extents_of(problem);
+    plan->entry.plan = plan;
+    plan->traits = traits_of(asked);
     pthread_mutex_init(&plan->lock, NULL);
-    const enum status st = plan_prepare(plan, PLAN_USUAL, &way);
-    if (st) {
-        plan_free(plan);
-        return st;
+    enum status st = arguments_problem(asked, &plan->problem);
+    if (!st) st = gpu_context_of(handle, context_id, &plan->context);
+    if (!st) {
+        set_beta(&plan->problem, &plan->traits, plan->problem.beta != 0);
+        plan->extents = extents_of(&plan->problem);
+        st = plan_prepare(plan, PLAN_USUAL, &way);
     }
-    *out = plan;
-    pthread_mutex_lock(&handle->lock);
-    plan->next = handle->plans;
-    plan->link = &handle->plans;
-    if (plan->next) plan->next->link = &plan->next;
-    handle->plans = plan;
-    pthread_mutex_unlock(&handle->lock);
-    return OK;
-}
-
-/* Its neighbours' coming and going changes its link. */
-static void take_out(struct gt_plan *plan)
-{
-    pthread_mutex_lock(&plan->context->handle->lock);
-    if (plan->link) *plan->link = plan->next;
-    if (plan->link && plan->next) plan->next->link = plan->link;
-    plan->link = NULL;
-    pthread_mutex_unlock(&plan->context->handle->lock);
+    if (st) plan_free(plan);
+    else *out = plan;
+    return st;
 }
 
 static void way_free(struct way *way)
@@ -77,23 +90,13 @@ static void way_free(struct way *way)
 void plan_free(struct gt_plan *plan)
 {
     if (!object_close(&plan_pool, plan)) return;
-    take_out(plan);
+    if (plan->context) plans_remove(&plan->context->handle->plans, &plan->entry);
     for (struct way *way = plan->ways, *next; way; way = next) {
         next = way->next;
         way_free(way);
     }
     pthread_mutex_destroy(&plan->lock);
     object_free(&plan_pool, plan);
-}
-
-struct problem plan_problem_of_beta(const struct problem *problem, const struct plan_traits *traits,
-                                    bool adds_to_c)
-{
-    struct problem p = *problem;
-    p.beta = adds_to_c;
-    p.epilogue = epilogue_code(epilogue_bias(p.epilogue), epilogue_activation(p.epilogue),
-                               traits->out_of_place && (adds_to_c || traits->scalars_on_device));
-    return p;
 }
 
 /* ---- from a choice to a way ---- */
@@ -165,8 +168,7 @@ static enum status load_kernel(struct wanted *wanted, const struct config *confi
     st = kernel_bind(module_code(way->module), gpu, &way->form, way->function);
     wanted->passing |= st && device_was_short_of_memory();
     way->counted = !module_is_kept(way->module);
-    const bool usual =
-        way->need.bytes == 0 && !way->counted && is_one_launch(way, wanted->problem.epilogue);
+    const bool usual = way->need.bytes == 0 && !way->counted && is_one_launch(way, wanted->problem.epilogue);
     way->usual = usual && !wanted->problem.epilogue;
     way->usual_extended = usual && wanted->problem.epilogue;
     return st;
@@ -222,8 +224,8 @@ static enum status load_cublas(struct wanted *wanted, struct way *way)
     return st == E_GPU ? fail(E_ABSENT, "%s", status_text()) : st;
 }
 
-/* The choice is legal; NULL: C has no elements, and nothing is launched. E_ABSENT: it cannot be had (refused by
- * compiler or driver, no cuBLAS), with the reason. Errors: E_MEMORY, E_COMPILER. */
+/* The choice is legal; NULL: C has no elements, and nothing is launched. E_ABSENT: it cannot be had (refused
+ * by compiler or driver, no cuBLAS), with the reason. Errors: E_MEMORY, E_COMPILER. */
 static enum status load(struct wanted *wanted, const struct choice *choice, struct way **out)
 {
     enum status st = OK;
@@ -251,20 +253,21 @@ static enum status load(struct wanted *wanted, const struct choice *choice, stru
 
 /* ---- from a problem to a choice ---- */
 
-/* Errors: as load; E_ABSENT also if it was refused, when it was launched, or takes a workspace and must not. */
+/* Errors: as load; E_ABSENT also if it was refused, when it was launched, or takes a workspace and must not.
+ */
 static enum status try_choice(struct wanted *wanted, const struct choice *choice, struct way **way)
 {
     const bool adds_to_c = wanted->problem.beta != 0;
     const struct way *earlier = wanted->plan->ways;
     char text[CONFIG_TEXT_MAX] = "cublas";
     if (!choice->cublas) config_format(&choice->config, text);
-    while (earlier && (atomic_load(&earlier->refusal) == NOT_REFUSED || earlier->info.adds_to_c != adds_to_c ||
-                       strcmp(text, earlier->info.config) != 0))
+    while (earlier && (atomic_load(&earlier->refusal) == NOT_REFUSED ||
+                       earlier->info.adds_to_c != adds_to_c || strcmp(text, earlier->info.config) != 0))
         earlier = earlier->next;
     wanted->passing |= earlier && atomic_load(&earlier->refusal) == REFUSED_FOR_NOW;
     if (earlier) return fail(E_ABSENT, "it has been refused");
-    /* If the measured winner needs a workspace that it may not use, fall back to another measured kernel or to
-     * cuBLAS, never to a predicted one. */
+    /* If the measured winner needs a workspace that it may not use, fall back to another measured kernel or
+     * to cuBLAS, never to a predicted one. */
     if ((wanted->which & PLAN_WITHOUT) &&
         (choice->source == CHOICE_PREDICTED ||
          (!choice->cublas && workspace_of(&choice->config, &wanted->problem) > 0)))
@@ -333,8 +336,7 @@ static struct wanted want(const struct gt_plan *plan, enum plan_case which)
 {
     struct wanted wanted = {.plan = plan, .which = which, .problem = plan->problem};
     wanted.alignment = which & PLAN_UNALIGNED ? plan->traits.element : plan->traits.alignment;
-    if (which & PLAN_OTHER_BETA)
-        wanted.problem = plan_problem_of_beta(&plan->problem, &plan->traits, plan->problem.beta == 0);
+    if (which & PLAN_OTHER_BETA) set_beta(&wanted.problem, &plan->traits, plan->problem.beta == 0);
     return wanted;
 }
 

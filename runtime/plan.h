@@ -1,10 +1,10 @@
 /* plan.h — a plan: a problem in a context, and the ways to compute it that were made ready.
  *
- * A way is a kernel that is loaded, or cuBLAS. It does not change once made, so that any number of threads may
- * launch it; where it will not do, the plan prepares another, which takes its place.
+ * A way is a kernel that is loaded, or cuBLAS. It does not change once made, so that any number of threads
+ * may launch it; where it will not do, the plan prepares another, which takes its place.
  *
- * plan.c         from a problem to a way: which choices there are, and the first of them that can be loaded
- * plan_launch.c  from a call to a launch
+ * plan.c goes from a problem to a way: which choices there are, and the first of them that can be loaded;
+ * gemm.c from a call to a launch.
  */
 #ifndef GT_PLAN_H
 #define GT_PLAN_H
@@ -46,9 +46,9 @@ struct way {
         unsigned char argument[EXTENDED_ARGUMENT_MAX]; /* without pointers and scalars */
     } only;                                            /* of a usual one: the one launch that it is */
     CUfunction function[LAUNCH_KERNELS_MAX];
-    struct launch_plan form;   /* how the kernels are launched */
-    struct module *module;     /* NULL: cuBLAS, or nothing to compute */
-    struct blas_lt_product lt; /* of by_lt */
+    struct launch_plan form;    /* how the kernels are launched */
+    struct module *module;      /* NULL: cuBLAS, or nothing to compute */
+    struct blas_lt_product lt;  /* of by_lt */
     struct workspace_need need; /* bytes 0: none */
     struct gt_plan_info info;
 };
@@ -67,47 +67,38 @@ struct plan_traits {
 
 struct gt_plan {
     struct object object;
-    struct gt_plan *next, **link; /* in the handle's list; link NULL: in none */
+    struct plan_entry entry; /* among the handle's plans */
     struct gpu_context *context;
     struct problem problem;
     struct plan_traits traits;
-    struct extents extents;                 /* of its operands */
-    _Atomic(struct way *) way[PLAN_CASES];  /* all but the first are NULL until one is needed */
-    atomic_llong without;                   /* launches that could not have their workspace */
-    pthread_mutex_t lock;                   /* making another way */
-    struct way *ways;                       /* all that were made: somebody may still be launching an old one */
+    struct extents extents;                /* of its operands */
+    _Atomic(struct way *) way[PLAN_CASES]; /* all but the first are NULL until one is needed */
+    atomic_llong without;                  /* launches that could not have their workspace */
+    pthread_mutex_t lock;                  /* making another way */
+    struct way *ways; /* all that were made: somebody may still be launching an old one */
 };
 
 extern struct object_pool plan_pool;
 
-/* Make a plan for a problem in a context, which must be current, with its usual way. Errors: E_ABSENT (nothing
- * can compute it), E_MEMORY. */
-enum status plan_make(struct gpu_context *context, const struct problem *problem,
-                      const struct plan_traits *traits, struct gt_plan **plan);
+/* A plan for a caller's problem, with all members of ours, and its usual way; in the current context, which
+ * has this id. Not yet among the handle's plans. Errors: E_INPUT, E_ABSENT (nothing can compute it), E_GPU,
+ * E_MEMORY. */
+enum status plan_open(struct gt_handle *handle, uint64_t context_id, const struct gt_problem *problem,
+                      struct gt_plan **plan);
 
-/* Takes it out of the handle's list. Its context need not be current. Does nothing where another thread does
+/* Takes it out of the handle's plans. Its context need not be current. Does nothing where another thread does
  * it. */
 void plan_free(struct gt_plan *plan);
 
 /* The way for a case that is there, or a new one if there is none or it was refused; in the plan's context,
  * which must be current. Compiles if need be, also while something is captured. Where a better choice fell
- * away for a reason that may pass, the way is provisional. Errors: those of plan_make. */
+ * away for a reason that may pass, the way is provisional. Errors: E_ABSENT (nothing can compute it),
+ * E_MEMORY. */
 enum status plan_prepare(struct gt_plan *plan, enum plan_case which, struct way **way);
 
 /* Try again what was refused for lack of memory and replaced by a stand-in. */
 void plan_improve(struct gt_plan *plan, enum plan_case which, struct way *stand_in);
 
-/* The problem for a beta that is 0, or is not. If C is not read, it does not matter which matrix it is: then
- * the problem is that in place. */
-struct problem plan_problem_of_beta(const struct problem *problem, const struct plan_traits *traits,
-                                    bool adds_to_c);
-
 void plan_describe(const struct gt_plan *plan, struct gt_plan_info *info);
-
-/* Enqueue one call: kernel launches, or cuBLAS. Another way is prepared first where the usual one will not do.
- * A kernel that cannot have its workspace is never run in another form: the best measured one that needs none
- * takes its place, then cuBLAS, then a plain one. Errors: E_INPUT, E_MEMORY, E_ABSENT, E_GPU; status_text()
- * says what happened. */
-enum status plan_launch(struct gt_plan *plan, const struct gemm_call *call);
 
 #endif

@@ -1,9 +1,10 @@
-#include "plan.h"
-
+#include "arguments.h"
+#include "gpu_context.h"
 #include "kernel.h"
 #include "launcher.h"
 #include "lookup.h"
 #include "modules.h"
+#include "plan.h"
 
 #include <string.h>
 
@@ -137,8 +138,8 @@ static enum launch_result launch_in_workspace(const struct gt_plan *plan, const 
     return result;
 }
 
-static __attribute__((noinline)) enum launch_result launch_unusual(const struct gt_plan *plan, struct way *way,
-                                                                   const struct gemm_call *call)
+static __attribute__((noinline)) enum launch_result
+launch_unusual(const struct gt_plan *plan, struct way *way, const struct gemm_call *call)
 {
     if (way->usual_extended) return launch_only(way, call, true);
     if (way->provisional && !call->as_planned && atomic_fetch_sub(&way->retry, 1) == 1)
@@ -151,7 +152,7 @@ static __attribute__((noinline)) enum launch_result launch_unusual(const struct 
 
 /* Kernel launches only, or cuBLAS. Nothing waits. */
 static __attribute__((noinline)) enum launch_result launch_way(const struct gt_plan *plan, struct way *way,
-                                            const struct gemm_call *call)
+                                                               const struct gemm_call *call)
 {
     return __builtin_expect(way->usual, 1) ? launch_only(way, call, false) : launch_unusual(plan, way, call);
 }
@@ -218,8 +219,9 @@ static enum status launch_otherwise(struct gt_plan *plan, enum plan_case beta, s
 }
 
 /* Slow path: no context, a refused launch, no workspace, or a way to be replaced. */
-static __attribute__((noinline)) enum status launch_slowly(struct gt_plan *plan, enum plan_case beta, struct way *way,
-                                 enum launch_result result, const struct gemm_call *call)
+static __attribute__((noinline)) enum status launch_slowly(struct gt_plan *plan, enum plan_case beta,
+                                                           struct way *way, enum launch_result result,
+                                                           const struct gemm_call *call)
 {
     if (device_forked()) return fail(E_GPU, DEVICE_FORKED); /* before any lock */
     if (result == LAUNCH_NO_CONTEXT) {
@@ -235,8 +237,10 @@ static __attribute__((noinline)) enum status launch_slowly(struct gt_plan *plan,
     return st ? st : launch_otherwise(plan, beta, way, result, call);
 }
 
-/* The operands are less aligned than promised, or beta is 0 where it was not to be, or the other way round. */
-static __attribute__((noinline)) enum status launch_unexpected(struct gt_plan *plan, enum plan_case beta, const struct gemm_call *call)
+/* The operands are less aligned than promised, or beta is 0 where it was not to be, or the other way round.
+ */
+static __attribute__((noinline)) enum status launch_unexpected(struct gt_plan *plan, enum plan_case beta,
+                                                               const struct gemm_call *call)
 {
     if (device_forked()) return fail(E_GPU, DEVICE_FORKED); /* before any lock */
     if (call->as_planned) return not_as_planned(LAUNCH_NOT_PREPARED);
@@ -250,7 +254,7 @@ static __attribute__((noinline)) enum status launch_unexpected(struct gt_plan *p
     return result == LAUNCH_DONE ? OK : launch_slowly(plan, beta, way, result, call);
 }
 
-/* ---- a call ---- */
+/* ---- a call, checked ---- */
 
 /* The call is as it must be; source is set if the plan is extended. */
 static inline enum status launch_checked(struct gt_plan *plan, const struct gemm_call *call)
@@ -261,8 +265,8 @@ static inline enum status launch_checked(struct gt_plan *plan, const struct gemm
         !plan->traits.scalars_on_device && (*(const float *)call->beta != 0) != (plan->problem.beta != 0);
     if ((bits & way->unaligned) || other_beta)
         return launch_unexpected(plan, other_beta ? PLAN_OTHER_BETA : PLAN_USUAL, call);
-    const enum launch_result result = __builtin_expect(way->usual, 1) ? launch_only(way, call, false)
-                                                                      : launch_unusual(plan, way, call);
+    const enum launch_result result =
+        __builtin_expect(way->usual, 1) ? launch_only(way, call, false) : launch_unusual(plan, way, call);
     return result == LAUNCH_DONE ? OK : launch_slowly(plan, PLAN_USUAL, way, result, call);
 }
 
@@ -309,7 +313,7 @@ static __attribute__((noinline)) enum status launch_extended(struct gt_plan *pla
     return launch_checked(plan, &with);
 }
 
-enum status plan_launch(struct gt_plan *plan, const struct gemm_call *call)
+static inline enum status launch(struct gt_plan *plan, const struct gemm_call *call)
 {
     if (!call->alpha || !call->beta) return fail(E_INPUT, "alpha or beta is NULL");
     const int element = plan->traits.element, element_c = plan->traits.element_c;
@@ -320,4 +324,103 @@ enum status plan_launch(struct gt_plan *plan, const struct gemm_call *call)
         return fail(E_INPUT, "A, B or C is NULL");
     return plan->traits.extended || call->bias || call->source ? launch_extended(plan, call)
                                                                : launch_checked(plan, call);
+}
+
+/* ---- a caller's call ---- */
+
+static inline struct gemm_call call_by_rows(const struct gt_plan *plan, const struct gt_call *x)
+{
+    const bool swap = plan->traits.column_major;
+    return (struct gemm_call){.a = (CUdeviceptr)(swap ? x->b : x->a),
+                              .b = (CUdeviceptr)(swap ? x->a : x->b),
+                              .c = (CUdeviceptr)x->c,
+                              .source = (CUdeviceptr)x->source,
+                              .bias = (CUdeviceptr)x->bias,
+                              .alpha = x->alpha,
+                              .beta = x->beta,
+                              .scalars_on_device = plan->traits.scalars_on_device,
+                              .stream = x->stream,
+                              .workspace = (CUdeviceptr)x->workspace,
+                              .workspace_bytes = x->workspace_bytes,
+                              .as_planned = x->flags & GT_AS_PLANNED};
+}
+
+static inline enum gt_status launch_public(struct gt_plan *plan, const struct gt_call *call)
+{
+    const struct gemm_call by_rows = call_by_rows(plan, call);
+    const enum status st = launch(plan, &by_rows);
+    return st ? public_status(st) : GT_OK;
+}
+
+enum gt_status gt_launch(struct gt_plan *plan, const struct gt_call *call)
+{
+    struct gt_call copy;
+    if (!object_is(&plan_pool, plan)) return public_status(fail(E_INPUT, NO_PLAN, "gt_launch"));
+    if (!call) return public_status(fail(E_INPUT, "gt_launch: the call is NULL"));
+    if (!arguments_are_usual(call)) {
+        enum status st = arguments_read_call(call, &copy);
+        if (st) return public_status(st);
+        call = &copy;
+    }
+    return launch_public(plan, call);
+}
+
+/* The plan is not among those that stay: it is recent, or a new one. */
+static __attribute__((noinline)) enum gt_status gemm_slowly(struct gt_handle *handle,
+                                                            const struct plan_key *key, uint64_t hash,
+                                                            const struct gt_problem *problem,
+                                                            const struct gt_call *call)
+{
+    struct plan_entry *entry = plans_take(&handle->plans, key, hash), *unused = NULL;
+    if (!entry) {
+        struct gt_plan *plan;
+        const enum status st = plan_open(handle, key->context, problem, &plan);
+        if (st) return public_status(st);
+        plan->entry.key = *key;
+        plan->entry.hash = hash;
+        /* A kernel that may be unloaded is not one of a plan that stays. */
+        entry =
+            plans_add(&handle->plans, &plan->entry, !atomic_load(&plan->way[PLAN_USUAL])->counted, &unused);
+    }
+    if (unused) plan_free(unused->plan);
+    const enum gt_status status = launch_public(entry->plan, call);
+    plans_put(&handle->plans, entry);
+    return status;
+}
+
+/* The caller's problem as a key of plans: as aligned as the operands that are used, with the scalars looked
+ * at. */
+static inline void specialize(struct gt_problem *p, const struct gt_call *call)
+{
+    const bool on_device = p->flags & GT_SCALARS_ON_DEVICE;
+    const bool adds = !on_device && call->beta && *(const float *)call->beta != 0;
+    uintptr_t bits = (uintptr_t)call->a | (uintptr_t)call->b | (uintptr_t)call->c;
+    if (on_device || adds) bits |= (uintptr_t)call->source;
+    if (p->flags & GT_POINTER_ARRAYS) bits |= 4; /* they are addresses of arrays, not of matrices */
+    p->alignment = bits & 3 && element_bytes_of(p->type) == 2 ? 2 : bits & 7 ? 4 : bits & 15 ? 8 : 16;
+    if (on_device || !call->beta) return;
+    p->flags &= ~(uint32_t)GT_ADDS_TO_C;
+    if (adds) p->flags |= GT_ADDS_TO_C;
+}
+
+enum gt_status gt_gemm(struct gt_handle *handle, const struct gt_problem *problem, const struct gt_call *call)
+{
+    struct gt_problem p;
+    struct gt_call copy;
+    unsigned long long context_id;
+    if (!object_is(&handle_pool, handle)) return public_status(fail(E_INPUT, NO_HANDLE, "gt_gemm"));
+    if (!problem || !call) return public_status(fail(E_INPUT, "gt_gemm: an argument is NULL"));
+    enum status st = arguments_copy_problem(problem, &p);
+    if (!st && !arguments_are_usual(call)) {
+        st = arguments_read_call(call, &copy);
+        call = &copy;
+    }
+    if (st) return public_status(st);
+    st = gpu_context_current(handle, &context_id);
+    if (st) return GT_NO_GPU;
+    specialize(&p, call);
+    const struct plan_key key = plan_key_of(context_id, &p);
+    const uint64_t hash = plan_hash(&key);
+    const struct plan_entry *entry = plans_find(&handle->plans, &key, hash);
+    return entry ? launch_public(entry->plan, call) : gemm_slowly(handle, &key, hash, &p, call);
 }
