@@ -257,7 +257,8 @@ static __attribute__((noinline)) enum status launch_unexpected(struct gt_plan *p
 /* ---- a call, checked ---- */
 
 /* The call is as it must be; source is set if the plan is extended. */
-static inline enum status launch_checked(struct gt_plan *plan, const struct gemm_call *call)
+static inline __attribute__((always_inline)) enum status launch_checked(struct gt_plan *plan,
+                                                                        const struct gemm_call *call)
 {
     const CUdeviceptr bits = call->a | call->b | call->c | call->source;
     struct way *way = atomic_load_explicit(&plan->way[PLAN_USUAL], memory_order_acquire);
@@ -304,12 +305,12 @@ static __attribute__((noinline)) enum status launch_extended(struct gt_plan *pla
     if (plan->traits.pointers) { /* the host does not see the addresses, nor what the matrices share */
         if ((call->a | call->b | call->c) & 7)
             return fail(E_INPUT, "the arrays of addresses must be multiples of 8 bytes");
-        return launch_checked(plan, call);
+    } else {
+        if (!plan->traits.out_of_place || not_read) with.source = with.c;
+        const struct places at = {with.a, with.b, with.c, with.source, with.bias};
+        const char *shared = overlap_find(&plan->problem, &plan->extents, &at);
+        if (shared) return fail(E_INPUT, "the result shares memory with %s", shared);
     }
-    if (!plan->traits.out_of_place || not_read) with.source = with.c;
-    const struct places at = {with.a, with.b, with.c, with.source, with.bias};
-    const char *shared = overlap_find(&plan->problem, &plan->extents, &at);
-    if (shared) return fail(E_INPUT, "the result shares memory with %s", shared);
     return launch_checked(plan, &with);
 }
 
