@@ -3,7 +3,6 @@
 #include "kernel.h"
 #include "launcher.h"
 #include "lookup.h"
-#include "modules.h"
 #include "plan.h"
 
 #include <string.h>
@@ -144,7 +143,7 @@ launch_unusual(const struct gt_plan *plan, struct way *way, const struct gemm_ca
     if (way->usual_extended) return launch_only(way, call, true);
     if (way->provisional && !call->as_planned && atomic_fetch_sub(&way->retry, 1) == 1)
         return LAUNCH_RETRY_DUE;
-    if (way->counted && modules_hold(way->module, call->stream))
+    if (way->counted && graphs_hold(&plan->context->graphs, way->module, call->stream))
         return no_context() ? LAUNCH_NO_CONTEXT : LAUNCH_FAILED;
     if (way->need.bytes > 0) return launch_in_workspace(plan, way, call);
     return launch_at(plan, way, 0, call);
@@ -423,5 +422,6 @@ enum gt_status gt_gemm(struct gt_handle *handle, const struct gt_problem *proble
     const struct plan_key key = plan_key_of(context_id, &p);
     const uint64_t hash = plan_hash(&key);
     const struct plan_entry *entry = plans_find(&handle->plans, &key, hash);
-    return entry ? launch_public(entry->plan, call) : gemm_slowly(handle, &key, hash, &p, call);
+    if (!entry) return gemm_slowly(handle, &key, hash, &p, call);
+    return launch_public(entry->plan, call);
 }

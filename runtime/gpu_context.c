@@ -34,11 +34,15 @@ static enum status start(struct gpu_context *context)
     context->id = id;
     context->winners.workspace_bytes = handle->workspace_bytes;
     if (handle->workspaces > 0)
-        st = workspaces_open(context->device.handle, handle->workspaces,
-                             (size_t)gpu->memory_bytes / CAPTURED_SHARE, &context->workspaces);
-    if (st) winner_store_close(&context->winners);
-    else retain_primary(context);
-    return st;
+        st = workspaces_open(&context->memory, &context->graphs, handle->workspaces, &context->workspaces);
+    if (st) {
+        winner_store_close(&context->winners);
+        return st;
+    }
+    memory_start(&context->memory, context->device.handle);
+    graphs_start(&context->graphs, &context->memory, (size_t)gpu->memory_bytes / CAPTURED_SHARE);
+    retain_primary(context);
+    return OK;
 }
 
 enum status gpu_context_add(struct gt_handle *handle, struct gpu_context **out)
@@ -97,11 +101,14 @@ void gpu_context_free(struct gpu_context *context)
     CUcontext popped;
     CUstreamCaptureMode before = relaxed_begin();
     if (gpu_context_is_alive(context) && cuda.CtxPushCurrent(context->device.context) == CUDA_SUCCESS) {
+        graphs_close(&context->graphs, false);
         modules_close(context, false);
         workspaces_close(context->workspaces);
+        memory_close(&context->memory);
         blas_pool_close(&context->blas);
         cuda.CtxPopCurrent(&popped);
     } else { /* the context is gone, and with it what was in it */
+        graphs_close(&context->graphs, true);
         modules_close(context, true);
         workspaces_forget(context->workspaces);
         blas_pool_forget(&context->blas);
@@ -119,6 +126,8 @@ void gpu_context_trim(struct gpu_context *context)
     CUstreamCaptureMode before = relaxed_begin();
     if (gpu_context_is_alive(context) && cuda.CtxPushCurrent(context->device.context) == CUDA_SUCCESS) {
         if (context->workspaces) workspaces_trim(context->workspaces);
+        graphs_trim(&context->graphs);
+        memory_trim(&context->memory);
         modules_trim(context);
         cuda.CtxPopCurrent(&popped);
     }

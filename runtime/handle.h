@@ -1,6 +1,6 @@
 /* handle.h — what gt_open makes, shared by the files of runtime/.
  *
- * gemmtune.c    the public functions but two
+ * gemmtune.c    the public functions, but for gt_gemm and gt_launch
  * arguments.c   the structs that callers hand in
  * overlap.c     whether a result shares memory with what is read
  * gpu_context.c the contexts that a handle works in
@@ -9,8 +9,7 @@
  * plans.c       all plans, and an LRU cache of those of gt_gemm
  * modules.c     kernels compiled and loaded, each once a context
  * workspaces.c  device memory for launches that need some, one a stream
- * captured.c    the same for graphs that are captured
- * graph_hold.c  whether such a graph is still there
+ * graphs.c      the same for graphs that are captured, and the kernels that these hold
  * memory.c      where that memory comes from
  * blas_pool.c   cuBLAS for any thread
  * object.c      what callers hold pointers to
@@ -43,6 +42,8 @@ struct gpu_context {
     pthread_mutex_t lock; /* winners */
     struct winner_store winners;
     struct blas_pool blas;
+    struct memory memory; /* of workspaces */
+    struct graphs graphs;
     struct workspaces *workspaces; /* NULL: none of ours */
     struct module *modules;        /* under the handle's lock, as is the next */
     int module_count;

@@ -1,7 +1,6 @@
 #include "modules.h"
 
 #include "compile.h"
-#include "graph_hold.h"
 #include "kernel.h"
 #include "relaxed.h"
 
@@ -11,13 +10,6 @@
 
 enum state { BUILDING, READY, FAILED };
 
-/* A graph that launches it. */
-struct module_hold {
-    struct module_hold *next;
-    cuuint64_t capture;
-    struct graph_hold *graph;
-};
-
 struct module {
     struct module *next;
     struct gt_handle *handle;
@@ -25,9 +17,8 @@ struct module {
     bool kept;
     enum state state;
     CUmodule module;
-    int references;
-    struct module_hold *holds; /* of one that is not kept */
-    enum status why;           /* FAILED */
+    int references;  /* ways and captured graphs */
+    enum status why; /* FAILED */
     char why_text[300];
     bool passing;   /* for lack of memory */
     unsigned asked; /* since it failed so */
@@ -108,70 +99,15 @@ bool module_is_kept(const struct module *m)
     return m->kept;
 }
 
-/* ---- graphs ---- */
-
-/* Forget graphs that are gone. Is there one left? The handle's lock is held. */
-static bool is_held(struct module *m)
-{
-    for (struct module_hold **link = &m->holds; *link;) {
-        struct module_hold *hold = *link;
-        if (!graph_hold_is_over(hold->graph)) {
-            link = &hold->next;
-            continue;
-        }
-        *link = hold->next;
-        graph_hold_free(hold->graph);
-        free(hold);
-    }
-    return m->holds != NULL;
-}
-
-static enum status hold(struct module *m, cuuint64_t capture, CUgraph graph)
-{
-    is_held(m);
-    for (const struct module_hold *h = m->holds; h; h = h->next)
-        if (h->capture == capture) return OK;
-    struct module_hold *fresh = calloc(1, sizeof *fresh);
-    enum status st =
-        fresh ? graph_hold_make(graph, &fresh->graph) : fail(E_MEMORY, "out of memory in a capture");
-    if (st) {
-        free(fresh);
-        return st;
-    }
-    fresh->capture = capture;
-    fresh->next = m->holds;
-    m->holds = fresh;
-    return OK;
-}
-
-enum status modules_hold(struct module *m, CUstream stream)
-{
-    CUstreamCaptureStatus status;
-    cuuint64_t capture;
-    CUgraph graph;
-    enum status st = device_check(cuda.StreamGetCaptureInfo(stream, &status, &capture, &graph, NULL, NULL),
-                                  "ask whether the stream is captured");
-    if (st || status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return st;
-    pthread_mutex_lock(&m->handle->lock);
-    st = hold(m, capture, graph);
-    pthread_mutex_unlock(&m->handle->lock);
-    return st;
-}
-
 /* ---- unloading ---- */
 
-static bool is_idle(struct module *m)
+static bool is_idle(const struct module *m)
 {
-    return !m->kept && m->state == READY && m->references == 0 && !is_held(m);
+    return !m->kept && m->state == READY && m->references == 0;
 }
 
 static void free_module(struct module *m, bool unload)
 {
-    for (struct module_hold *h = m->holds, *next; h; h = next) {
-        next = h->next;
-        graph_hold_free(h->graph);
-        free(h);
-    }
     if (m->module && unload) cuda.ModuleUnload(m->module);
     free(m);
 }
@@ -199,6 +135,7 @@ static struct module *take_idle(struct gpu_context *context, int most)
 
 static void unload_idle(struct gpu_context *context, int most)
 {
+    graphs_collect(&context->graphs);
     pthread_mutex_lock(&context->handle->lock);
     struct module *taken = take_idle(context, most);
     pthread_mutex_unlock(&context->handle->lock);
@@ -254,6 +191,13 @@ enum status modules_get(struct gpu_context *context, const struct kernel_key *ke
     if (!st && ours && !m->kept) unload_idle(context, MODULES_IDLE);
     if (!st) *out = m;
     return st;
+}
+
+void modules_share(struct module *m)
+{
+    pthread_mutex_lock(&m->handle->lock);
+    m->references++;
+    pthread_mutex_unlock(&m->handle->lock);
 }
 
 void modules_release(struct module *m)

@@ -1,8 +1,8 @@
 /* modules.h — compiled kernels loaded into a context, each once: threads that need a kernel which is being
  * built wait for it.
  *
- * The first MODULES_KEPT stay until the context is closed. Further ones are counted: one that neither an
- * executable nor a captured graph uses is unloaded when there are too many of these. Unloading waits for the
+ * The first MODULES_KEPT stay until the context is closed. Further ones are counted: one that neither a
+ * plan nor a captured graph uses is unloaded when there are too many of these. Unloading waits for the
  * device.
  */
 #ifndef GT_MODULES_H
@@ -21,16 +21,15 @@
  */
 enum status modules_get(struct gpu_context *context, const struct kernel_key *kernel, struct module **module,
                         bool *passing);
+
+/* One reference more, one less. */
+void modules_share(struct module *module);
 void modules_release(struct module *module);
 
 CUmodule module_code(const struct module *module);
 
 /* It stays, whoever uses it. */
 bool module_is_kept(const struct module *module);
-
-/* The graph that the stream is captured into, if it is, holds the module from now on. Errors: E_GPU,
- * E_MEMORY. */
-enum status modules_hold(struct module *module, CUstream stream);
 
 /* Unload what nobody uses, in its context. */
 void modules_trim(struct gpu_context *context);

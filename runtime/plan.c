@@ -289,8 +289,8 @@ static enum status ask(struct wanted *wanted, bool others, struct choice choices
     const int64_t allowed = store->workspace_bytes;
     if (others && (wanted->which & PLAN_WITHOUT))
         store->workspace_bytes = 1; /* so that the list is not full of what needs more */
-    const enum status st =
-        (others ? lookup_others : lookup_exact)(store, &wanted->problem, wanted->alignment, choices, count);
+    const enum status st = others ? lookup_others(store, &wanted->problem, wanted->alignment, choices, count)
+                                  : lookup_exact(store, &wanted->problem, wanted->alignment, choices, count);
     store->workspace_bytes = allowed;
     wanted->passing |= store->held;
     pthread_mutex_unlock(&context->lock);
