@@ -20,6 +20,12 @@ enum status arguments_check_zero(const char *name, const void *words, size_t byt
  * filled in, and all of it is checked. Errors: E_INPUT. */
 enum status arguments_problem(const struct gt_problem *asked, struct problem *problem);
 
+/* Of an element of A and B, of a caller's type, known or not. */
+static inline int element_bytes_of(int32_t type)
+{
+    return type >= GT_BF16 ? 2 : 4;
+}
+
 /* A call of another size, or with something set that we must look at. Errors: E_INPUT. */
 enum status arguments_read_call(const struct gt_call *from, struct gt_call *to);
 

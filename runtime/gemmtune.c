@@ -26,7 +26,7 @@ const char *gt_version(void)
     return GT_LIBRARY_VERSION;
 }
 
-static enum gt_status answer(enum status st)
+enum gt_status public_status(enum status st)
 {
     switch (st) {
     case OK:
@@ -37,7 +37,7 @@ static enum gt_status answer(enum status st)
     case E_MEMORY:
         return GT_MEMORY;
     case E_GPU:
-        return GT_DEVICE;
+        return device_forked() ? GT_NO_GPU : GT_DEVICE;
     default:
         return GT_UNAVAILABLE;
     }
@@ -49,17 +49,7 @@ static enum gt_status answer_gpu(enum status st)
     return st ? GT_NO_GPU : GT_OK;
 }
 
-static struct object_pool handles = OBJECT_POOL(UINT64_C(0x67742d68616e646c), struct gt_handle);
-
-static enum gt_status no_handle(const char *who)
-{
-    return answer(fail(E_INPUT, "%s: the handle is NULL, closed, or none of this library's", who));
-}
-
-static enum gt_status no_plan(const char *who)
-{
-    return answer(fail(E_INPUT, "%s: the plan is NULL, closed, or none of this library's", who));
-}
+struct object_pool handle_pool = OBJECT_POOL(UINT64_C(0x67742d68616e646c), struct gt_handle);
 
 /* ---- open, close ---- */
 
@@ -119,20 +109,20 @@ static enum gt_status find_context(struct gt_handle *handle, int ordinal)
     pthread_mutex_lock(&handle->lock);
     st = gpu_context_add(handle, &context);
     pthread_mutex_unlock(&handle->lock);
-    return answer(st);
+    return public_status(st);
 }
 
 static enum gt_status open_handle(struct gt_handle **out, const struct gt_options *options)
 {
     struct gt_options o = gt_options_make();
     enum status st = options ? arguments_read("gt_options", options, OPTIONS_FIRST, &o, sizeof o) : OK;
-    if (st) return answer(st);
-    struct gt_handle *handle = object_make(&handles);
-    if (!handle) return answer(fail(E_MEMORY, "out of memory while opening"));
+    if (st) return public_status(st);
+    struct gt_handle *handle = object_make(&handle_pool);
+    if (!handle) return public_status(fail(E_MEMORY, "out of memory while opening"));
     pthread_mutex_init(&handle->lock, NULL);
     pthread_cond_init(&handle->built, NULL);
-    plan_turnover_start(&handle->others);
-    enum gt_status status = answer(copy_options(handle, &o));
+    plans_start(&handle->plans);
+    enum gt_status status = public_status(copy_options(handle, &o));
     if (!status) status = find_context(handle, o.device);
     if (status) gt_close(handle);
     else *out = handle;
@@ -141,7 +131,7 @@ static enum gt_status open_handle(struct gt_handle **out, const struct gt_option
 
 enum gt_status gt_open(struct gt_handle **out, const struct gt_options *options)
 {
-    if (!out) return answer(fail(E_INPUT, "gt_open needs a place for the handle"));
+    if (!out) return public_status(fail(E_INPUT, "gt_open needs a place for the handle"));
     *out = NULL;
     if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED));
     device_enter();
@@ -154,10 +144,9 @@ enum gt_status gt_open(struct gt_handle **out, const struct gt_options *options)
  * and locks may be held by threads that are not there. */
 void gt_close(struct gt_handle *handle)
 {
-    if (!object_close(&handles, handle) || device_forked()) return;
-    while (handle->plans) plan_free(handle->plans);
-    plan_cache_free(&handle->found);
-    plan_turnover_free(&handle->others);
+    if (!object_close(&handle_pool, handle) || device_forked()) return;
+    for (struct plan_entry *entry; (entry = plans_any(&handle->plans));) plan_free(entry->plan);
+    plans_free(&handle->plans);
     for (struct gpu_context *context = atomic_load(&handle->contexts), *next; context; context = next) {
         next = context->next;
         gpu_context_free(context);
@@ -170,70 +159,34 @@ void gt_close(struct gt_handle *handle)
     pthread_mutex_destroy(&handle->lock);
     free(handle->database);
     free(handle->pretuned);
-    object_free(&handles, handle);
+    object_free(&handle_pool, handle);
 }
 
 enum gt_status gt_trim(struct gt_handle *handle)
 {
-    if (!object_is(&handles, handle)) return no_handle("gt_trim");
+    if (!object_is(&handle_pool, handle)) return public_status(fail(E_INPUT, NO_HANDLE, "gt_trim"));
     if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED));
-    for (struct gt_plan *plan; (plan = plan_turnover_remove(&handle->others));) plan_free(plan);
+    for (struct plan_entry *entry; (entry = plans_evict(&handle->plans));) plan_free(entry->plan);
     for (struct gpu_context *context = atomic_load(&handle->contexts); context; context = context->next)
-        gpu_context_trim(handle, context);
+        gpu_context_trim(context);
     return GT_OK;
 }
 
-/* ---- plan, launch ---- */
-
-/* Of a caller's type, known or not. */
-static inline int element_bytes_of(int32_t type)
-{
-    return type >= GT_BF16 ? 2 : 4;
-}
-
-static inline int bytes_of_c(int32_t type)
-{
-    return type == GT_BF16 || type == GT_FP16 ? 2 : 4;
-}
-
-/* From the caller's problem, a copy with all members of ours, to what can be launched. */
-static enum status open_plan(struct gt_handle *handle, uint64_t context_id, const struct gt_problem *p,
-                             struct gt_plan **plan)
-{
-    struct problem problem;
-    struct gpu_context *context;
-    const bool pointers = p->flags & GT_POINTER_ARRAYS;
-    const int element = element_bytes_of(p->type);
-    const struct plan_traits traits = {.alignment = pointers       ? element
-                                                    : p->alignment ? p->alignment
-                                                                   : 16,
-                                       .element = element,
-                                       .element_c = bytes_of_c(p->type),
-                                       .scalars_on_device = p->flags & GT_SCALARS_ON_DEVICE,
-                                       .column_major = p->flags & GT_COLUMN_MAJOR,
-                                       .out_of_place = p->flags & GT_OUT_OF_PLACE,
-                                       .pointers = pointers,
-                                       .extended = p->flags & GT_OUT_OF_PLACE || p->bias || p->activation ||
-                                                   pointers};
-    enum status st = arguments_problem(p, &problem);
-    if (!st) plan_problem_of_beta(&problem, &traits, problem.beta != 0);
-    if (!st) st = gpu_context_of(handle, context_id, &context);
-    if (!st) st = plan_make(handle, context, &problem, &traits, false, plan);
-    return st;
-}
+/* ---- plans ---- */
 
 enum gt_status gt_plan_open(struct gt_handle *handle, const struct gt_problem *problem, struct gt_plan **plan)
 {
     struct gt_problem p;
     unsigned long long context_id;
-    if (!problem || !plan) return answer(fail(E_INPUT, "gt_plan_open: an argument is NULL"));
+    if (!problem || !plan) return public_status(fail(E_INPUT, "gt_plan_open: an argument is NULL"));
     *plan = NULL;
-    if (!object_is(&handles, handle)) return no_handle("gt_plan_open");
+    if (!object_is(&handle_pool, handle)) return public_status(fail(E_INPUT, NO_HANDLE, "gt_plan_open"));
     if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED));
     enum status st = arguments_copy_problem(problem, &p);
     if (!st && gpu_context_current(handle, &context_id)) return GT_NO_GPU;
-    if (!st) st = open_plan(handle, context_id, &p, plan);
-    return answer(st);
+    if (!st) st = plan_open(handle, context_id, &p, plan);
+    if (!st) plans_keep(&handle->plans, &(*plan)->entry);
+    return public_status(st);
 }
 
 void gt_plan_close(struct gt_plan *plan)
@@ -241,266 +194,13 @@ void gt_plan_close(struct gt_plan *plan)
     if (object_is(&plan_pool, plan) && !device_forked()) plan_free(plan);
 }
 
-/* The caller has asked for nothing else. */
-static enum gt_status not_as_planned(enum launch_result result)
-{
-    switch (result) {
-    case LAUNCH_NO_WORKSPACE:
-        return answer(fail(E_MEMORY, "there is no device memory for the workspace of the plan's kernel"));
-    case LAUNCH_REFUSED_FOR_NOW:
-        return GT_MEMORY;
-    case LAUNCH_FAILED:
-    case LAUNCH_NO_CONTEXT:
-        return GT_DEVICE;
-    default:
-        return result == LAUNCH_REFUSED
-                   ? GT_UNAVAILABLE
-                   : answer(fail(E_ABSENT, "the plan's own kernel is not the one to launch"));
-    }
-}
-
-/* For what is not only launched but made ready. A thread without a context gets the plan's. */
-static enum status enter_context(const struct gt_plan *plan)
-{
-    unsigned long long id = 0;
-    CUcontext current = NULL;
-    CUresult result = cuda.CtxGetCurrent(&current);
-    if (result == CUDA_SUCCESS && !current) result = cuda.CtxSetCurrent(plan->context->device.context);
-    if (result == CUDA_SUCCESS) result = cuda.CtxGetId(NULL, &id);
-    enum status st = device_check(result, "make the plan's context current");
-    if (!st && id != plan->context->id)
-        st = fail(E_INPUT, "another context is current than the plan's, or the plan's was reset");
-    return st;
-}
-
-/* The launch did not go as planned, which costs what it costs. */
-static enum gt_status launch_slowly(struct gt_plan *plan, struct executable *executable,
-                                    enum launch_result result, const struct gemm_call *call)
-{
-    if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED)); /* before any lock */
-    if (result == LAUNCH_NO_CONTEXT) {
-        enum status st = device_check(cuda.CtxSetCurrent(plan->context->device.context),
-                                      "make the plan's context current");
-        if (st) return answer(st);
-        result = executable_launch(executable, call);
-    }
-    if (call->as_planned && result != LAUNCH_DONE) return not_as_planned(result);
-    if (result == LAUNCH_DONE) return GT_OK;
-    if (result == LAUNCH_FAILED || result == LAUNCH_NO_CONTEXT) return GT_DEVICE;
-    enum status st = enter_context(plan);
-    if (st) return answer(st);
-    return plan_launch_otherwise(plan, executable, result, call) == LAUNCH_DONE ? GT_OK : GT_DEVICE;
-}
-
-/* The operands are less aligned than promised, or beta is 0 where it was not to be, or the other way round.
- */
-static enum gt_status launch_unexpected(struct gt_plan *plan, const struct gemm_call *call)
-{
-    if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED)); /* before any lock */
-    if (call->as_planned) return not_as_planned(LAUNCH_NOT_PREPARED);
-    enum status st = enter_context(plan);
-    if (!st && !call->scalars_on_device) st = plan_of_beta(plan, *(const float *)call->beta != 0, &plan);
-    if (st) return answer(st);
-    struct executable *executable = atomic_load_explicit(&plan->executable[PLAN_USUAL], memory_order_acquire);
-    if ((call->a | call->b | call->c | call->source) & executable->unaligned)
-        executable = atomic_load_explicit(&plan->executable[PLAN_UNALIGNED], memory_order_acquire);
-    enum launch_result result = executable ? executable_launch(executable, call) : LAUNCH_NOT_PREPARED;
-    return result == LAUNCH_DONE ? GT_OK : launch_slowly(plan, executable, result, call);
-}
-
-static bool is_empty(const struct problem *p)
-{
-    return p->m == 0 || p->n == 0;
-}
-
-/* The call is as it must be; source is set if the plan is extended. */
-static inline enum gt_status launch_checked(struct gt_plan *plan, const struct gemm_call *call)
-{
-    const CUdeviceptr bits = call->a | call->b | call->c | call->source;
-    struct executable *executable = atomic_load_explicit(&plan->executable[PLAN_USUAL], memory_order_acquire);
-    const bool other_beta =
-        !plan->traits.scalars_on_device && (*(const float *)call->beta != 0) != (plan->problem.beta != 0);
-    if ((bits & executable->unaligned) || other_beta) return launch_unexpected(plan, call);
-    enum launch_result result = executable_launch(executable, call);
-    return result == LAUNCH_DONE ? GT_OK : launch_slowly(plan, executable, result, call);
-}
-
-/* What a bias and a source must be. not_read: C, because beta is 0. */
-static enum status check_extended(const struct gt_plan *plan, const struct gemm_call *call, bool not_read)
-{
-    const bool bias = epilogue_bias(plan->problem.epilogue) != BIAS_NONE;
-    if (call->bias && !bias) return fail(E_INPUT, "the call has a bias, and its problem has none");
-    if (call->source && !plan->traits.out_of_place)
-        return fail(E_INPUT, "the call has a source, and its problem is not GT_OUT_OF_PLACE");
-    if (is_empty(&plan->problem)) return OK;
-    if (bias && !call->bias) return fail(E_INPUT, "the bias is NULL");
-    const int element = plan->traits.element_c;
-    if (call->bias & (CUdeviceptr)(element - 1))
-        return fail(E_INPUT, "the bias must be a multiple of %d bytes", element);
-    if (!plan->traits.out_of_place || not_read) return OK;
-    if (!call->source) return fail(E_INPUT, "the source is NULL");
-    return call->source & (CUdeviceptr)(element - 1)
-               ? fail(E_INPUT, "the source must be a multiple of %d bytes", element)
-               : OK;
-}
-
-/* Of matrices at addresses that the host does not see nothing is known of what they share. */
-static enum gt_status launch_on_arrays(struct gt_plan *plan, const struct gemm_call *call)
-{
-    if ((call->a | call->b | call->c) & 7)
-        return answer(fail(E_INPUT, "the arrays of addresses must be multiples of 8 bytes"));
-    return launch_checked(plan, call);
-}
-
-static __attribute__((noinline)) enum gt_status launch_extended(struct gt_plan *plan,
-                                                                const struct gemm_call *call)
-{
-    const bool not_read = !plan->traits.scalars_on_device && *(const float *)call->beta == 0;
-    struct gemm_call with = *call;
-    enum status st = check_extended(plan, call, not_read);
-    if (st) return answer(st);
-    if (plan->traits.pointers) return launch_on_arrays(plan, call);
-    if (!plan->traits.out_of_place || not_read) with.source = with.c;
-    const struct places at = {with.a, with.b, with.c, with.source, with.bias};
-    const char *shared = overlap_find(&plan->problem, &plan->extents, &at);
-    if (shared) return answer(fail(E_INPUT, "the result shares memory with %s", shared));
-    return launch_checked(plan, &with);
-}
-
-static enum gt_status launch(struct gt_plan *plan, const struct gemm_call *call)
-{
-    if (!call->alpha || !call->beta) return answer(fail(E_INPUT, "alpha or beta is NULL"));
-    const int element = plan->traits.element, element_c = plan->traits.element_c;
-    if (((call->a | call->b) & (CUdeviceptr)(element - 1)) | (call->c & (CUdeviceptr)(element_c - 1)))
-        return answer(fail(E_INPUT, "A and B must be multiples of %d bytes, C of %d", element, element_c));
-    if (call->workspace & 15) return answer(fail(E_INPUT, "the workspace must be a multiple of 16 bytes"));
-    if ((!call->c || ((!call->a || !call->b) && plan->problem.k > 0)) && !is_empty(&plan->problem))
-        return answer(fail(E_INPUT, "A, B or C is NULL"));
-    return plan->traits.extended || call->bias || call->source ? launch_extended(plan, call)
-                                                               : launch_checked(plan, call);
-}
-
-static inline struct gemm_call call_by_rows(const struct gt_plan *plan, const struct gt_call *x)
-{
-    const bool swap = plan->traits.column_major;
-    return (struct gemm_call){.a = (CUdeviceptr)(swap ? x->b : x->a),
-                              .b = (CUdeviceptr)(swap ? x->a : x->b),
-                              .c = (CUdeviceptr)x->c,
-                              .source = (CUdeviceptr)x->source,
-                              .bias = (CUdeviceptr)x->bias,
-                              .alpha = x->alpha,
-                              .beta = x->beta,
-                              .scalars_on_device = plan->traits.scalars_on_device,
-                              .stream = x->stream,
-                              .workspace = (CUdeviceptr)x->workspace,
-                              .workspace_bytes = x->workspace_bytes,
-                              .as_planned = x->flags & GT_AS_PLANNED};
-}
-
-enum gt_status gt_launch(struct gt_plan *plan, const struct gt_call *call)
-{
-    struct gt_call copy;
-    if (!object_is(&plan_pool, plan)) return no_plan("gt_launch");
-    if (!call) return answer(fail(E_INPUT, "gt_launch: the call is NULL"));
-    if (!arguments_are_usual(call)) {
-        enum status st = arguments_read_call(call, &copy);
-        if (st) return answer(st);
-        call = &copy;
-    }
-    const struct gemm_call x = call_by_rows(plan, call);
-    return launch(plan, &x);
-}
-
-static enum gt_status launch_asked(struct gt_plan *plan, const struct gt_call *call)
-{
-    const struct gemm_call x = call_by_rows(plan, call);
-    return launch(plan, &x);
-}
-
-/* Store a fresh plan, for good if there is room and nothing of it is counted, else among those that are
- * turned over, and take it. Where another thread was first, its plan serves; one that is not needed any more
- * is freed, and on errors this one. Out: *plan, or *taken if that is not NULL. */
-static enum status store_plan(struct gt_handle *handle, const struct plan_key *key, uint64_t hash,
-                              struct gt_plan **plan, struct turned_plan **taken)
-{
-    struct gt_plan *fresh = *plan, *unused = NULL;
-    enum status st = OK;
-    pthread_mutex_lock(&handle->lock);
-    struct gt_plan *kept = plan_cache_find(&handle->found, key, hash);
-    if (!kept && !plan_cache_is_full(&handle->found) && !plan_is_counted(fresh)) {
-        st = plan_cache_add(&handle->found, key, hash, fresh);
-        kept = fresh;
-    }
-    pthread_mutex_unlock(&handle->lock);
-    *taken = NULL;
-    *plan = kept;
-    if (!kept) st = plan_turnover_add(&handle->others, key, hash, fresh, taken, &unused);
-    else if (kept != fresh) unused = fresh;
-    if (st) unused = fresh;
-    if (unused) plan_free(unused);
-    return st;
-}
-
-/* The plan is not among those that are kept. */
-static __attribute__((noinline)) enum gt_status gemm_slowly(struct gt_handle *handle,
-                                                            const struct plan_key *key, uint64_t hash,
-                                                            const struct gt_problem *problem,
-                                                            const struct gt_call *call)
-{
-    struct gt_plan *plan = NULL;
-    struct turned_plan *taken = plan_turnover_take(&handle->others, key, hash);
-    enum status st = taken ? OK : open_plan(handle, key->context, problem, &plan);
-    if (!st && !taken) st = store_plan(handle, key, hash, &plan, &taken);
-    if (st) return answer(st);
-    enum gt_status status = launch_asked(taken ? taken->plan : plan, call);
-    if (taken) plan_turnover_put(&handle->others, taken);
-    return status;
-}
-
-/* The caller's problem as a key of plans: as aligned as the operands that are used, with the scalars looked
- * at. */
-static inline void specialize(struct gt_problem *p, const struct gt_call *call)
-{
-    const bool on_device = p->flags & GT_SCALARS_ON_DEVICE;
-    const bool adds = !on_device && call->beta && *(const float *)call->beta != 0;
-    uintptr_t bits = (uintptr_t)call->a | (uintptr_t)call->b | (uintptr_t)call->c;
-    if (on_device || adds) bits |= (uintptr_t)call->source;
-    if (p->flags & GT_POINTER_ARRAYS) bits |= 4; /* they are addresses of arrays, not of matrices */
-    p->alignment = bits & 3 && element_bytes_of(p->type) == 2 ? 2 : bits & 7 ? 4 : bits & 15 ? 8 : 16;
-    if (on_device || !call->beta) return;
-    p->flags &= ~(uint32_t)GT_ADDS_TO_C;
-    if (adds) p->flags |= GT_ADDS_TO_C;
-}
-
-enum gt_status gt_gemm(struct gt_handle *handle, const struct gt_problem *problem, const struct gt_call *call)
-{
-    struct gt_problem p;
-    struct gt_call copy;
-    unsigned long long context_id;
-    if (!object_is(&handles, handle)) return no_handle("gt_gemm");
-    if (!problem || !call) return answer(fail(E_INPUT, "gt_gemm: an argument is NULL"));
-    enum status st = arguments_copy_problem(problem, &p);
-    if (!st && !arguments_are_usual(call)) {
-        st = arguments_read_call(call, &copy);
-        call = &copy;
-    }
-    if (st) return answer(st);
-    st = gpu_context_current(handle, &context_id);
-    if (st) return answer_gpu(st);
-    specialize(&p, call);
-    const struct plan_key key = plan_key_of(context_id, &p);
-    const uint64_t hash = plan_hash(&key);
-    struct gt_plan *plan = plan_cache_find(&handle->found, &key, hash);
-    return plan ? launch_asked(plan, call) : gemm_slowly(handle, &key, hash, &p, call);
-}
-
 enum gt_status gt_plan_describe(const struct gt_plan *plan, struct gt_plan_info *info)
 {
-    if (!info) return answer(fail(E_INPUT, "gt_plan_describe: there is no place for it"));
-    if (!object_is(&plan_pool, plan)) return no_plan("gt_plan_describe");
+    if (!info) return public_status(fail(E_INPUT, "gt_plan_describe: there is no place for it"));
+    if (!object_is(&plan_pool, plan)) return public_status(fail(E_INPUT, NO_PLAN, "gt_plan_describe"));
     const uint32_t size = info->size;
     if (size < INFO_FIRST || size > STRUCT_BYTES_MAX)
-        return answer(
+        return public_status(
             fail(E_INPUT, "the size of struct gt_plan_info is %u; sizeof(struct gt_plan_info) is at least %d",
                  (unsigned)size, INFO_FIRST));
     struct gt_plan_info all;

@@ -21,8 +21,9 @@ static void retain_primary(struct gpu_context *context)
     if (!context->is_primary) cuda.DevicePrimaryCtxRelease(context->device.handle);
 }
 
-static enum status start(struct gt_handle *handle, struct gpu_context *context)
+static enum status start(struct gpu_context *context)
 {
+    struct gt_handle *handle = context->handle;
     const struct gpu *gpu = &context->device.gpu;
     unsigned long long id;
     enum status st = device_of_context(&context->device);
@@ -33,18 +34,23 @@ static enum status start(struct gt_handle *handle, struct gpu_context *context)
     context->id = id;
     context->winners.workspace_bytes = handle->workspace_bytes;
     if (handle->workspaces > 0)
-        st = workspaces_open(context->device.handle, handle->workspaces,
-                             (size_t)gpu->memory_bytes / CAPTURED_SHARE, &context->workspaces);
-    if (st) winner_store_close(&context->winners);
-    else retain_primary(context);
-    return st;
+        st = workspaces_open(&context->memory, &context->graphs, handle->workspaces, &context->workspaces);
+    if (st) {
+        winner_store_close(&context->winners);
+        return st;
+    }
+    memory_start(&context->memory, context->device.handle);
+    graphs_start(&context->graphs, &context->memory, (size_t)gpu->memory_bytes / CAPTURED_SHARE);
+    retain_primary(context);
+    return OK;
 }
 
 enum status gpu_context_add(struct gt_handle *handle, struct gpu_context **out)
 {
     struct gpu_context *context = calloc(1, sizeof *context);
     if (!context) return fail(E_MEMORY, "out of memory while opening a context");
-    enum status st = start(handle, context);
+    context->handle = handle;
+    enum status st = start(context);
     if (st) {
         free(context);
         return st;
@@ -95,11 +101,14 @@ void gpu_context_free(struct gpu_context *context)
     CUcontext popped;
     CUstreamCaptureMode before = relaxed_begin();
     if (gpu_context_is_alive(context) && cuda.CtxPushCurrent(context->device.context) == CUDA_SUCCESS) {
+        graphs_close(&context->graphs, false);
         modules_close(context, false);
         workspaces_close(context->workspaces);
+        memory_close(&context->memory);
         blas_pool_close(&context->blas);
         cuda.CtxPopCurrent(&popped);
     } else { /* the context is gone, and with it what was in it */
+        graphs_close(&context->graphs, true);
         modules_close(context, true);
         workspaces_forget(context->workspaces);
         blas_pool_forget(&context->blas);
@@ -111,13 +120,15 @@ void gpu_context_free(struct gpu_context *context)
     free(context);
 }
 
-void gpu_context_trim(struct gt_handle *handle, struct gpu_context *context)
+void gpu_context_trim(struct gpu_context *context)
 {
     CUcontext popped;
     CUstreamCaptureMode before = relaxed_begin();
     if (gpu_context_is_alive(context) && cuda.CtxPushCurrent(context->device.context) == CUDA_SUCCESS) {
         if (context->workspaces) workspaces_trim(context->workspaces);
-        modules_trim(handle, context);
+        graphs_trim(&context->graphs);
+        memory_trim(&context->memory);
+        modules_trim(context);
         cuda.CtxPopCurrent(&popped);
     }
     relaxed_end(before);

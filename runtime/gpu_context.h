@@ -20,7 +20,7 @@ bool gpu_context_is_alive(const struct gpu_context *context);
 void gpu_context_free(struct gpu_context *context);
 
 /* Give back what nobody needs, when nothing runs. */
-void gpu_context_trim(struct gt_handle *handle, struct gpu_context *context);
+void gpu_context_trim(struct gpu_context *context);
 
 enum status gpu_context_adopt(const struct gt_handle *handle, CUresult result, unsigned long long *id);
 

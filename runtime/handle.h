@@ -1,21 +1,18 @@
-/* handle.h — what gt_open makes, shared by the files of runtime/, runtime/plan and runtime/memory.
+/* handle.h — what gt_open makes, shared by the files of runtime/.
  *
- * gemmtune.c    the public functions
+ * gemmtune.c    the public functions, but for gt_gemm and gt_launch
  * arguments.c   the structs that callers hand in
  * overlap.c     whether a result shares memory with what is read
  * gpu_context.c the contexts that a handle works in
- * plan.c        a plan: a problem, its executables, and another one when a launch needs it
- * prepare.c     from a problem to an executable: the first choice that can be prepared
- * executable.c  one prepared way to compute a problem: a kernel or cuBLAS
+ * gemm.c        from a call to a launch
+ * plan.c        from a problem to what computes it
+ * plans.c       all plans, and an LRU cache of those of gt_gemm
  * modules.c     kernels compiled and loaded, each once a context
  * workspaces.c  device memory for launches that need some, one a stream
- * captured.c    the same for graphs that are captured
- * graph_hold.c  whether such a graph is still there
+ * graphs.c      the same for graphs that are captured, and the kernels that these hold
  * memory.c      where that memory comes from
  * blas_pool.c   cuBLAS for any thread
  * object.c      what callers hold pointers to
- * plan_cache.c  plans found again by problem, without a lock
- * plan_turnover.c  those beyond its size, of which the least recently used go
  *
  * Which winners there are, and which of them a problem gets, is tuner/winners.
  */
@@ -27,8 +24,7 @@
 #include "gemmtune.h"
 #include "notice.h"
 #include "object.h"
-#include "plan_cache.h"
-#include "plan_turnover.h"
+#include "plans.h"
 #include "winner_store.h"
 #include "workspaces.h"
 #include <pthread.h>
@@ -39,12 +35,15 @@ struct module;
 /* A CUDA context that plans live in. */
 struct gpu_context {
     struct gpu_context *next;
+    struct gt_handle *handle;
     struct device device; /* its GPU; no stream of ours */
     uint64_t id;          /* of the context: another may come to be at its address */
     bool is_primary;      /* the GPU's primary one, which is retained */
     pthread_mutex_t lock; /* winners */
     struct winner_store winners;
     struct blas_pool blas;
+    struct memory memory; /* of workspaces */
+    struct graphs graphs;
     struct workspaces *workspaces; /* NULL: none of ours */
     struct module *modules;        /* under the handle's lock, as is the next */
     int module_count;
@@ -60,12 +59,18 @@ struct gt_handle {
     atomic_bool no_compiler;   /* NVRTC is missing or unusable */
     struct notices notices;
     struct device own;    /* the context that gt_open made current because there was none */
-    pthread_mutex_t lock; /* modules, plans; never held while something is compiled */
+    pthread_mutex_t lock; /* contexts, modules; never held while something is compiled */
     pthread_cond_t built; /* a module is ready, or failed */
     _Atomic(struct gpu_context *) contexts;
-    struct gt_plan *plans;
-    struct plan_cache found;
-    struct plan_turnover others; /* beyond what found may hold */
+    struct plans plans;
 };
+
+extern struct object_pool handle_pool;
+
+#define NO_HANDLE "%s: the handle is NULL, closed, or none of this library's"
+#define NO_PLAN   "%s: the plan is NULL, closed, or none of this library's"
+
+/* The code that a caller gets. */
+enum gt_status public_status(enum status st);
 
 #endif

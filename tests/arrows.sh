@@ -29,7 +29,7 @@ job:            tuner/job:                   winners process show cuda
 tools:          tools/common:                job
 command:        tools/*:                     tools measure ladder
 program:        tuner:                       tools measure
-runtime:        runtime runtime/plan runtime/memory: winners cuda
+runtime:        runtime:                     winners cuda
 seam:           runtime/dropin:              cuda
 stub:           runtime/dropin/stub:         seam
 dropin:         runtime/dropin/engine:       seam runtime
@@ -213,7 +213,7 @@ plant tuner/winners/winner_store.c '#include "gemmtune.h"'
 plant tuner/job/job.c '#include "db_view.h"'
 plant tuner/job/hints.c '#include "plan.h"'
 plant tools/query/cmd_query.c '#include "gemmtune.h"'
-plant runtime/plan/plan.c '#include "job.h"'
+plant runtime/plan.c '#include "job.h"'
 plant runtime/dropin/engine/route.c '#include "job.h"'
 plant runtime/dropin/stub/stub.c '#include "winner_store.h"'
 # Libraries of others.

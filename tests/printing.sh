@@ -64,7 +64,7 @@ while read -r file text; do planted "$file" "$text"; done <<'END'
 tuner/main.c void f(void) { printf("x"); }
 tools/query/cmd_query.c void f(void) { puts("x"); }
 db/db_open.c void f(void) { perror("x"); }
-runtime/plan/plan.c void f(FILE *s) { fprintf(s, "x"); }
+runtime/plan.c void f(FILE *s) { fprintf(s, "x"); }
 tools/merge/cmd_merge.c void f(struct argp_state *s) { argp_error(s, "x"); }
 tuner/show/table.c void f(void) { fputs("x", stderr); }
 tuner/cuda/device.c void f(FILE *s) { /* harmless */ fwrite("x", 1, 1, s); }

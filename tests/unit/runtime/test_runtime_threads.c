@@ -5,7 +5,7 @@
  * Every product is of ones, so that each element of C is K: two streams in one workspace, or a plan of
  * another problem, would show without a sanitizer, too.
  */
-#include "plan_turnover.h"
+#include "plans.h"
 #include "runtime_fakes.h"
 
 #include <pthread.h>
@@ -192,11 +192,11 @@ TEST(workspaces_are_shared_by_many_threads)
     }
 }
 
-/* ---- plans that are turned over: here each is a number ---- */
+/* ---- plans of the LRU cache: here entries without a plan ---- */
 
 struct taker {
     pthread_t thread;
-    struct plan_turnover *turnover;
+    struct plans *plans;
     unsigned seed;
     int wrong;
 };
@@ -206,39 +206,85 @@ static void *take_often(void *opaque)
     struct taker *x = opaque;
     pthread_barrier_wait(&barrier);
     for (int i = 0; i < 500; i++) {
-        const int number = rand_r(&x->seed) % (PLANS_TURNED + PLANS_TURNED / 4);
-        const struct plan_key key = {.context = (uint64_t)number};
+        const struct plan_key key = {.context =
+                                         (uint64_t)rand_r(&x->seed) % (PLANS_RECENT + PLANS_RECENT / 4)};
         const uint64_t hash = plan_hash(&key);
-        struct turned_plan *taken = plan_turnover_take(x->turnover, &key, hash);
+        struct plan_entry *taken = plans_take(x->plans, &key, hash), *unused;
         if (!taken) {
-            int *plan = malloc(sizeof *plan);
-            struct gt_plan *out;
-            *plan = number;
-            x->wrong += plan_turnover_add(x->turnover, &key, hash, (struct gt_plan *)(void *)plan, &taken,
-                                          &out) != OK;
-            free(out);
+            struct plan_entry *fresh = calloc(1, sizeof *fresh);
+            fresh->key = key;
+            fresh->hash = hash;
+            taken = plans_add(x->plans, fresh, false, &unused);
+            x->wrong += unused && unused != fresh && unused->list;
+            free(unused);
         }
-        x->wrong += *(int *)(void *)taken->plan != number;
-        plan_turnover_put(x->turnover, taken);
+        x->wrong += taken->key.context != key.context || plans_find(x->plans, &key, hash) != NULL;
+        plans_put(x->plans, taken);
     }
     return NULL;
 }
 
-TEST(plans_are_turned_over_by_many_threads)
+TEST(the_least_recent_plans_are_evicted_by_many_threads)
 {
-    static struct plan_turnover turnover;
+    static struct plans plans;
     static struct taker takers[THREADS];
-    plan_turnover_start(&turnover);
+    plans_start(&plans);
     pthread_barrier_init(&barrier, NULL, THREADS);
     for (int i = 0; i < THREADS; i++) {
-        takers[i] = (struct taker){.turnover = &turnover, .seed = (unsigned)i};
+        takers[i] = (struct taker){.plans = &plans, .seed = (unsigned)i};
         assert_int_equal(pthread_create(&takers[i].thread, NULL, take_often, &takers[i]), 0);
     }
     for (int i = 0; i < THREADS; i++) pthread_join(takers[i].thread, NULL);
     for (int i = 0; i < THREADS; i++) assert_int_equal(takers[i].wrong, 0);
     pthread_barrier_destroy(&barrier);
-    for (struct gt_plan *plan; (plan = plan_turnover_remove(&turnover));) free(plan);
-    plan_turnover_free(&turnover);
+    assert_int_equal(plans.recent.count, PLANS_RECENT);
+    for (struct plan_entry *entry; (entry = plans_evict(&plans));) free(entry);
+    assert_null(plans_any(&plans));
+    plans_free(&plans);
+}
+
+/* ---- plans that stay, found while others are added ---- */
+
+enum { ADDED = PLANS_KEPT + 64 };
+
+static void *add_all(void *opaque)
+{
+    struct taker *x = opaque;
+    struct plan_entry *unused;
+    pthread_barrier_wait(&barrier);
+    for (unsigned i = 0; i < ADDED; i++) {
+        struct plan_entry *fresh = calloc(1, sizeof *fresh);
+        fresh->key.context = i;
+        fresh->hash = plan_hash(&fresh->key);
+        struct plan_entry *taken = plans_add(x->plans, fresh, true, &unused);
+        const struct plan_entry *found = plans_find(x->plans, &taken->key, taken->hash);
+        x->wrong += taken->key.context != i || found != (taken->list == &x->plans->kept ? taken : NULL);
+        plans_put(x->plans, taken);
+        free(unused);
+    }
+    return NULL;
+}
+
+TEST(the_first_plans_stay_whichever_thread_added_them)
+{
+    static struct plans plans;
+    static struct taker takers[THREADS];
+    plans_start(&plans);
+    pthread_barrier_init(&barrier, NULL, THREADS);
+    for (int i = 0; i < THREADS; i++) {
+        takers[i] = (struct taker){.plans = &plans};
+        assert_int_equal(pthread_create(&takers[i].thread, NULL, add_all, &takers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) pthread_join(takers[i].thread, NULL);
+    for (int i = 0; i < THREADS; i++) assert_int_equal(takers[i].wrong, 0);
+    pthread_barrier_destroy(&barrier);
+    assert_int_equal(plans.kept.count, PLANS_KEPT);
+    assert_int_equal(plans.recent.count, 64);
+    for (struct plan_entry *entry; (entry = plans_any(&plans));) {
+        plans_remove(&plans, entry);
+        free(entry);
+    }
+    plans_free(&plans);
 }
 
 /* Threads that come with contexts that the handle has not seen, or with none. */
@@ -308,7 +354,8 @@ int main(void)
         ON_FAKES(plans_are_made_and_freed_in_many_threads),
         ON_FAKES(workspaces_are_shared_by_many_threads),
         ON_FAKES(contexts_are_met_in_many_threads),
-        cmocka_unit_test(plans_are_turned_over_by_many_threads),
+        cmocka_unit_test(the_least_recent_plans_are_evicted_by_many_threads),
+        cmocka_unit_test(the_first_plans_stay_whichever_thread_added_them),
         ON_FAKES(a_cache_that_cannot_be_written_is_replaced_once_for_all_threads),
         ON_FAKES(kernels_that_are_refused_are_replaced_in_many_threads),
         ON_FAKES(a_gpu_that_is_lost_is_lost_to_all_threads),

@@ -1,7 +1,6 @@
 #include "modules.h"
 
 #include "compile.h"
-#include "graph_hold.h"
 #include "kernel.h"
 #include "relaxed.h"
 
@@ -11,22 +10,15 @@
 
 enum state { BUILDING, READY, FAILED };
 
-/* A graph that launches it. */
-struct module_hold {
-    struct module_hold *next;
-    cuuint64_t capture;
-    struct graph_hold *graph;
-};
-
 struct module {
     struct module *next;
+    struct gt_handle *handle;
     struct kernel_key kernel;
     bool kept;
     enum state state;
     CUmodule module;
-    int references;
-    struct module_hold *holds; /* of one that is not kept */
-    enum status why;           /* FAILED */
+    int references;  /* ways and captured graphs */
+    enum status why; /* FAILED */
     char why_text[300];
     bool passing;   /* for lack of memory */
     unsigned asked; /* since it failed so */
@@ -47,8 +39,9 @@ static enum status load(const char *code, struct module *m)
 }
 
 /* Compile, or take from the cache, and load. A cache that cannot be used is said, and done without. */
-static enum status build(struct gt_handle *handle, struct module *m)
+static enum status build(struct module *m)
 {
+    struct gt_handle *handle = m->handle;
     struct compiled out;
     char *code = NULL, why[COMPILE_WHY_MAX] = "";
     device_was_short_of_memory(); /* whatever it was about */
@@ -69,6 +62,7 @@ static struct module *add(struct gpu_context *context, const struct kernel_key *
     struct module *m = calloc(1, sizeof *m);
     if (!m) return NULL;
     *m = (struct module){.next = context->modules,
+                         .handle = context->handle,
                          .kernel = *kernel,
                          .kept = context->module_count < MODULES_KEPT,
                          .state = BUILDING};
@@ -77,14 +71,14 @@ static struct module *add(struct gpu_context *context, const struct kernel_key *
     return m;
 }
 
-static void finish(struct gt_handle *handle, struct module *m, enum status st)
+static void finish(struct module *m, enum status st)
 {
-    pthread_mutex_lock(&handle->lock);
+    pthread_mutex_lock(&m->handle->lock);
     m->state = st ? FAILED : READY;
     m->why = st;
     if (st) snprintf(m->why_text, sizeof m->why_text, "%.299s", status_text());
-    pthread_cond_broadcast(&handle->built);
-    pthread_mutex_unlock(&handle->lock);
+    pthread_cond_broadcast(&m->handle->built);
+    pthread_mutex_unlock(&m->handle->lock);
 }
 
 /* One that failed for lack of memory is worth another try: at the first, second, fourth, eighth request... */
@@ -105,70 +99,15 @@ bool module_is_kept(const struct module *m)
     return m->kept;
 }
 
-/* ---- graphs ---- */
-
-/* Forget graphs that are gone. Is there one left? The handle's lock is held. */
-static bool is_held(struct module *m)
-{
-    for (struct module_hold **link = &m->holds; *link;) {
-        struct module_hold *hold = *link;
-        if (!graph_hold_is_over(hold->graph)) {
-            link = &hold->next;
-            continue;
-        }
-        *link = hold->next;
-        graph_hold_free(hold->graph);
-        free(hold);
-    }
-    return m->holds != NULL;
-}
-
-static enum status hold(struct module *m, cuuint64_t capture, CUgraph graph)
-{
-    is_held(m);
-    for (const struct module_hold *h = m->holds; h; h = h->next)
-        if (h->capture == capture) return OK;
-    struct module_hold *fresh = calloc(1, sizeof *fresh);
-    enum status st =
-        fresh ? graph_hold_make(graph, &fresh->graph) : fail(E_MEMORY, "out of memory in a capture");
-    if (st) {
-        free(fresh);
-        return st;
-    }
-    fresh->capture = capture;
-    fresh->next = m->holds;
-    m->holds = fresh;
-    return OK;
-}
-
-enum status modules_hold(struct gt_handle *handle, struct module *m, CUstream stream)
-{
-    CUstreamCaptureStatus status;
-    cuuint64_t capture;
-    CUgraph graph;
-    enum status st = device_check(cuda.StreamGetCaptureInfo(stream, &status, &capture, &graph, NULL, NULL),
-                                  "ask whether the stream is captured");
-    if (st || status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return st;
-    pthread_mutex_lock(&handle->lock);
-    st = hold(m, capture, graph);
-    pthread_mutex_unlock(&handle->lock);
-    return st;
-}
-
 /* ---- unloading ---- */
 
-static bool is_idle(struct module *m)
+static bool is_idle(const struct module *m)
 {
-    return !m->kept && m->state == READY && m->references == 0 && !is_held(m);
+    return !m->kept && m->state == READY && m->references == 0;
 }
 
 static void free_module(struct module *m, bool unload)
 {
-    for (struct module_hold *h = m->holds, *next; h; h = next) {
-        next = h->next;
-        graph_hold_free(h->graph);
-        free(h);
-    }
     if (m->module && unload) cuda.ModuleUnload(m->module);
     free(m);
 }
@@ -194,20 +133,21 @@ static struct module *take_idle(struct gpu_context *context, int most)
     return taken;
 }
 
-static void unload_idle(struct gt_handle *handle, struct gpu_context *context, int most)
+static void unload_idle(struct gpu_context *context, int most)
 {
-    pthread_mutex_lock(&handle->lock);
+    graphs_collect(&context->graphs);
+    pthread_mutex_lock(&context->handle->lock);
     struct module *taken = take_idle(context, most);
-    pthread_mutex_unlock(&handle->lock);
+    pthread_mutex_unlock(&context->handle->lock);
     for (struct module *m = taken, *next; m; m = next) {
         next = m->next;
         free_module(m, true);
     }
 }
 
-void modules_trim(struct gt_handle *handle, struct gpu_context *context)
+void modules_trim(struct gpu_context *context)
 {
-    unload_idle(handle, context, 0);
+    unload_idle(context, 0);
 }
 
 void modules_close(struct gpu_context *context, bool context_gone)
@@ -221,21 +161,22 @@ void modules_close(struct gpu_context *context, bool context_gone)
 
 /* ---- getting one ---- */
 
-static enum status answer(struct gt_handle *handle, struct module *m, bool *passing)
+static enum status answer(struct module *m, bool *passing)
 {
     char why[sizeof m->why_text];
-    pthread_mutex_lock(&handle->lock);
+    pthread_mutex_lock(&m->handle->lock);
     const enum status st = m->state == READY ? OK : m->why;
-    *passing = m->passing;
+    *passing |= m->passing;
     memcpy(why, m->why_text, sizeof why);
     if (st) m->references--;
-    pthread_mutex_unlock(&handle->lock);
+    pthread_mutex_unlock(&m->handle->lock);
     return st ? fail(st, "%s", why) : OK;
 }
 
-enum status modules_get(struct gt_handle *handle, struct gpu_context *context,
-                        const struct kernel_key *kernel, struct module **out, bool *passing)
+enum status modules_get(struct gpu_context *context, const struct kernel_key *kernel, struct module **out,
+                        bool *passing)
 {
+    struct gt_handle *handle = context->handle;
     pthread_mutex_lock(&handle->lock);
     struct module *m = find(context, kernel);
     if (m) m->references++; /* so that it is there after waiting */
@@ -245,16 +186,23 @@ enum status modules_get(struct gt_handle *handle, struct gpu_context *context,
     if (!m && (m = add(context, kernel))) m->references++;
     pthread_mutex_unlock(&handle->lock);
     if (!m) return fail(E_MEMORY, "out of memory while loading a kernel");
-    if (ours) finish(handle, m, build(handle, m));
-    enum status st = answer(handle, m, passing);
-    if (!st && ours && !m->kept) unload_idle(handle, context, MODULES_IDLE);
+    if (ours) finish(m, build(m));
+    enum status st = answer(m, passing);
+    if (!st && ours && !m->kept) unload_idle(context, MODULES_IDLE);
     if (!st) *out = m;
     return st;
 }
 
-void modules_release(struct gt_handle *handle, struct module *m)
+void modules_share(struct module *m)
 {
-    pthread_mutex_lock(&handle->lock);
+    pthread_mutex_lock(&m->handle->lock);
+    m->references++;
+    pthread_mutex_unlock(&m->handle->lock);
+}
+
+void modules_release(struct module *m)
+{
+    pthread_mutex_lock(&m->handle->lock);
     m->references--;
-    pthread_mutex_unlock(&handle->lock);
+    pthread_mutex_unlock(&m->handle->lock);
 }

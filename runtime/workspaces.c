@@ -26,8 +26,8 @@ struct workspace {
 };
 
 struct workspaces {
-    struct memory memory;
-    struct captured *captured;
+    struct memory *memory;
+    struct graphs *graphs;
     int count;
     atomic_uint penalty, wait; /* launches to skip before the next attempt to allocate */
     pthread_mutex_t lock;      /* for choosing a shared one */
@@ -36,17 +36,12 @@ struct workspaces {
     struct workspace each[WORKSPACES_MAX];
 };
 
-enum status workspaces_open(CUdevice device, int count, size_t captured_bytes, struct workspaces **out)
+enum status workspaces_open(struct memory *memory, struct graphs *graphs, int count, struct workspaces **out)
 {
     struct workspaces *w = calloc(1, sizeof *w);
     if (!w) return fail(E_MEMORY, "out of memory while opening a context");
-    memory_start(&w->memory, device);
-    enum status st = captured_open(&w->memory, captured_bytes, &w->captured);
-    if (st) {
-        memory_close(&w->memory);
-        free(w);
-        return st;
-    }
+    w->memory = memory;
+    w->graphs = graphs;
     w->count = count;
     pthread_mutex_init(&w->lock, NULL);
     for (int i = 0; i < count; i++) pthread_mutex_init(&w->each[i].lock, NULL);
@@ -81,8 +76,6 @@ void workspaces_trim(struct workspaces *w)
     atomic_store(&w->wait, 0);
     atomic_store(&w->penalty, 0);
     pthread_mutex_unlock(&w->lock);
-    captured_trim(w->captured);
-    memory_trim(&w->memory);
 }
 
 void workspaces_forget(struct workspaces *w)
@@ -90,7 +83,6 @@ void workspaces_forget(struct workspaces *w)
     if (!w) return;
     for (int i = 0; i < w->count; i++) pthread_mutex_destroy(&w->each[i].lock);
     pthread_mutex_destroy(&w->lock);
-    captured_close(w->captured);
     free(w);
 }
 
@@ -102,8 +94,6 @@ void workspaces_close(struct workspaces *w)
         CUevent done = atomic_load(&w->each[i].done);
         if (done) cuda.EventDestroy(done);
     }
-    captured_free_all(w->captured);
-    memory_close(&w->memory);
     workspaces_forget(w);
 }
 
@@ -137,8 +127,8 @@ static bool grow(struct workspaces *w, struct workspace *each, const struct work
     struct workspace_buffer fresh;
     if (!may_ask(w)) return false;
     CUstreamCaptureMode mode = relaxed_begin();
-    enum status st = memory_take(&w->memory, &all, stream, &fresh);
-    if (!st) memory_give(&w->memory, &each->buffer, stream);
+    enum status st = memory_take(w->memory, &all, stream, &fresh);
+    if (!st) memory_give(w->memory, &each->buffer, stream);
     relaxed_end(mode);
     was_told(w, st != OK);
     if (st) return false;
@@ -281,7 +271,7 @@ static bool enter_captured(struct workspaces *w, const struct workspace_need *ne
                            const struct capture *capture, struct workspace_turn *turn)
 {
     *turn = (struct workspace_turn){
-        .captured = w->captured, .stream = capture->stream, .at = captured_enter(w->captured, capture, need)};
+        .graphs = w->graphs, .stream = capture->stream, .at = graphs_enter(w->graphs, capture, need)};
     return turn->at != 0;
 }
 
@@ -314,7 +304,7 @@ void workspaces_leave(const struct workspace_turn *turn, bool whole)
 {
     struct workspace *each = turn->workspace;
     if (!each) {
-        captured_leave(turn->captured);
+        graphs_leave(turn->graphs);
         return;
     }
     each->dirty = !whole;

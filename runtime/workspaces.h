@@ -7,14 +7,14 @@
  * each launch there after the one before, on the device and not on the host. So any number of short-lived
  * streams can be served. Streams are identified by the driver's id, which is unique within the process: a
  * handle may be reused for another stream, and CU_STREAM_PER_THREAD is a different stream in each thread.
- * Captures have separate workspaces (captured.h).
+ * Captures have separate workspaces (graphs.h).
  *
  * The launches of one call are enqueued together: two threads may use one stream.
  */
 #ifndef GT_WORKSPACES_H
 #define GT_WORKSPACES_H
 
-#include "captured.h"
+#include "graphs.h"
 #include "memory.h"
 
 #define WORKSPACES_MAX   16
@@ -26,8 +26,9 @@
 struct workspaces;
 struct workspace;
 
-/* count: 1 to WORKSPACES_MAX; captured_bytes: limit for all graphs. Allocates nothing. Errors: E_MEMORY. */
-enum status workspaces_open(CUdevice device, int count, size_t captured_bytes,
+/* count: 1 to WORKSPACES_MAX; in this memory, and for captures among what these graphs hold. Allocates
+ * nothing. Errors: E_MEMORY. */
+enum status workspaces_open(struct memory *memory, struct graphs *graphs, int count,
                             struct workspaces **workspaces);
 
 /* Call it in the context, when no launch is using them. Takes NULL. */
@@ -36,14 +37,14 @@ void workspaces_close(struct workspaces *workspaces);
 /* The same without the driver: the context and its memory do not exist any more. Takes NULL. */
 void workspaces_forget(struct workspaces *workspaces);
 
-/* Frees what no graph uses, in the context, when no launch is using it. */
+/* Frees those that are no graph's, in the context, when no launch is using them. */
 void workspaces_trim(struct workspaces *workspaces);
 
 /* The use of a workspace by one call. */
 struct workspace_turn {
     CUdeviceptr at;
     struct workspace *workspace; /* NULL: a capture's */
-    struct captured *captured;
+    struct graphs *graphs;
     CUstream stream;
     bool own;
 };

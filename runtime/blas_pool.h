@@ -49,7 +49,8 @@ enum status blas_pool_run(struct blas_pool *pool, const struct problem *problem,
 enum status blas_pool_open_lt(struct blas_pool *pool, bool loaded);
 
 /* After that: a problem made ready; the arithmetic of the wish is the problem's. E_ABSENT: cublasLt does not
- * support it; *passing: that was a lack of memory. Close the product with blas_lt_close, after an error, too.
+ * support it; *passing is set if that was a lack of memory. Close the product with blas_lt_close, after an
+ * error, too.
  */
 enum status blas_pool_make_lt(const struct blas_pool *pool, const struct problem *problem,
                               const struct blas_lt_wish *wish, struct blas_lt_product *product,

@@ -1,0 +1,427 @@
+#include "arguments.h"
+#include "gpu_context.h"
+#include "kernel.h"
+#include "launcher.h"
+#include "lookup.h"
+#include "plan.h"
+
+#include <string.h>
+
+/* What came of a launch. */
+enum launch_result {
+    LAUNCH_DONE,
+    LAUNCH_REFUSED,         /* nothing was enqueued that writes C; another way may do */
+    LAUNCH_REFUSED_FOR_NOW, /* the same, for lack of memory */
+    LAUNCH_NO_WORKSPACE,    /* there is no workspace for it; nothing was enqueued */
+    LAUNCH_RETRY_DUE, /* it is provisional, and the better one should be tried again; nothing was enqueued */
+    LAUNCH_NOT_PREPARED, /* there was none to launch */
+    LAUNCH_NO_CONTEXT,   /* no context is current in this thread; nothing was enqueued */
+    LAUNCH_FAILED        /* an error; C may be partly written. status_text() says what happened */
+};
+
+/* ---- one way ---- */
+
+static bool no_context(void)
+{
+    CUcontext current = NULL;
+    return cuda.CtxGetCurrent(&current) == CUDA_SUCCESS && !current;
+}
+
+/* touched: something that writes C had been enqueued before. */
+static __attribute__((noinline)) enum launch_result failed(CUresult result, bool touched)
+{
+    if (result == CUDA_ERROR_INVALID_CONTEXT && !touched && no_context()) return LAUNCH_NO_CONTEXT;
+    bool refused = kernel_refused(result) && !touched;
+    device_check(result, refused ? "the driver refuses the kernel" : "launch the kernel");
+    return !refused                             ? LAUNCH_FAILED
+           : result == CUDA_ERROR_OUT_OF_MEMORY ? LAUNCH_REFUSED_FOR_NOW
+                                                : LAUNCH_REFUSED;
+}
+
+/* Where one plain launch is all. extended: it has an epilogue. */
+static inline __attribute__((always_inline)) enum launch_result
+launch_only(const struct way *way, const struct gemm_call *call, bool extended)
+{
+    const struct launch_slots *slots = &way->form.slots;
+    _Alignas(16) unsigned char argument[LAUNCH_NOWHERE + sizeof(uintptr_t)];
+    memcpy(argument, way->only.argument, extended ? EXTENDED_ARGUMENT_MAX : PLAIN_ARGUMENT_MAX);
+    launch_write_address(argument, slots->a, call->a);
+    launch_write_address(argument, slots->b, call->b);
+    launch_write_address(argument, slots->c, call->c);
+    if (extended) {
+        launch_write_address(argument, slots->source, call->source);
+        launch_write_address(argument, slots->bias, call->bias);
+    }
+    if (call->scalars_on_device) {
+        launch_write_address(argument, slots->alpha_device, (uintptr_t)call->alpha);
+        launch_write_address(argument, slots->beta_device, (uintptr_t)call->beta);
+    } else {
+        launch_write_scalar(argument, slots->alpha, *(const float *)call->alpha);
+        launch_write_scalar(argument, slots->beta, *(const float *)call->beta);
+    }
+    CUresult result = launcher_enqueue_plain(way->function[0], &way->form.kernel[0], way->only.grid, argument,
+                                             call->stream);
+    return result == CUDA_SUCCESS ? LAUNCH_DONE : failed(result, false);
+}
+
+static enum launch_result launch_kernels(const struct way *way, CUdeviceptr workspace,
+                                         const struct gemm_call *call)
+{
+    struct launch_call with = {.operand = {[LAUNCH_A] = call->a,
+                                           [LAUNCH_B] = call->b,
+                                           [LAUNCH_C] = call->c,
+                                           [LAUNCH_WORKSPACE] = workspace,
+                                           [LAUNCH_SOURCE] = call->source,
+                                           [LAUNCH_BIAS] = call->bias}};
+    bool touched;
+    if (call->scalars_on_device) {
+        with.alpha_device = (uintptr_t)call->alpha;
+        with.beta_device = (uintptr_t)call->beta;
+    } else {
+        with.alpha = *(const float *)call->alpha;
+        with.beta = *(const float *)call->beta;
+    }
+    CUresult result = launcher_enqueue(&way->form, way->function, &with, call->stream, &touched);
+    return result == CUDA_SUCCESS ? LAUNCH_DONE : failed(result, touched);
+}
+
+static enum launch_result launch_cublas(const struct gt_plan *plan, const struct way *way,
+                                        CUdeviceptr workspace, const struct gemm_call *call)
+{
+    switch (way->by_lt ? blas_pool_run_lt(&way->lt, workspace, call)
+                       : blas_pool_run(&plan->context->blas, &plan->problem, call)) {
+    case OK:
+        return LAUNCH_DONE;
+    case E_ABSENT:
+        return LAUNCH_REFUSED;
+    case E_MEMORY:
+        return LAUNCH_REFUSED_FOR_NOW;
+    default:
+        return LAUNCH_FAILED;
+    }
+}
+
+/* With a workspace there, 0 if none is needed. */
+static enum launch_result launch_at(const struct gt_plan *plan, const struct way *way, CUdeviceptr workspace,
+                                    const struct gemm_call *call)
+{
+    return way->cublas ? launch_cublas(plan, way, workspace, call) : launch_kernels(way, workspace, call);
+}
+
+/* In the caller's workspace, which may hold anything. */
+static enum launch_result launch_in_theirs(const struct gt_plan *plan, const struct way *way,
+                                           const struct gemm_call *call)
+{
+    CUresult result = CUDA_SUCCESS;
+    if (way->need.counters > 0)
+        result = cuda.MemsetD8Async(call->workspace, 0, way->need.counters, call->stream);
+    if (result != CUDA_SUCCESS) return failed(result, false);
+    return launch_at(plan, way, call->workspace, call);
+}
+
+/* Bytes of which a workspace of cublasLtMatmul is a multiple (its documentation). */
+#define LT_WORKSPACE_ALIGNMENT 256
+
+static enum launch_result launch_in_workspace(const struct gt_plan *plan, const struct way *way,
+                                              const struct gemm_call *call)
+{
+    struct workspaces *workspaces = plan->context->workspaces;
+    struct workspace_turn turn;
+    const bool fits = call->workspace && call->workspace_bytes >= way->need.bytes &&
+                      !(way->cublas && call->workspace % LT_WORKSPACE_ALIGNMENT);
+    if (fits) return launch_in_theirs(plan, way, call);
+    if (!workspaces || !workspaces_enter(workspaces, &way->need, call->stream, &turn))
+        return no_context() ? LAUNCH_NO_CONTEXT : LAUNCH_NO_WORKSPACE;
+    enum launch_result result = launch_at(plan, way, turn.at, call);
+    workspaces_leave(&turn, result == LAUNCH_DONE);
+    return result;
+}
+
+static __attribute__((noinline)) enum launch_result
+launch_unusual(const struct gt_plan *plan, struct way *way, const struct gemm_call *call)
+{
+    if (way->usual_extended) return launch_only(way, call, true);
+    if (way->provisional && !call->as_planned && atomic_fetch_sub(&way->retry, 1) == 1)
+        return LAUNCH_RETRY_DUE;
+    if (way->counted && graphs_hold(&plan->context->graphs, way->module, call->stream))
+        return no_context() ? LAUNCH_NO_CONTEXT : LAUNCH_FAILED;
+    if (way->need.bytes > 0) return launch_in_workspace(plan, way, call);
+    return launch_at(plan, way, 0, call);
+}
+
+/* Kernel launches only, or cuBLAS. Nothing waits. */
+static __attribute__((noinline)) enum launch_result launch_way(const struct gt_plan *plan, struct way *way,
+                                                               const struct gemm_call *call)
+{
+    return __builtin_expect(way->usual, 1) ? launch_only(way, call, false) : launch_unusual(plan, way, call);
+}
+
+/* ---- where the way at hand will not do ---- */
+
+/* The caller has asked for nothing else. */
+static enum status not_as_planned(enum launch_result result)
+{
+    switch (result) {
+    case LAUNCH_NO_WORKSPACE:
+        return fail(E_MEMORY, "there is no device memory for the workspace of the plan's kernel");
+    case LAUNCH_REFUSED_FOR_NOW:
+        return E_MEMORY;
+    case LAUNCH_FAILED:
+    case LAUNCH_NO_CONTEXT:
+        return E_GPU;
+    case LAUNCH_REFUSED:
+        return E_ABSENT;
+    default:
+        return fail(E_ABSENT, "the plan's own kernel is not the one to launch");
+    }
+}
+
+/* For what is not only launched but made ready. A thread without a context gets the plan's. */
+static enum status enter_context(const struct gt_plan *plan)
+{
+    unsigned long long id = 0;
+    CUcontext current = NULL;
+    CUresult result = cuda.CtxGetCurrent(&current);
+    if (result == CUDA_SUCCESS && !current) result = cuda.CtxSetCurrent(plan->context->device.context);
+    if (result == CUDA_SUCCESS) result = cuda.CtxGetId(NULL, &id);
+    enum status st = device_check(result, "make the plan's context current");
+    if (!st && id != plan->context->id)
+        st = fail(E_INPUT, "another context is current than the plan's, or the plan's was reset");
+    return st;
+}
+
+/* Prepare and launch another way, until one does. beta: PLAN_OTHER_BETA, or nothing. way NULL: there is none
+ * yet. */
+static enum status launch_otherwise(struct gt_plan *plan, enum plan_case beta, struct way *way,
+                                    enum launch_result result, const struct gemm_call *call)
+{
+    const bool unaligned =
+        (call->a | call->b | call->c | call->source) & (CUdeviceptr)(plan->traits.alignment - 1);
+    enum plan_case which = beta | (unaligned ? PLAN_UNALIGNED : 0);
+    for (int tries = 0; tries < 2 * CHOICES_MAX; tries++) {
+        if (result == LAUNCH_REFUSED || result == LAUNCH_REFUSED_FOR_NOW) {
+            notice(&plan->context->handle->notices, NOTICE_KERNEL, "a tuned kernel cannot be used: %s",
+                   status_text());
+            atomic_store(&way->refusal, result == LAUNCH_REFUSED ? REFUSED : REFUSED_FOR_NOW);
+        }
+        if (result == LAUNCH_NO_WORKSPACE && !(which & PLAN_WITHOUT)) {
+            which |= PLAN_WITHOUT;
+            if (!beta) atomic_fetch_add_explicit(&plan->without, 1, memory_order_relaxed);
+        }
+        if (result == LAUNCH_RETRY_DUE) plan_improve(plan, which, way);
+        if (plan_prepare(plan, which, &way)) return E_GPU;
+        result = launch_way(plan, way, call);
+        if (result == LAUNCH_DONE) return OK;
+        if (result == LAUNCH_NO_CONTEXT || result == LAUNCH_FAILED) return E_GPU;
+    }
+    return E_GPU;
+}
+
+/* Slow path: no context, a refused launch, no workspace, or a way to be replaced. */
+static __attribute__((noinline)) enum status launch_slowly(struct gt_plan *plan, enum plan_case beta,
+                                                           struct way *way, enum launch_result result,
+                                                           const struct gemm_call *call)
+{
+    if (device_forked()) return fail(E_GPU, DEVICE_FORKED); /* before any lock */
+    if (result == LAUNCH_NO_CONTEXT) {
+        enum status st = device_check(cuda.CtxSetCurrent(plan->context->device.context),
+                                      "make the plan's context current");
+        if (st) return st;
+        result = launch_way(plan, way, call);
+    }
+    if (result == LAUNCH_DONE) return OK;
+    if (call->as_planned) return not_as_planned(result);
+    if (result == LAUNCH_FAILED || result == LAUNCH_NO_CONTEXT) return E_GPU;
+    enum status st = enter_context(plan);
+    return st ? st : launch_otherwise(plan, beta, way, result, call);
+}
+
+/* The operands are less aligned than promised, or beta is 0 where it was not to be, or the other way round.
+ */
+static __attribute__((noinline)) enum status launch_unexpected(struct gt_plan *plan, enum plan_case beta,
+                                                               const struct gemm_call *call)
+{
+    if (device_forked()) return fail(E_GPU, DEVICE_FORKED); /* before any lock */
+    if (call->as_planned) return not_as_planned(LAUNCH_NOT_PREPARED);
+    enum status st = enter_context(plan);
+    if (st) return st;
+    struct way *way = atomic_load_explicit(&plan->way[beta], memory_order_acquire);
+    if (!way && (st = plan_prepare(plan, beta, &way))) return st;
+    if ((call->a | call->b | call->c | call->source) & way->unaligned)
+        way = atomic_load_explicit(&plan->way[beta | PLAN_UNALIGNED], memory_order_acquire);
+    enum launch_result result = way ? launch_way(plan, way, call) : LAUNCH_NOT_PREPARED;
+    return result == LAUNCH_DONE ? OK : launch_slowly(plan, beta, way, result, call);
+}
+
+/* ---- a call, checked ---- */
+
+/* The call is as it must be; source is set if the plan is extended. */
+static inline __attribute__((always_inline)) enum status launch_checked(struct gt_plan *plan,
+                                                                        const struct gemm_call *call)
+{
+    const CUdeviceptr bits = call->a | call->b | call->c | call->source;
+    struct way *way = atomic_load_explicit(&plan->way[PLAN_USUAL], memory_order_acquire);
+    const bool other_beta =
+        !plan->traits.scalars_on_device && (*(const float *)call->beta != 0) != (plan->problem.beta != 0);
+    if ((bits & way->unaligned) || other_beta)
+        return launch_unexpected(plan, other_beta ? PLAN_OTHER_BETA : PLAN_USUAL, call);
+    const enum launch_result result =
+        __builtin_expect(way->usual, 1) ? launch_only(way, call, false) : launch_unusual(plan, way, call);
+    return result == LAUNCH_DONE ? OK : launch_slowly(plan, PLAN_USUAL, way, result, call);
+}
+
+static bool is_empty(const struct problem *p)
+{
+    return p->m == 0 || p->n == 0;
+}
+
+/* What a bias and a source must be. not_read: C, because beta is 0. */
+static enum status check_extended(const struct gt_plan *plan, const struct gemm_call *call, bool not_read)
+{
+    const bool bias = epilogue_bias(plan->problem.epilogue) != BIAS_NONE;
+    if (call->bias && !bias) return fail(E_INPUT, "the call has a bias, and its problem has none");
+    if (call->source && !plan->traits.out_of_place)
+        return fail(E_INPUT, "the call has a source, and its problem is not GT_OUT_OF_PLACE");
+    if (is_empty(&plan->problem)) return OK;
+    if (bias && !call->bias) return fail(E_INPUT, "the bias is NULL");
+    const int element = plan->traits.element_c;
+    if (call->bias & (CUdeviceptr)(element - 1))
+        return fail(E_INPUT, "the bias must be a multiple of %d bytes", element);
+    if (!plan->traits.out_of_place || not_read) return OK;
+    if (!call->source) return fail(E_INPUT, "the source is NULL");
+    return call->source & (CUdeviceptr)(element - 1)
+               ? fail(E_INPUT, "the source must be a multiple of %d bytes", element)
+               : OK;
+}
+
+static __attribute__((noinline)) enum status launch_extended(struct gt_plan *plan,
+                                                             const struct gemm_call *call)
+{
+    const bool not_read = !plan->traits.scalars_on_device && *(const float *)call->beta == 0;
+    struct gemm_call with = *call;
+    enum status st = check_extended(plan, call, not_read);
+    if (st) return st;
+    if (plan->traits.pointers) { /* the host does not see the addresses, nor what the matrices share */
+        if ((call->a | call->b | call->c) & 7)
+            return fail(E_INPUT, "the arrays of addresses must be multiples of 8 bytes");
+    } else {
+        if (!plan->traits.out_of_place || not_read) with.source = with.c;
+        const struct places at = {with.a, with.b, with.c, with.source, with.bias};
+        const char *shared = overlap_find(&plan->problem, &plan->extents, &at);
+        if (shared) return fail(E_INPUT, "the result shares memory with %s", shared);
+    }
+    return launch_checked(plan, &with);
+}
+
+static inline enum status launch(struct gt_plan *plan, const struct gemm_call *call)
+{
+    if (!call->alpha || !call->beta) return fail(E_INPUT, "alpha or beta is NULL");
+    const int element = plan->traits.element, element_c = plan->traits.element_c;
+    if (((call->a | call->b) & (CUdeviceptr)(element - 1)) | (call->c & (CUdeviceptr)(element_c - 1)))
+        return fail(E_INPUT, "A and B must be multiples of %d bytes, C of %d", element, element_c);
+    if (call->workspace & 15) return fail(E_INPUT, "the workspace must be a multiple of 16 bytes");
+    if ((!call->c || ((!call->a || !call->b) && plan->problem.k > 0)) && !is_empty(&plan->problem))
+        return fail(E_INPUT, "A, B or C is NULL");
+    return plan->traits.extended || call->bias || call->source ? launch_extended(plan, call)
+                                                               : launch_checked(plan, call);
+}
+
+/* ---- a caller's call ---- */
+
+static inline struct gemm_call call_by_rows(const struct gt_plan *plan, const struct gt_call *x)
+{
+    const bool swap = plan->traits.column_major;
+    return (struct gemm_call){.a = (CUdeviceptr)(swap ? x->b : x->a),
+                              .b = (CUdeviceptr)(swap ? x->a : x->b),
+                              .c = (CUdeviceptr)x->c,
+                              .source = (CUdeviceptr)x->source,
+                              .bias = (CUdeviceptr)x->bias,
+                              .alpha = x->alpha,
+                              .beta = x->beta,
+                              .scalars_on_device = plan->traits.scalars_on_device,
+                              .stream = x->stream,
+                              .workspace = (CUdeviceptr)x->workspace,
+                              .workspace_bytes = x->workspace_bytes,
+                              .as_planned = x->flags & GT_AS_PLANNED};
+}
+
+static inline enum gt_status launch_public(struct gt_plan *plan, const struct gt_call *call)
+{
+    const struct gemm_call by_rows = call_by_rows(plan, call);
+    const enum status st = launch(plan, &by_rows);
+    return st ? public_status(st) : GT_OK;
+}
+
+enum gt_status gt_launch(struct gt_plan *plan, const struct gt_call *call)
+{
+    struct gt_call copy;
+    if (!object_is(&plan_pool, plan)) return public_status(fail(E_INPUT, NO_PLAN, "gt_launch"));
+    if (!call) return public_status(fail(E_INPUT, "gt_launch: the call is NULL"));
+    if (!arguments_are_usual(call)) {
+        enum status st = arguments_read_call(call, &copy);
+        if (st) return public_status(st);
+        call = &copy;
+    }
+    return launch_public(plan, call);
+}
+
+/* The plan is not among those that stay: it is recent, or a new one. */
+static __attribute__((noinline)) enum gt_status gemm_slowly(struct gt_handle *handle,
+                                                            const struct plan_key *key, uint64_t hash,
+                                                            const struct gt_problem *problem,
+                                                            const struct gt_call *call)
+{
+    struct plan_entry *entry = plans_take(&handle->plans, key, hash), *unused = NULL;
+    if (!entry) {
+        struct gt_plan *plan;
+        const enum status st = plan_open(handle, key->context, problem, &plan);
+        if (st) return public_status(st);
+        plan->entry.key = *key;
+        plan->entry.hash = hash;
+        /* A kernel that may be unloaded is not one of a plan that stays. */
+        entry =
+            plans_add(&handle->plans, &plan->entry, !atomic_load(&plan->way[PLAN_USUAL])->counted, &unused);
+    }
+    if (unused) plan_free(unused->plan);
+    const enum gt_status status = launch_public(entry->plan, call);
+    plans_put(&handle->plans, entry);
+    return status;
+}
+
+/* The caller's problem as a key of plans: as aligned as the operands that are used, with the scalars looked
+ * at. */
+static inline void specialize(struct gt_problem *p, const struct gt_call *call)
+{
+    const bool on_device = p->flags & GT_SCALARS_ON_DEVICE;
+    const bool adds = !on_device && call->beta && *(const float *)call->beta != 0;
+    uintptr_t bits = (uintptr_t)call->a | (uintptr_t)call->b | (uintptr_t)call->c;
+    if (on_device || adds) bits |= (uintptr_t)call->source;
+    if (p->flags & GT_POINTER_ARRAYS) bits |= 4; /* they are addresses of arrays, not of matrices */
+    p->alignment = bits & 3 && element_bytes_of(p->type) == 2 ? 2 : bits & 7 ? 4 : bits & 15 ? 8 : 16;
+    if (on_device || !call->beta) return;
+    p->flags &= ~(uint32_t)GT_ADDS_TO_C;
+    if (adds) p->flags |= GT_ADDS_TO_C;
+}
+
+enum gt_status gt_gemm(struct gt_handle *handle, const struct gt_problem *problem, const struct gt_call *call)
+{
+    struct gt_problem p;
+    struct gt_call copy;
+    unsigned long long context_id;
+    if (!object_is(&handle_pool, handle)) return public_status(fail(E_INPUT, NO_HANDLE, "gt_gemm"));
+    if (!problem || !call) return public_status(fail(E_INPUT, "gt_gemm: an argument is NULL"));
+    enum status st = arguments_copy_problem(problem, &p);
+    if (!st && !arguments_are_usual(call)) {
+        st = arguments_read_call(call, &copy);
+        call = &copy;
+    }
+    if (st) return public_status(st);
+    st = gpu_context_current(handle, &context_id);
+    if (st) return GT_NO_GPU;
+    specialize(&p, call);
+    const struct plan_key key = plan_key_of(context_id, &p);
+    const uint64_t hash = plan_hash(&key);
+    const struct plan_entry *entry = plans_find(&handle->plans, &key, hash);
+    if (!entry) return gemm_slowly(handle, &key, hash, &p, call);
+    return launch_public(entry->plan, call);
+}

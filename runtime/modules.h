@@ -1,0 +1,40 @@
+/* modules.h — compiled kernels loaded into a context, each once: threads that need a kernel which is being
+ * built wait for it.
+ *
+ * The first MODULES_KEPT stay until the context is closed. Further ones are counted: one that neither a
+ * plan nor a captured graph uses is unloaded when there are too many of these. Unloading waits for the
+ * device.
+ */
+#ifndef GT_MODULES_H
+#define GT_MODULES_H
+
+#include "handle.h"
+#include "kernel_key.h"
+
+#define MODULES_KEPT 256
+#define MODULES_IDLE 32 /* of the others, without a user */
+
+/* The module of a kernel whose configuration has passed its rules, in the current context, which must be this
+ * one, with a reference that is the caller's to release. Compiled if the cache does not have it.
+ * E_ABSENT: this kernel cannot be had, with the reason, which is remembered; *passing is set if it was a lack
+ * of memory, and it is tried again from time to time. Errors: E_COMPILER (nothing can be compiled), E_MEMORY.
+ */
+enum status modules_get(struct gpu_context *context, const struct kernel_key *kernel, struct module **module,
+                        bool *passing);
+
+/* One reference more, one less. */
+void modules_share(struct module *module);
+void modules_release(struct module *module);
+
+CUmodule module_code(const struct module *module);
+
+/* It stays, whoever uses it. */
+bool module_is_kept(const struct module *module);
+
+/* Unload what nobody uses, in its context. */
+void modules_trim(struct gpu_context *context);
+
+/* Unload all, in its context; with the context gone, only forget them. */
+void modules_close(struct gpu_context *context, bool context_gone);
+
+#endif
