@@ -46,6 +46,14 @@
     {                                                                                                        \
         "mma16.cu", find, replace                                                                            \
     }
+#define STORE16(find, replace)                                                                               \
+    {                                                                                                        \
+        "gt_store16.cuh", find, replace                                                                      \
+    }
+#define PACK16(find, replace)                                                                                \
+    {                                                                                                        \
+        "gt_pack16.cuh", find, replace                                                                       \
+    }
 #define STORE(find, replace)                                                                                 \
     {                                                                                                        \
         "mma16_store.cuh", find, replace                                                                     \
@@ -144,27 +152,27 @@ const struct mutant mutants_mma16[] = {
     {"batch stride of A ignored", PLAIN, "nn", LOOP("(args.a, args.stride_a)", "(args.a, 0)")},
     {"batch stride of B is that of A", PLAIN, "nn",
      LOOP("(args.b, args.stride_b)", "(args.b, args.stride_a)")},
-    {"batch strides of floats", PLAIN, "nn", LOOP("+ blockIdx.z * stride;", "+ 2 * blockIdx.z * stride;")},
+    {"batch strides of floats", PLAIN, "nn", STORE16("+ blockIdx.z * stride;", "+ 2 * blockIdx.z * stride;")},
     {"arrays of addresses of which only the first counts", ELEMENTS, "nn:pointers",
-     LOOP("(operand)[blockIdx.z]", "(operand)[0]")},
+     STORE16("(operand)[blockIdx.z]", "(operand)[0]")},
     /* Sums to C. */
-    {"alpha forgotten", PLAIN, "nn", STORE("out[e] = alpha * sum[e];", "out[e] = sum[e];")},
-    {"beta forgotten", PLAIN, "nn", STORE("if (beta != 0.0f)", "if (false)")},
-    {"beta 0 reads C", PLAIN, "nn", STORE("if (beta != 0.0f)", "if (true)")},
+    {"alpha forgotten", PLAIN, "nn", STORE16("out[e] = alpha * sum[e];", "out[e] = sum[e];")},
+    {"beta forgotten", PLAIN, "nn", STORE16("if (beta != 0.0f)", "if (false)")},
+    {"beta 0 reads C", PLAIN, "nn", STORE16("if (beta != 0.0f)", "if (true)")},
     {"C truncated, not rounded", PLAIN, "nn",
-     STORE("packed<BF16>(v[e], e + 1 < V ? v[e + 1] : 0.0f)",
-           "packed<BF16>(v[e] * 0.998f, e + 1 < V ? v[e + 1] * 0.998f : 0.0f)")},
+     STORE16("packed<BF16>(v[e], e + 1 < V ? v[e + 1] : 0.0f)",
+             "packed<BF16>(v[e] * 0.998f, e + 1 < V ? v[e + 1] * 0.998f : 0.0f)")},
     {"neighbours of a word exchanged", PLAIN, "nn",
-     STORE("bits[e + 1] = (unsigned short)(two >> 16);",
-           "bits[e + 1] = bits[e], bits[e] = (unsigned short)(two >> 16);")},
-    {"rows beyond the edge stored", PLAIN, "nn", STORE("row >= m || column >= n", "column >= n")},
-    {"columns beyond the edge stored", ELEMENTS, "nn", STORE("row >= m || column >= n", "row >= m")},
-    {"the end of a line stored in whole vectors", LATE, "nn", STORE("V == 1 || column + V <= n", "true")},
+     STORE16("bits[e + 1] = (unsigned short)(two >> 16);",
+             "bits[e + 1] = bits[e], bits[e] = (unsigned short)(two >> 16);")},
+    {"rows beyond the edge stored", PLAIN, "nn", STORE16("row >= m || column >= n", "column >= n")},
+    {"columns beyond the edge stored", ELEMENTS, "nn", STORE16("row >= m || column >= n", "row >= m")},
+    {"the end of a line stored in whole vectors", LATE, "nn", STORE16("INSIDE || column + V <= n", "true")},
     {"the end of a line not stored", LATE, "nn",
-     STORE("if (column + e < n) store_c<1>", "if (false) store_c<1>")},
-    {"batch stride of C ignored", PLAIN, "nn", STORE("(args.c, args.stride_c)", "(args.c, 0)")},
+     STORE16("if (column + e < n) store_c<1>", "if (false) store_c<1>")},
+    {"batch stride of C ignored", PLAIN, "nn", STORE16("(args.c, args.stride_c)", "(args.c, 0)")},
     {"offset of C in 32 bits", PLAIN, "nn",
-     STORE("offset = row * ldc + column", "offset = row * (int)ldc + column")},
+     STORE16("offset = row * ldc + column", "offset = row * (int)ldc + column")},
     {"strips of all warps in one place", PLAIN, "nn", STORE("thread_index() / 32 * (STRIP_BYTES / 4)", "0")},
     {"a strip read before its lanes have written it", PLAIN, "nn",
      STORE("        __syncwarp();\n#pragma unroll 2", "#pragma unroll 2")},
@@ -179,16 +187,16 @@ const struct mutant mutants_mma16[] = {
      "REDUCE=1 GROUP=1 SPLIT_K=1",
      "nn", STORE("row + s * STRIP + r", "row + r")},
     {"rows of an instruction side by side", PLAIN, "nn",
-     STORE("store_shared<2>(tile + (left + 8) * ROW + right, quad + 2)",
-           "store_shared<2>(tile + (left + 1) * ROW + right, quad + 2)")},
+     STORE16("store_shared<2>(tile + (left + 8) * ROW + right, quad + 2)",
+             "store_shared<2>(tile + (left + 1) * ROW + right, quad + 2)")},
     {"rows and columns of a quad not exchanged", SWAPPED, "nt",
-     STORE("(right + e % 2) * ROW + left + e / 2 * 8", "(right + e / 2) * ROW + left + e % 2 * 8")},
+     STORE16("(right + e % 2) * ROW + left + e / 2 * 8", "(right + e / 2) * ROW + left + e % 2 * 8")},
     /* Parts, teams, clusters. */
     {"parts of all blocks in one place", PARTS, "nn",
      STORE("parts + (long long)blockIdx.y * part::FLOATS", "parts")},
     {"parts of all tiles in one place", PARTS, "nn",
      STORE("(long long)blockIdx.x * args.splits * part::FLOATS", "0")},
-    {"parts over the counters", PARTS, "nn", LOOP("args.workspace + args.counters +", "args.workspace +")},
+    {"parts over the counters", PARTS, "nn", PACK16("args.workspace + args.counters +", "args.workspace +")},
     {"counters of all items are the first's", PARTS, "nn",
      STORE("((long long)blockIdx.z * gridDim.x + blockIdx.x)", "blockIdx.x")},
     {"a part forgotten", PARTS, "nn",
@@ -212,30 +220,30 @@ const struct mutant mutants_mma16[] = {
     {"rows of the next tile stored by the last block", CLUSTER, "nn",
      STORE("if (first + row < BM) to", "to")},
     /* Packed operands. */
-    {"packed items of a batch in one place", PACKED, "nn", LOOP("blockIdx.z * item.floats", "0")},
-    {"packed B over packed A", PACKED, "nn", LOOP("base_of(args, item) + item.b", "base_of(args, item)")},
+    {"packed items of a batch in one place", PACKED, "nn", PACK16("blockIdx.z * item.floats", "0")},
+    {"packed B over packed A", PACKED, "nn", PACK16("base_of(args, item) + item.b", "base_of(args, item)")},
     {"lines of packed A too close", PACKED, "nn",
      LOOP("packed_line(TRANS_A ? args.m : args.k)}", "TRANS_A ? args.m : args.k}")},
     {"B packed and not used", PACKED, "nt", LOOP("if (!PACK_B) return", "if (true) return")},
-    {"second element of a packed word forgotten", PACKED, "nn", {"mma16_pack.cuh", "e + 1 < width", "false"}},
-    {"words beyond a line packed, too", PACKED, "nn", {"mma16_pack.cuh", "if (e < row) store", "store"}},
+    {"second element of a packed word forgotten", PACKED, "nn", {"gt_pack16.cuh", "e + 1 < width", "false"}},
+    {"words beyond a line packed, too", PACKED, "nn", {"gt_pack16.cuh", "if (e < row) store", "store"}},
     {"elements beyond the matrix packed",
      PACKED,
      "nn",
-     {"mma16_pack.cuh", "from + e, e < width", "from + e, true"}},
-    {"pieces of B begin with the first of A", PACKED, "nn", {"mma16_pack.cuh", "piece - pieces_a", "piece"}},
+     {"gt_pack16.cuh", "from + e, e < width", "from + e, true"}},
+    {"pieces of B begin with the first of A", PACKED, "nn", {"gt_pack16.cuh", "piece - pieces_a", "piece"}},
     {"offset of a packed line in 32 bits",
      PACKED,
      "nt",
-     {"mma16_pack.cuh", "from += line * ld;", "from += line * (int)ld;"}},
+     {"gt_pack16.cuh", "from += line * ld;", "from += line * (int)ld;"}},
     /* Epilogues. */
     {"bias of columns from the tile's first column", PLAIN, "nn:bias",
-     STORE("(BIAS == 1 ? origin.n : origin.m)", "0")},
-    {"bias of rows by the column", PLAIN, "nn:rowbias", STORE("bias + row)", "bias + column)")},
-    {"one bias for all items", PLAIN, "nn:bias", STORE("blockIdx.z * args.stride_bias +", "")},
+     STORE16("(BIAS == 1 ? origin.n : origin.m)", "0")},
+    {"bias of rows by the column", PLAIN, "nn:rowbias", STORE16("bias + row)", "bias + column)")},
+    {"one bias for all items", PLAIN, "nn:bias", STORE16("blockIdx.z * args.stride_bias +", "")},
     {"C read where the result is stored", PLAIN, "nn:out",
-     STORE("from = source + offset;", "from = c + offset;")},
+     STORE16("from = source + offset;", "from = c + offset;")},
     {"activation forgotten", PLAIN, "nn:relu",
-     STORE("out[e] = activated(out[e], ACTIVATION == 1 ? 0.0f : infinite());", "")},
+     STORE16("out[e] = activated(out[e], ACTIVATION == 1 ? 0.0f : infinite());", "")},
 };
 const int mutants_mma16_count = sizeof mutants_mma16 / sizeof *mutants_mma16;
