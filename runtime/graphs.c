@@ -53,7 +53,7 @@ static void CUDA_CB graph_is_gone(void *opaque)
     let_go(graph);
 }
 
-static enum status make_graph(const struct capture *capture, struct graph **out)
+static enum status add_graph(struct graphs *graphs, const struct capture *capture, struct graph **out)
 {
     CUuserObject object;
     struct graph *graph = calloc(1, sizeof *graph);
@@ -69,7 +69,8 @@ static enum status make_graph(const struct capture *capture, struct graph **out)
     }
     CUresult result = cuda.GraphRetainUserObject(capture->graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
     if (result == CUDA_SUCCESS) {
-        *out = graph;
+        graph->next = graphs->living;
+        graphs->living = *out = graph;
         return OK;
     }
     cuda.UserObjectRelease(object, 1); /* calls the destructor */
@@ -82,14 +83,8 @@ static enum status graph_of(struct graphs *graphs, const struct capture *capture
 {
     struct graph *graph = graphs->living;
     while (graph && graph->capture != capture->id) graph = graph->next;
-    if (!graph) {
-        enum status st = make_graph(capture, &graph);
-        if (st) return st;
-        graph->next = graphs->living;
-        graphs->living = graph;
-    }
     *out = graph;
-    return OK;
+    return graph ? OK : add_graph(graphs, capture, out);
 }
 
 /* Its end, for us. */

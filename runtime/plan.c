@@ -305,6 +305,7 @@ static enum status make_way(struct wanted *wanted, struct way **way)
     char why[600] = "no configuration is legal for it", text[PROBLEM_TEXT_MAX];
     bool winner = false; /* why is about the winner */
     enum status st = E_ABSENT;
+    *way = NULL;
     if (wanted->problem.m == 0 || wanted->problem.n == 0) return load(wanted, NULL, way);
 
     const CUstreamCaptureMode before = relaxed_begin(); /* may allocate and load whoever captures */
@@ -319,7 +320,7 @@ static enum status make_way(struct wanted *wanted, struct way **way)
         }
     }
     relaxed_end(before);
-    if (!st && wanted->passing) {
+    if (*way && wanted->passing) {
         (*way)->provisional = true;
         (*way)->usual = (*way)->usual_extended = false;
         (*way)->patience = RETRY_FIRST;
@@ -394,7 +395,8 @@ void plan_improve(struct gt_plan *plan, enum plan_case which, struct way *stand_
         if (w->info.adds_to_c == stand_in->info.adds_to_c && atomic_load(&w->refusal) == REFUSED_FOR_NOW)
             atomic_store(&w->refusal, NOT_REFUSED);
     struct wanted wanted = want(plan, which);
-    if (!make_way(&wanted, &way)) {
+    make_way(&wanted, &way);
+    if (way) {
         const bool better = strcmp(way->info.config, stand_in->info.config) != 0 || !way->provisional;
         if (better) install(plan, which, way);
         else way_free(way);

@@ -258,7 +258,7 @@ static void *add_all(void *opaque)
         fresh->hash = plan_hash(&fresh->key);
         struct plan_entry *taken = plans_add(x->plans, fresh, true, &unused);
         const struct plan_entry *found = plans_find(x->plans, &taken->key, taken->hash);
-        x->wrong += taken->key.context != i || found != (taken->list == &x->plans->kept ? taken : NULL);
+        x->wrong += taken->key.context != i || found != (i < PLANS_KEPT ? taken : NULL);
         plans_put(x->plans, taken);
         free(unused);
     }
