@@ -292,18 +292,20 @@ static bool fits_memory(struct forecast *f)
 /* E_ABSENT: there is nothing that a prediction could choose among, whatever the values of parameters. */
 static enum status check_served(const struct problem *problem, const struct gpu *gpu)
 {
-    const char *why = NULL;
+    const char *first = NULL;
     for (size_t i = 0; i < template_count; i++) {
         if (!templates[i]->space || !template_serves(templates[i], problem)) continue;
         const struct config any = {.template = templates[i]};
-        why = templates[i]->check_prefix ? templates[i]->check_prefix(&any, 0, problem, gpu) : NULL;
+        const char *why =
+            templates[i]->check_prefix ? templates[i]->check_prefix(&any, 0, problem, gpu) : NULL;
         if (!why) return OK;
+        if (!first) first = why;
     }
     return fail(
         E_ABSENT,
         "no kernel of gemmtune computes such a problem of %s on %s (%s); algorithms of cublasLt may, which "
         "only the GPU itself proposes",
-        gemm_type_row(problem->type)->name, gpu->name, why ? why : "no family has the type");
+        gemm_type_row(problem->type)->name, gpu->name, first ? first : "no family has the type");
 }
 
 static enum status predict_one(struct forecast *f, int ended)
