@@ -10,7 +10,7 @@ without faults then ends well and leaves no extra files.
 After a fault that was survived (exit code 0) nothing may be missing. Not tested: partial effects of a call that fails on a
 real disk, and writes by stdio (the output of a command; tests/cli uses /dev/full).
 """
-import errno, os, random, shutil, subprocess
+import errno, os, random, shutil, sqlite3, subprocess
 
 import common
 
@@ -103,7 +103,8 @@ def strike(setting, seed, folder, job, way, n, result):
     case = f"{job.name}, {name} at call {n} ({fired})"
     if (why := common.wrong_end(run, code)): result.found("ended badly", f"{case}: {why}")
     if run.left(): result.found("orphans", case)
-    judge(setting, folder, job, run, code, before, case, result)
+    try: judge(setting, folder, job, run, code, before, case, result)
+    except sqlite3.DatabaseError as why: result.found("verify", f"SQLite cannot read the file ({why}): {case}")
     return True
 
 
