@@ -190,16 +190,22 @@ static enum status enter_context(const struct gt_plan *plan)
     return st;
 }
 
+/* What an algorithm of cublasLt refuses for this call's bias alone. */
+static bool lacks_bias(const struct way *way, const struct gemm_call *call)
+{
+    return way && way->lt.needs_alignment && call->bias % (CUdeviceptr)way->lt.needs_alignment;
+}
+
 /* Prepare and launch another way, until one does. beta: PLAN_OTHER_BETA, or nothing. way NULL: there is none
  * yet. */
 static enum status launch_otherwise(struct gt_plan *plan, enum plan_case beta, struct way *way,
                                     enum launch_result result, const struct gemm_call *call)
 {
-    const bool unaligned =
-        (call->a | call->b | call->c | call->source) & (CUdeviceptr)(plan->traits.alignment - 1);
+    const bool unaligned = lacks_bias(way, call) || (call->a | call->b | call->c | call->source) &
+                                                        (CUdeviceptr)(plan->traits.alignment - 1);
     enum plan_case which = beta | (unaligned ? PLAN_UNALIGNED : 0);
     for (int tries = 0; tries < 2 * CHOICES_MAX; tries++) {
-        if (result == LAUNCH_REFUSED || result == LAUNCH_REFUSED_FOR_NOW) {
+        if ((result == LAUNCH_REFUSED || result == LAUNCH_REFUSED_FOR_NOW) && !lacks_bias(way, call)) {
             notice(&plan->context->handle->notices, NOTICE_KERNEL, "a tuned kernel cannot be used: %s",
                    status_text());
             atomic_store(&way->refusal, result == LAUNCH_REFUSED ? REFUSED : REFUSED_FOR_NOW);

@@ -303,6 +303,7 @@ static const struct gt_winner_planned mapped = {
     &mapped_kernel,
     0,
     0,
+    0x814,
     {{112, 48, 48, 64 * 112, 100 * 48, 64 * 48, 0},
      {GT_LAUNCH_FIXED, 24, GT_LAUNCH_FIXED, GT_LAUNCH_FIXED, GT_LAUNCH_UNTOLD, GT_LAUNCH_UNTOLD,
       GT_LAUNCH_FIXED},
@@ -405,6 +406,7 @@ static void check_mapped(void)
     CHECK(gt_winner_launch(&loaded, &plan, &s, 2, A, B + 1, 1, C, 0, NULL) == CUDA_ERROR_INVALID_VALUE);
     fake.launch_count = 0;
     CHECK(gt_winner_launch(&loaded, &plan, &s, 2, A + 8, B, 1, C, 0, NULL) == CUDA_ERROR_INVALID_VALUE);
+    CHECK(gt_winner_launch(&loaded, &plan, &s, 2, A, B, 1, C, 4, NULL) == CUDA_ERROR_INVALID_VALUE);
     CHECK(fake.launch_count == 0);
     CHECK(gt_winner_launch(&loaded, &plan, &s, 2, A, B + 2, 1, C, 0, NULL) == CUDA_SUCCESS);
     s.lda = 120; /* it is in the map */

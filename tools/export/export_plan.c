@@ -37,14 +37,11 @@ static int64_t lengthened(int64_t length, int width)
     return (length / 64 + 2) * 64 + width;
 }
 
-/* The widest vectors that operand i (A, B, C) must allow: with a leading dimension that allows narrower ones
- * the rules refuse the problem. */
+/* The widest vectors, of at most `widest` elements, that operand i (A, B, C) must allow: with a leading
+ * dimension that allows narrower ones the rules refuse the problem. */
 static int32_t needs_of(const struct config *config, const struct problem *problem, const struct gpu *gpu,
-                        int i)
+                        int i, int32_t widest)
 {
-    const int32_t widest = i == 0   ? problem_align_a(problem)
-                           : i == 1 ? problem_align_b(problem)
-                                    : problem_align_c(problem);
     for (int32_t width = 1; width < widest; width *= 2) {
         struct problem other = *problem;
         int64_t *const ld[3] = {&other.lda, &other.ldb, &other.ldc};
@@ -52,6 +49,16 @@ static int32_t needs_of(const struct config *config, const struct problem *probl
         if (is_legal(config, &other, gpu)) return width;
     }
     return widest;
+}
+
+/* What must divide lengths and addresses of operand i, whatever the length of its rows: the rules of some
+ * families look at the distances of rows alone. */
+static int32_t vector_of(const struct config *config, const struct problem *problem, const struct gpu *gpu,
+                         int i)
+{
+    const struct gemm_type_row *type = gemm_type_row(problem->type);
+    const enum element elements[] = {type->a, type->b, type->c};
+    return needs_of(config, problem, gpu, i, element_vector(elements[i]));
 }
 
 /* The largest m, n or k (i) that the rules allow with the others as they are. */
@@ -89,8 +96,9 @@ struct gt_winner plan_winner(const struct config *config, const struct problem *
                           .kernel = -1};
     if (!config->template) return w;
     w.needs = 0;
+    const int32_t align[] = {problem_align_a(p), problem_align_b(p), problem_align_c(p)};
     for (int i = 0; i < 3; i++) {
-        w.needs |= needs_of(config, p, gpu, i) << 4 * i;
+        w.needs |= needs_of(config, p, gpu, i, align[i]) << 4 * i;
         w.most[i] = most_of(config, p, gpu, i);
     }
     return w;
@@ -178,7 +186,8 @@ enum status plan_make(const struct config *config, const struct problem *p, cons
     make(config, p, &planned->plan);
     for (int i = 0; i < LAUNCH_LENGTHS; i++) planned->lengths.planned[i] = *length_in(&copy, i);
     for (int i = 0; i < LAUNCH_LENGTHS; i++) {
-        const int width = i == LAUNCH_STRIDE_BIAS ? 1 : needs_of(config, p, gpu, i % 3);
+        const int width = i == LAUNCH_STRIDE_BIAS ? 1 : vector_of(config, p, gpu, i % 3);
+        if (i < 3) planned->aligned |= width << 4 * i;
         planned->lengths.at[i] = place_of(config, p, gpu, planned, i, width, &enough);
     }
     return enough ? OK : fail(E_MEMORY, "out of memory for a plan");

@@ -21,6 +21,7 @@ struct gt_winner plan_winner(const struct config *config, const struct problem *
 struct planned {
     struct launch_plan plan;
     struct launch_lengths lengths;
+    int32_t aligned; /* elements of which the addresses of A, B, C are multiples, 4 bits each */
 };
 
 /* The lengths are found by asking: the template plans the problem with other ones, and they are allowed if

@@ -38,6 +38,7 @@ struct gt_winner_kernel {
 struct gt_winner_planned {
     const struct gt_winner_kernel *kernel;
     int32_t has_bias, out_of_place; /* what its epilogue takes */
+    int32_t aligned; /* elements of which the addresses of A, B, C are multiples, 4 bits each */
     struct gt_launch_lengths lengths;
     struct gt_winner_plan plan;
 };
@@ -46,7 +47,6 @@ struct gt_winner_loaded {
     CUmodule module;
     CUfunction function[GT_LAUNCH_KERNELS_MAX]; /* of the plan's kernels */
     const struct gt_winner_planned *planned;
-    int32_t needs; /* alignment, as in struct gt_winner */
 };
 
 /* What an epilogue takes besides A, B and C. */
@@ -88,9 +88,10 @@ GT_WINNERS_API CUresult gt_winner_clear(const struct gt_winner_plan *plan, CUdev
 /* Enqueue C = alpha * op(A) * op(B) + beta * C: one or two launches, more for a batch beyond 65,535 and for a
  * k that goes in slabs. Nothing is allocated and nothing waits: a stream that is captured takes it. plan is
  * that of shape and of the loaded winner. workspace: plan->workspace_bytes, cleared, not used by another
- * stream meanwhile; 0 where the plan asks for none. CUDA_ERROR_INVALID_VALUE: no workspace, pointers less
- * aligned than the kernel needs (16 bytes for tensor maps), a plan that launches nothing, an epilogue that
- * takes more than an activation, or NULL. CUDA_ERROR_NOT_FOUND: loaded holds no kernel. */
+ * stream meanwhile; 0 where the plan asks for none. CUDA_ERROR_INVALID_VALUE: no workspace, or not at
+ * a multiple of 16 bytes, pointers less aligned than the kernel needs (16 bytes for tensor maps), a plan that
+ * launches nothing, an epilogue that takes more than an activation, or NULL. CUDA_ERROR_NOT_FOUND: loaded
+ * holds no kernel. */
 GT_WINNERS_API CUresult gt_winner_launch(const struct gt_winner_loaded *loaded,
                                          const struct gt_winner_plan *plan,
                                          const struct gt_winner_shape *shape, float alpha, CUdeviceptr a,

@@ -68,7 +68,6 @@ GT_WINNERS_API CUresult gt_winner_load(const struct gt_winner_gpu *gpu, const st
     if (!gpu || !winner) return CUDA_ERROR_INVALID_VALUE;
     if (winner->kernel < 0) return CUDA_ERROR_NOT_FOUND;
     loaded->planned = &gpu->plans[winner->kernel];
-    loaded->needs = winner->needs;
     kernel = loaded->planned->kernel;
     result = cuCtxGetDevice(&device);
     if (result == CUDA_SUCCESS)
@@ -99,7 +98,7 @@ GT_WINNERS_API CUresult gt_winner_clear(const struct gt_winner_plan *plan, CUdev
 /* 1 if every vector that is read or written at the pointer of an operand lies at a multiple of its size. */
 static inline int gt_winner_at(const struct gt_winner_loaded *loaded, int operand, CUdeviceptr pointer)
 {
-    const int32_t width = loaded->needs >> 4 * operand & 15;
+    const int32_t width = loaded->planned->aligned >> 4 * operand & 15;
     return pointer % (unsigned)(loaded->planned->lengths.bytes[operand] * width) == 0;
 }
 
@@ -129,8 +128,9 @@ GT_WINNERS_API CUresult gt_winner_launch_extra(const struct gt_winner_loaded *lo
     if (!loaded || !plan || !shape) return CUDA_ERROR_INVALID_VALUE;
     if (!loaded->module) return CUDA_ERROR_NOT_FOUND;
     if (!extra) extra = &none;
-    if (plan->kernels != loaded->planned->plan.kernels || (plan->workspace_bytes > 0 && workspace == 0) ||
-        !gt_winner_at(loaded, 0, a) || !gt_winner_at(loaded, 1, b) || !gt_winner_at(loaded, 2, d) ||
+    if (plan->kernels == 0 || plan->kernels != loaded->planned->plan.kernels ||
+        (plan->workspace_bytes > 0 && workspace == 0) || workspace % 16 != 0 || !gt_winner_at(loaded, 0, a) ||
+        !gt_winner_at(loaded, 1, b) || !gt_winner_at(loaded, 2, d) ||
         !gt_winner_extra_valid(loaded, extra, beta, d))
         return CUDA_ERROR_INVALID_VALUE;
     if (extra->bias && extra->stride_bias != loaded->planned->lengths.planned[GT_LAUNCH_STRIDE_BIAS]) {

@@ -39,6 +39,7 @@ struct finalist {
     int smem_bytes;
     int losses; /* times a worker died on its blocks or its last check */
     bool refused;
+    bool recompiled; /* its cubin had left the cache */
 };
 
 /* race.h decides among them; here are their samples, and which of them the last check has refused. */

@@ -232,7 +232,7 @@ static enum status begin(struct job *job)
     job->share_s = deal_length_s(job);
     enum status st = await(job); /* for what the GPU was asked for another problem */
     if (goes_on(job, st) && children_worker_idle(run->s->children, gpu->number)) st = send_preparation(job);
-    if (!st) st = deal_open_search(job);
+    if (goes_on(job, st)) st = deal_open_search(job);
     if (!goes_on(job, st)) return st;
     const bool first = !run->problem[job->at].begun;
     run->problem[job->at].begun = true;
@@ -390,6 +390,16 @@ static enum status lose_block(struct job *job, struct finalist *f, bool to_blame
     return record_failure(job, f, job->gpu->hung ? VERDICT_HUNG : VERDICT_CRASHED, job->gpu->reason, *losses);
 }
 
+/* A cubin that has left the cache is made again, once for each finalist. */
+static bool is_made_again(const struct job *job, struct finalist *f, enum status st)
+{
+    if ((st != E_IO && st != E_INPUT) || !f || f->recompiled || field_is_library(&job->field, f->index))
+        return false;
+    builds_forget(f->built);
+    f->recompiled = true;
+    return true;
+}
+
 /* f: NULL is the anchor. */
 static enum status run_block(struct job *job, struct finalist *f)
 {
@@ -405,6 +415,7 @@ static enum status run_block(struct job *job, struct finalist *f)
     const double time_us = json_number_value(json_object_get(gpu->answer, "time_us"));
     st = message_check(gpu->answer);
     if (!st && !(time_us > 0)) st = fail(E_CHILD, "a block took no time");
+    if (is_made_again(job, f, st)) return OK;
     if (st) {
         take_refusal(gpu);
         return lose_block(job, f, st != E_IO && st != E_INPUT);
@@ -478,6 +489,7 @@ static enum status check(struct job *job, struct finalist *f, bool *right, struc
     if (!st) st = verdict_parse(name ? name : "", &verdict);
     if (!st && !accuracy_from_json(json_object_get(gpu->answer, "errors"), errors))
         st = fail(E_CHILD, "the last check told errors that are none");
+    if (is_made_again(job, f, st)) return OK;
     if (st) {
         take_refusal(gpu);
         return lose_check(job, f);

@@ -5,12 +5,26 @@
 enum { SIZES = 7 };
 
 /* By how much leading dimensions and strides exceed their minimum. */
-enum padding { PADDING_NONE, PADDING_FOUR, PADDING_ODD, PADDING_COUNT };
+enum padding { PADDING_NONE, PADDING_VECTOR, PADDING_ODD, PADDING_COUNT };
 
-static int64_t padded(int64_t x, enum padding padding)
+/* Of 16 bytes in the shortest elements of the type. */
+static int64_t vector_of(enum gemm_type type)
 {
+    const struct gemm_type_row *row = gemm_type_row(type);
+    const int a = element_vector(row->a), c = element_vector(row->c);
+    return a > c ? a : c;
+}
+
+static int64_t up(int64_t x, int64_t unit)
+{
+    return (x + unit - 1) / unit * unit;
+}
+
+static int64_t padded(int64_t x, enum gemm_type type, enum padding padding)
+{
+    const int64_t vector = vector_of(type);
     if (padding == PADDING_NONE) return x;
-    return padding == PADDING_FOUR ? (x + 3) / 4 * 4 + 8 : x + 3;
+    return padding == PADDING_VECTOR ? up(x, vector) + 2 * vector : x + 3;
 }
 
 /* 0 without a bias. An odd stride takes every alignment from the second item's. */
@@ -18,7 +32,7 @@ static int64_t padded_bias(const struct problem *p, enum padding padding)
 {
     const int64_t length = problem_bias_length(p);
     if (length == 0) return 0;
-    return padding == PADDING_ODD ? (length + 2) | 1 : padded(length, padding);
+    return padding == PADDING_ODD ? (length + 2) | 1 : padded(length, p->type, padding);
 }
 
 static struct problem make(const struct problem *tuned, int64_t m, int64_t n, int64_t k, int64_t batch,
@@ -30,12 +44,12 @@ static struct problem make(const struct problem *tuned, int64_t m, int64_t n, in
     p.trans_b = tuned->trans_b;
     p.batch = batch;
     int64_t a = problem_cols_a(&p), b = problem_cols_b(&p);
-    p.lda = padded(a > 0 ? a : 1, padding);
-    p.ldb = padded(b > 0 ? b : 1, padding);
-    p.ldc = padded(n > 0 ? n : 1, padding);
-    p.stride_a = padded(problem_rows_a(&p) * p.lda, padding);
-    p.stride_b = padded(problem_rows_b(&p) * p.ldb, padding);
-    p.stride_c = padded(m * p.ldc, padding);
+    p.lda = padded(a > 0 ? a : 1, p.type, padding);
+    p.ldb = padded(b > 0 ? b : 1, p.type, padding);
+    p.ldc = padded(n > 0 ? n : 1, p.type, padding);
+    p.stride_a = padded(problem_rows_a(&p) * p.lda, p.type, padding);
+    p.stride_b = padded(problem_rows_b(&p) * p.ldb, p.type, padding);
+    p.stride_c = padded(m * p.ldc, p.type, padding);
     if (tuned->batch > 1 && tuned->stride_a == 0) p.stride_a = 0;
     if (tuned->batch > 1 && tuned->stride_b == 0) p.stride_b = 0;
     if (tuned->pointers) problem_use_pointers(&p);
@@ -67,7 +81,7 @@ static void add_square(struct verify_case *cases, int *count, const struct probl
     for (int i = 0; i < SIZES; i++)
         for (int shift = 0; shift < SIZES; shift++) {
             enum padding padding = (enum padding)((i + shift) % PADDING_COUNT);
-            if (aligned && padding == PADDING_ODD) padding = PADDING_FOUR;
+            if (aligned && padding == PADDING_ODD) padding = PADDING_VECTOR;
             const double *s = scalars[(i + 2 * shift) % 4];
             struct problem p = make(tuned, m[i], n[(i + shift) % SIZES], k[(i + 2 * shift) % SIZES],
                                     shift == 3 ? 3 : 1, padding);
@@ -78,7 +92,8 @@ static void add_square(struct verify_case *cases, int *count, const struct probl
 static void add_corners(struct verify_case *cases, int *count, const struct problem *tuned, int64_t m,
                         int64_t n, int64_t k)
 {
-    struct problem p = make(tuned, m, n, k, 1, PADDING_FOUR), none = make(tuned, m, n, 0, 1, PADDING_FOUR);
+    struct problem p = make(tuned, m, n, k, 1, PADDING_VECTOR),
+                   none = make(tuned, m, n, 0, 1, PADDING_VECTOR);
     add(cases, count, p, 0, 0, DATA_PLAIN);
     add(cases, count, p, 0, 0, DATA_NAN_OPERANDS);
     add(cases, count, p, 0, 0.5, DATA_NAN_OPERANDS);
@@ -97,15 +112,16 @@ int verify_cases(const struct config *config, const struct problem *tuned, struc
     const int64_t m[SIZES] = {1, 2, 3, 7, bm - 1, bm + 1, 61};
     const int64_t n[SIZES] = {1, 2, 3, 7, bn - 1, bn + 1, 67};
     const int64_t k[SIZES] = {1, 2, 3, 7, bk - 1, bk + 1, 2 * bk + 53};
-    int64_t bm4 = (bm + 3) / 4 * 4, bn4 = (bn + 3) / 4 * 4, bk4 = (bk + 3) / 4 * 4;
-    const int64_t m4[SIZES] = {4, 8, 20, bm4, bm4 + 4, 2 * bm4 + 12, 100};
-    const int64_t n4[SIZES] = {4, 8, 20, bn4, bn4 + 4, 2 * bn4 + 12, 116};
-    const int64_t k4[SIZES] = {4, 8, 20, bk4, bk4 + 4, 3 * bk4 + 8, 100};
+    /* Whole vectors. */
+    const int64_t v = vector_of(tuned->type), bmv = up(bm, v), bnv = up(bn, v), bkv = up(bk, v);
+    const int64_t mv[SIZES] = {v, 2 * v, 5 * v, bmv, bmv + v, 2 * bmv + 3 * v, 25 * v};
+    const int64_t nv[SIZES] = {v, 2 * v, 5 * v, bnv, bnv + v, 2 * bnv + 3 * v, 29 * v};
+    const int64_t kv[SIZES] = {v, 2 * v, 5 * v, bkv, bkv + v, 3 * bkv + 2 * v, 25 * v};
     int count = 0;
     add_square(cases, &count, tuned, m, n, k, false);
-    add_square(cases, &count, tuned, m4, n4, k4, true);
+    add_square(cases, &count, tuned, mv, nv, kv, true);
     add_corners(cases, &count, tuned, bm + 1, bn + 3, 2 * bk + 5);
-    add_corners(cases, &count, tuned, bm4 + 4, bn4 + 12, 2 * bk4 + 4);
+    add_corners(cases, &count, tuned, bmv + v, bnv + 3 * v, 2 * bkv + v);
     add(cases, &count, make(tuned, 0, 5, 3, 1, PADDING_NONE), 1, 1, DATA_PLAIN);
     add(cases, &count, make(tuned, 5, 0, 3, 1, PADDING_NONE), 1, 1, DATA_PLAIN);
     return count;

@@ -37,7 +37,7 @@ static bool sums_in_c(const struct config *config, const struct problem *p)
 {
     enum { IN_PLACE = 1, IN_WORKSPACE = 4 };
     const struct gemm_type_row *row = gemm_type_row(p->type);
-    return element_bytes(row->c) < element_bytes(row->sum) &&
+    return config->value[P_SPLIT_K] > 1 && element_bytes(row->c) < element_bytes(row->sum) &&
            config->value[P_SUMS] & (IN_PLACE | IN_WORKSPACE);
 }
 

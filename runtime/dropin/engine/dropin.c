@@ -214,6 +214,23 @@ static bool read_scalars(const struct asked *asked, struct scalars *scalars)
     return pointer == BLAS_HOST_SCALARS && *(const float *)asked->alpha != 0;
 }
 
+/* True if the route's kernel is an algorithm of cublasLt, and not one for this call. */
+static bool is_other_algorithm(const struct asked *asked, struct route *route, const struct modes *modes)
+{
+    unsigned reason = 0;
+    const char *why = NULL;
+    if (!atomic_load_explicit(&route->by_library, memory_order_relaxed)) return false;
+    if (modes->pedantic) {
+        reason = SAID_PEDANTIC;
+        why = "its kernel is an algorithm of cublasLt, and the call is pedantic";
+    } else if ((uintptr_t)asked->bias % BLAS_LT_KEPT_ALIGNMENT) {
+        reason = SAID_BIAS;
+        why = "its bias is less aligned than its kernel requires";
+    }
+    if (why) tell(asked, route, reason, why);
+    return why;
+}
+
 /* True if the call is done. */
 static bool run_tuned(const struct asked *asked, struct route *route, const struct modes *modes,
                       const struct scalars *scalars, int *result)
@@ -226,6 +243,7 @@ static bool run_tuned(const struct asked *asked, struct route *route, const stru
              later ? "its tuned kernel was not prepared before the capture of a graph" : NULL);
         return false;
     }
+    if (is_other_algorithm(asked, route, modes)) return false; /* it was chosen just now */
     tell(asked, route, SAID_TUNED, NULL);
     if (settings.log) atomic_fetch_add_explicit(&route->tuned, 1, memory_order_relaxed);
     bool untouched;
@@ -254,23 +272,6 @@ static bool is_shared(const struct asked *asked, struct route *route)
     if (!overlap_find(&route->problem, &route->extents, &at)) return false;
     tell(asked, route, SAID_SHARED, "its result shares memory with another operand");
     return true;
-}
-
-/* True if the route's kernel is an algorithm of cublasLt, and not one for this call. */
-static bool is_other_algorithm(const struct asked *asked, struct route *route, const struct modes *modes)
-{
-    unsigned reason = 0;
-    const char *why = NULL;
-    if (!atomic_load_explicit(&route->by_library, memory_order_relaxed)) return false;
-    if (modes->pedantic) {
-        reason = SAID_PEDANTIC;
-        why = "its kernel is an algorithm of cublasLt, and the call is pedantic";
-    } else if ((uintptr_t)asked->bias % BLAS_LT_KEPT_ALIGNMENT) {
-        reason = SAID_BIAS;
-        why = "its bias is less aligned than its kernel requires";
-    }
-    if (why) tell(asked, route, reason, why);
-    return why;
 }
 
 /* Handles a call whose route must be counted or has a tuned kernel. True if the call is done. */

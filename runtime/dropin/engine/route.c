@@ -315,7 +315,8 @@ static void prepare(struct route *r, bool scalars_on_device)
     pthread_mutex_lock(&changing);
     if (result == TUNED_READY) {
         snprintf(r->why, sizeof r->why, "%s", why);
-        atomic_store(&r->by_library, template_is_library(choice.config.template));
+        /* Whichever of the two plans is one: what an algorithm may not answer goes to cuBLAS. */
+        if (template_is_library(choice.config.template)) atomic_store(&r->by_library, true);
         atomic_store_explicit(&r->plan[scalars_on_device], plan, memory_order_release);
     } else {
         give_up(r, result, why);

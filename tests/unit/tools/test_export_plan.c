@@ -64,7 +64,6 @@ static void assert_fits(const struct config *config, const struct problem *tuned
 static void assert_relengthened(const struct config *config, const struct problem *tuned,
                                 const struct gpu *gpu)
 {
-    const struct gt_winner w = plan_winner(config, tuned, gpu);
     struct planned planned, other;
     char text[CONFIG_TEXT_MAX];
     config_format(config, text);
@@ -77,7 +76,7 @@ static void assert_relengthened(const struct config *config, const struct proble
         int64_t wanted[LAUNCH_LENGTHS];
         struct launch_plan ours = planned.plan;
         for (int j = 0; j < LAUNCH_LENGTHS; j++) {
-            const int64_t needs = j == LAUNCH_STRIDE_BIAS ? 1 : w.needs >> 4 * (j % 3) & 15;
+            const int64_t needs = j == LAUNCH_STRIDE_BIAS ? 1 : planned.aligned >> 4 * (j % 3) & 15;
             const bool changed = stats_random_below(&random, 2) && (j != LAUNCH_STRIDE_BIAS || p.epilogue);
             if (changed)
                 *lengths[j] = (*lengths[j] / needs + 1 + (int64_t)stats_random_below(&random, 9999)) * needs;
@@ -263,6 +262,22 @@ TEST(a_tensor_map_fixes_the_lengths_in_it_and_pointers_leave_theirs_free)
     assert_false(launch_relength(&changed, &planned.lengths, wanted));
 }
 
+/* The rules of mma16 look at the distance of rows, not at their length. */
+TEST(addresses_are_as_aligned_as_the_vectors_however_long_the_rows_are)
+{
+    const struct gpu gpu = gpu_of("h200");
+    const struct problem p = problem_of("bf16gemm:nn:64x60x60:lda=64:ldb=64:ldc=64");
+    struct config config;
+    struct planned planned;
+    assert_ok(config_parse(
+        "mma16 BM=64 BN=64 BK=64 WM=32 WN=32 SWAP=0 WARPS_K=1 STAGES=3 PRELOAD=1 PACK=0 VA=8 VB=8 "
+        "VC=8 MIN_BLOCKS=1 REDUCE=1 GROUP=1 SPLIT_K=1",
+        &config));
+    assert_null(why_not(&config, &p, &gpu));
+    assert_ok(plan_make(&config, &p, &gpu, &planned));
+    assert_int_equal(planned.aligned, 0x888);
+}
+
 TEST(what_serves_unaligned_rows_alone_is_planned_for_its_own_shape)
 {
     const struct gpu gpu = h200();
@@ -283,6 +298,7 @@ int main(void)
         cmocka_unit_test(products_on_tensor_cores_fit_and_are_planned_as_their_template_says),
         cmocka_unit_test(the_steps_of_a_plan_in_slabs_follow_its_leading_dimensions),
         cmocka_unit_test(a_tensor_map_fixes_the_lengths_in_it_and_pointers_leave_theirs_free),
+        cmocka_unit_test(addresses_are_as_aligned_as_the_vectors_however_long_the_rows_are),
         cmocka_unit_test(what_serves_unaligned_rows_alone_is_planned_for_its_own_shape),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
