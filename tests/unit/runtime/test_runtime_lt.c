@@ -275,6 +275,27 @@ TEST(an_algorithm_may_run_without_cublas)
     }
 }
 
+/* It takes multiples of 16 bytes; one call with another bias is no reason to give it up. */
+TEST(a_bias_that_is_less_aligned_once_does_not_end_an_algorithm)
+{
+    put_winner(BIASED, LT_ALGORITHM, 5, false);
+    struct gt_handle *handle = open_handle(NULL);
+    struct aligned_set a = aligned_set_make();
+    struct gt_plan *plan = epilogue_plan(handle, BIASED);
+    stderr_catch();
+    for (int call = 0; call < 4; call++) {
+        a.set.bias += call == 1;
+        assert_gt(launch_epilogue(plan, &a.set));
+        epilogue_set_check(&a.set, "an algorithm with a bias");
+        a.set.bias -= call == 1;
+        assert_string_equal(info_of(plan).config, LT_ALGORITHM);
+    }
+    stderr_release();
+    assert_int_equal(*fake.lt_calls, 3 + (counted(fake.launch_count) == 0));
+    aligned_set_free(&a);
+    gt_close(handle);
+}
+
 /* Whoever cannot have it gets the right result by other means, and is told why. */
 static void check_without_algorithm(const char *variable, const char *value, int skew, const char *why)
 {
@@ -331,6 +352,7 @@ int main(void)
         ON_FAKES(cublaslt_has_a_workspace_of_its_own_in_a_graph),
         ON_FAKES(an_algorithm_that_won_is_launched),
         ON_FAKES(an_algorithm_may_run_without_cublas),
+        ON_FAKES(a_bias_that_is_less_aligned_once_does_not_end_an_algorithm),
         ON_FAKES(an_algorithm_is_never_exchanged_silently),
         ON_FAKES(an_algorithm_serves_its_own_problem_only),
     };
