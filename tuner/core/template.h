@@ -99,6 +99,7 @@ struct template
     const struct param *params;
     int param_count;
     unsigned computes; /* bit t: its kernels compute type t (GEMM_TYPE_BIT) */
+    bool one_arch;     /* its kernels use what only their architecture has: there is no PTX for later ones */
     unsigned asks;     /* TEMPLATE_ASKS_... */
     uint32_t optional; /* bit i: parameter i was added later; texts that lack it mean its least value */
     /* [0] is the .cu, followed by the headers that it includes; a NULL name ends the list. CMake lists them:

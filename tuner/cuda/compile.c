@@ -375,7 +375,9 @@ enum status compile_kernel(const struct kernel_key *kernel, const char *cache, s
 
 enum status compile_ptx(const struct kernel_key *kernel, const char *cache, struct compiled *out)
 {
-    return compile_for(kernel, true, cache, out);
+    if (!kernel->config.template->one_arch) return compile_for(kernel, true, cache, out);
+    *out = (struct compiled){.log = "its instructions exist on this architecture alone"};
+    return OK;
 }
 
 /* E_ABSENT: missing or not readable. */

@@ -104,6 +104,23 @@ TEST(ptx_is_text_for_an_architecture_and_those_after_it)
     assert_string_not_equal(cubin.path, ptx.path);
 }
 
+TEST(what_one_architecture_alone_has_is_no_ptx_for_later_ones)
+{
+    struct compiled ptx, cubin;
+    struct config config;
+    struct problem problem = problem_make(128, 128, 128);
+    problem.type = GEMM_BF16;
+    assert_ok(config_parse("wgmma BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=0 VC=1 MIN_BLOCKS=1 "
+                           "REDUCE=1 WALK=0 GROUP=1 SPLIT_K=1 SMS=1",
+                           &config));
+    const struct kernel_key kernel = kernel_key_of(&config, &problem, 90);
+    assert_ok(compile_kernel(&kernel, folder, &cubin));
+    assert_true(cubin.built);
+    assert_ok(compile_ptx(&kernel, folder, &ptx));
+    assert_false(ptx.built);
+    assert_string_equal(ptx.log, "its instructions exist on this architecture alone");
+}
+
 /* The cubin of a kernel, with the type that a problem needs. */
 static struct compiled build_typed(const struct template *t, enum gemm_type type)
 {
@@ -439,6 +456,7 @@ int main(int argc, char **argv)
         FOLDER_TEST(another_definition_header_or_architecture_is_another_entry),
         FOLDER_TEST(a_damaged_entry_is_compiled_again_to_the_same_bytes),
         FOLDER_TEST(ptx_is_text_for_an_architecture_and_those_after_it),
+        FOLDER_TEST(what_one_architecture_alone_has_is_no_ptx_for_later_ones),
         FOLDER_TEST(types_share_a_cubin_only_where_the_text_does_not_ask_for_them),
         FOLDER_TEST(every_architecture_of_the_project_compiles),
         FOLDER_TEST(a_refused_text_is_an_answer_with_the_line_that_says_why),
