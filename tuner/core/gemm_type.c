@@ -51,6 +51,14 @@ static double half_over_fp32(int arch)
     return arch < 80 ? 4 : 2 * tf32_over_fp32(arch);
 }
 
+/* For operands of 16 bits, summed in FP32. */
+#define BF16_OPERANDS                                                                                        \
+    .a = ELEMENT_BF16, .b = ELEMENT_BF16, .sum = ELEMENT_F32, .sum_roundoff = 0x1p-24, .rate = "bf16",       \
+    .rate_over_fp32 = half_over_fp32, .least_arch = 80
+#define F16_OPERANDS                                                                                         \
+    .a = ELEMENT_F16, .b = ELEMENT_F16, .sum = ELEMENT_F32, .sum_roundoff = 0x1p-24, .rate = "fp16",         \
+    .rate_over_fp32 = half_over_fp32
+
 /* With FP32 in and out the types form a ladder: the result of each is also valid where a later one is needed.
  * The limits of the classes allow for chance: between data sets a root mean square varies by a few per cent,
  * a largest error by more. */
@@ -87,49 +95,27 @@ static const struct gemm_type_row rows[GEMM_TYPE_COUNT] = {
                    .satisfies = GEMM_TYPE_BIT(GEMM_TF32)},
     [GEMM_BF16] = {.name = "bf16gemm",
                    .meaning = "BF16 operands and result, summed in FP32",
-                   .a = ELEMENT_BF16,
-                   .b = ELEMENT_BF16,
+                   BF16_OPERANDS,
                    .c = ELEMENT_BF16,
-                   .sum = ELEMENT_F32,
-                   .sum_roundoff = 0x1p-24,
                    .c_roundoff = 0x1p-8,
-                   .rate = "bf16",
-                   .rate_over_fp32 = half_over_fp32,
-                   .least_arch = 80,
                    .satisfies = GEMM_TYPE_BIT(GEMM_BF16)},
     [GEMM_F16] = {.name = "hgemm",
                   .meaning = "FP16 operands and result, summed in FP32",
-                  .a = ELEMENT_F16,
-                  .b = ELEMENT_F16,
+                  F16_OPERANDS,
                   .c = ELEMENT_F16,
-                  .sum = ELEMENT_F32,
-                  .sum_roundoff = 0x1p-24,
                   .c_roundoff = 0x1p-11,
-                  .rate = "fp16",
-                  .rate_over_fp32 = half_over_fp32,
                   .satisfies = GEMM_TYPE_BIT(GEMM_F16)},
     [GEMM_BF16_TO_F32] = {.name = "bf16gemm:c=f32",
                           .meaning = "BF16 operands, FP32 result, summed in FP32",
-                          .a = ELEMENT_BF16,
-                          .b = ELEMENT_BF16,
+                          BF16_OPERANDS,
                           .c = ELEMENT_F32,
-                          .sum = ELEMENT_F32,
-                          .sum_roundoff = 0x1p-24,
                           .c_roundoff = 0x1p-24,
-                          .rate = "bf16",
-                          .rate_over_fp32 = half_over_fp32,
-                          .least_arch = 80,
                           .satisfies = GEMM_TYPE_BIT(GEMM_BF16_TO_F32)},
     [GEMM_F16_TO_F32] = {.name = "hgemm:c=f32",
                          .meaning = "FP16 operands, FP32 result, summed in FP32",
-                         .a = ELEMENT_F16,
-                         .b = ELEMENT_F16,
+                         F16_OPERANDS,
                          .c = ELEMENT_F32,
-                         .sum = ELEMENT_F32,
-                         .sum_roundoff = 0x1p-24,
                          .c_roundoff = 0x1p-24,
-                         .rate = "fp16",
-                         .rate_over_fp32 = half_over_fp32,
                          .satisfies = GEMM_TYPE_BIT(GEMM_F16_TO_F32)},
 };
 
