@@ -20,12 +20,11 @@ ladder:         kernel_templates/ladder:     templates
 db:             db:                          core
 process:        tuner/process:               core
 search:         tuner/search:                core
-show:           tuner/show:                  base
 cuda:           tuner/cuda:                  core
 judge:          tuner/judge:                 cuda
 measure:        tuner/measure:               judge process
 winners:        tuner/winners:               db search
-job:            tuner/job:                   winners process show cuda
+job:            tuner/job:                   winners process cuda
 tools:          tools/common:                job
 command:        tools/*:                     tools measure ladder
 program:        tuner:                       tools measure
@@ -233,8 +232,8 @@ echo "stats.c: two files" >>"$scratch/planted"
 mkdir "$scratch/tree/tuner/more"
 touch "$scratch/tree/tuner/more/more.c"
 echo "tuner/more: this folder" >>"$scratch/planted"
-for i in $(seq 50); do touch "$scratch/tree/tuner/show/$i.txt"; done
-echo "./tuner/show: 5" >>"$scratch/planted"
+for i in $(seq 50); do touch "$scratch/tree/tuner/base/$i.txt"; done
+echo "./tuner/base: 5" >>"$scratch/planted"
 
 check "$scratch/tree" >/dev/null || true
 while read -r line; do
