@@ -18,13 +18,13 @@ templates:      kernel_templates:            model
 family:         kernel_templates/families/*: templates
 ladder:         kernel_templates/ladder:     templates
 db:             db:                          core
-process:        tuner/process:               core
+workers:        tuner/workers:               core
 search:         tuner/search:                core
 cuda:           tuner/cuda:                  core
 judge:          tuner/judge:                 cuda
-measure:        tuner/measure:               judge process
+measure:        tuner/measure:               judge workers
 winners:        tuner/winners:               db search
-job:            tuner/job:                   winners process cuda
+job:            tuner/job:                   winners workers cuda
 tools:          tools/common:                job
 command:        tools/*:                     tools measure ladder
 program:        tuner:                       tools measure
@@ -39,7 +39,7 @@ others='
 (nvml|cublas.*)\.h: nowhere
 nvrtc\.h:   tuner/cuda/compile.c
 sqlite3\.h: db
-uv\.h:      tuner/process/pool.c tuner/process/pool_child.c tuner/process/pool_child.h
+uv\.h:      tuner/workers/pool.c tuner/workers/pool_child.c tuner/workers/pool_child.h
 ini\.h:     tuner/core/gpu.c tuner/search/space.c
 zlib\.h:    tools/import/recorded.c
 gt_cpu\.h:  kernel_templates/device
@@ -220,7 +220,7 @@ plant tuner/base/stats.c '#include <cuda.h>'
 plant tuner/core/problem.c '#include <cublas_v2.h>'
 plant tuner/cuda/kernel.c '#include <nvrtc.h>'
 plant tuner/winners/winner_store.c '#include <sqlite3.h>'
-plant tuner/process/children.c '#include <uv.h>'
+plant tuner/workers/children.c '#include <uv.h>'
 plant db/db_open.c '#include <ini.h>'
 plant tools/export/export_text.c '#include <zlib.h>'
 plant tuner/job/job.c '#include "generated.h"'
