@@ -92,7 +92,7 @@ bool db_on_network(const char *path)
 
 /* --- which files were checked --- */
 
-/* An empty file in the folder of compiled kernels, which evicts it with them (tuner/cuda/cache.h), named
+/* An empty file in the folder of compiled kernels, which evicts it with them (tuner/gpu/cache.h), named
  * after path, device and inode: nothing inside a database file can claim that it was checked. */
 static bool marker(const char *path, char name[PATH_MAX])
 {

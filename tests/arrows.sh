@@ -20,24 +20,24 @@ ladder:         kernel_templates/ladder:     templates
 db:             db:                          core
 workers:        tuner/workers:               core
 search:         tuner/search:                core
-cuda:           tuner/cuda:                  core
-judge:          tuner/judge:                 cuda
+gpu:            tuner/gpu:                  core
+judge:          tuner/judge:                 gpu
 measure:        tuner/measure:               judge workers
 winners:        tuner/winners:               db search
-job:            tuner/job:                   winners workers cuda
+job:            tuner/job:                   winners workers gpu
 tools:          tools/common:                job
 command:        tools/*:                     tools measure ladder
 program:        tuner:                       tools measure
-runtime:        runtime:                     winners cuda
-seam:           runtime/dropin:              cuda
+runtime:        runtime:                     winners gpu
+seam:           runtime/dropin:              gpu
 stub:           runtime/dropin/stub:         seam
 dropin:         runtime/dropin/engine:       seam runtime
 '
 # header: the folders and files that may include it, whatever their layer may.
 others='
-(cuda|cuda_.*|cudaTypedefs)\.h: tuner/cuda runtime/gemm_call.h
+(cuda|cuda_.*|cudaTypedefs)\.h: tuner/gpu runtime/gemm_call.h
 (nvml|cublas.*)\.h: nowhere
-nvrtc\.h:   tuner/cuda/compile.c
+nvrtc\.h:   tuner/gpu/compile.c
 sqlite3\.h: db
 uv\.h:      tuner/workers/pool.c tuner/workers/pool_child.c tuner/workers/pool_child.h
 ini\.h:     tuner/core/gpu.c tuner/search/space.c
@@ -218,7 +218,7 @@ plant runtime/dropin/stub/stub.c '#include "winner_store.h"'
 # Libraries of others.
 plant tuner/base/stats.c '#include <cuda.h>'
 plant tuner/core/problem.c '#include <cublas_v2.h>'
-plant tuner/cuda/kernel.c '#include <nvrtc.h>'
+plant tuner/gpu/kernel.c '#include <nvrtc.h>'
 plant tuner/winners/winner_store.c '#include <sqlite3.h>'
 plant tuner/workers/children.c '#include <uv.h>'
 plant db/db_open.c '#include <ini.h>'
@@ -226,7 +226,7 @@ plant tools/export/export_text.c '#include <zlib.h>'
 plant tuner/job/job.c '#include "generated.h"'
 # What no include shows.
 plant tuner/CMakeLists.txt 'gt_library(gt_search SOURCES a.c LINKS gt_core gt_db)'
-plant tuner/cuda/nvml.c 'const char *library = getenv("GEMMTUNE_LIBNVML");'
+plant tuner/gpu/nvml.c 'const char *library = getenv("GEMMTUNE_LIBNVML");'
 touch "$scratch/tree/tools/common/stats.c"
 echo "stats.c: two files" >>"$scratch/planted"
 mkdir "$scratch/tree/tuner/more"

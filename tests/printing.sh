@@ -67,6 +67,6 @@ db/db_open.c void f(void) { perror("x"); }
 runtime/plan.c void f(FILE *s) { fprintf(s, "x"); }
 tools/merge/cmd_merge.c void f(struct argp_state *s) { argp_error(s, "x"); }
 tuner/base/table.c void f(void) { fputs("x", stderr); }
-tuner/cuda/device.c void f(FILE *s) { /* harmless */ fwrite("x", 1, 1, s); }
+tuner/gpu/device.c void f(FILE *s) { /* harmless */ fwrite("x", 1, 1, s); }
 END
 echo "all output passes through print.h"

@@ -20,6 +20,6 @@ s/^\(void\|bool\|CUresult\) gt_launch/static inline &/' "$@"
 } >"$2"
 {
     rename tuner/core/launch_walk.h tuner/core/launch_walk.c
-    sed -n '/^static inline CUresult launcher_enqueue_plain/,/^}/p' tuner/cuda/launcher.h | rename
-    rename tuner/cuda/launcher.c
+    sed -n '/^static inline CUresult launcher_enqueue_plain/,/^}/p' tuner/gpu/launcher.h | rename
+    rename tuner/gpu/launcher.c
 } >"$3"

@@ -1,5 +1,5 @@
 /* template_cublaslt.c — algorithms of cublasLt as configurations of a template without sources: nothing is
- * compiled, and what computes is NVIDIA's library (tuner/cuda/lt_kernel.h).
+ * compiled, and what computes is NVIDIA's library (tuner/gpu/lt_kernel.h).
  *
  * A configuration serves the problem that it was proposed for. The rules know only what no algorithm of
  * cublasLt does; whether one runs, the library says (cublasLtMatmulAlgoCheck).
