@@ -24,8 +24,8 @@ gpu:            tuner/gpu:                  core
 judge:          tuner/judge:                 gpu
 measure:        tuner/measure:               judge workers
 winners:        tuner/winners:               db search
-job:            tuner/job:                   winners workers gpu
-tools:          tools/common:                job
+tune:           tuner/tune:                   winners workers gpu
+tools:          tools/common:                tune
 command:        tools/*:                     tools measure ladder
 program:        tuner:                       tools measure
 runtime:        runtime:                     winners gpu
@@ -209,8 +209,8 @@ plant db/db_open.c '#include "compile.h"'
 plant tuner/measure/trial.c '#include "db.h"'
 plant tuner/judge/oracle.c '#include "measure.h"'
 plant tuner/winners/winner_store.c '#include "gemmtune.h"'
-plant tuner/job/job.c '#include "db_view.h"'
-plant tuner/job/hints.c '#include "plan.h"'
+plant tuner/tune/job.c '#include "db_view.h"'
+plant tuner/tune/hints.c '#include "plan.h"'
 plant tools/query/cmd_query.c '#include "gemmtune.h"'
 plant runtime/plan.c '#include "job.h"'
 plant runtime/dropin/engine/route.c '#include "job.h"'
@@ -223,7 +223,7 @@ plant tuner/winners/winner_store.c '#include <sqlite3.h>'
 plant tuner/workers/children.c '#include <uv.h>'
 plant db/db_open.c '#include <ini.h>'
 plant tools/export/export_text.c '#include <zlib.h>'
-plant tuner/job/job.c '#include "generated.h"'
+plant tuner/tune/job.c '#include "generated.h"'
 # What no include shows.
 plant tuner/CMakeLists.txt 'gt_library(gt_search SOURCES a.c LINKS gt_core gt_db)'
 plant tuner/gpu/nvml.c 'const char *library = getenv("GEMMTUNE_LIBNVML");'
