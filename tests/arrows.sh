@@ -13,8 +13,7 @@ layers='
 kernel_headers: kernel_templates/device:
 base:           tuner/base:
 core:           tuner/core:                  base kernel_headers
-model:          kernel_templates/model:      core
-templates:      kernel_templates:            model
+templates:      kernel_templates:            core
 family:         kernel_templates/families/*: templates
 ladder:         kernel_templates/ladder:     templates
 db:             db:                          core

@@ -87,7 +87,7 @@ enum {
 
 /* For a non-empty problem and a legal configuration. facts may be NULL (before compiling: registers are
  * estimated). All candidates are sorted by the result, so about a million calls per second are needed.
- * kernel_templates/model has what families share. */
+ * kernel_templates has what families share. */
 typedef struct prediction template_predict(const struct config *config, const struct problem *problem,
                                            const struct gpu *gpu, const struct kernel_facts *facts);
 
