@@ -1,4 +1,4 @@
-# The table of kernel templates (tuner/core/template.h) consists of rows, one per family.
+# The table of kernel templates (tuner/kernel/template.h) consists of rows, one per family.
 set(GT_EXTRA_FAMILIES "" CACHE STRING "folders of kernel families from outside of this tree (docs/adding_a_template.md)")
 
 get_filename_component(gt_device_headers ${CMAKE_CURRENT_LIST_DIR}/../kernel_templates/device ABSOLUTE)

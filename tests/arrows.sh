@@ -12,18 +12,19 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 layers='
 kernel_headers: kernel_templates/device:
 base:           tuner/base:
-core:           tuner/core:                  base kernel_headers
-templates:      kernel_templates:            core
+gemm:           tuner/gemm:                  base kernel_headers
+kernel:         tuner/kernel:                gemm
+templates:      kernel_templates:            kernel
 family:         kernel_templates/families/*: templates
 ladder:         kernel_templates/ladder:     templates
-db:             db:                          core
-workers:        tuner/workers:               core
-search:         tuner/search:                core
-gpu:            tuner/gpu:                  core
+db:             db:                          kernel
+workers:        tuner/workers:               kernel
+search:         tuner/search:                kernel
+gpu:            tuner/gpu:                   kernel
 judge:          tuner/judge:                 gpu
 measure:        tuner/measure:               judge workers
 winners:        tuner/winners:               db search
-tune:           tuner/tune:                   winners workers gpu
+tune:           tuner/tune:                  winners workers gpu
 tools:          tools/common:                tune
 command:        tools/*:                     tools measure ladder
 program:        tuner:                       tools measure
@@ -39,7 +40,7 @@ others='
 nvrtc\.h:   tuner/gpu/compile.c
 sqlite3\.h: db
 uv\.h:      tuner/workers/pool.c tuner/workers/pool_child.c tuner/workers/pool_child.h
-ini\.h:     tuner/core/gpu.c tuner/search/space.c
+ini\.h:     tuner/gemm/gpu.c tuner/search/space.c
 zlib\.h:    tools/import/recorded.c
 gt_cpu\.h:  kernel_templates/device
 version\.h: tuner/main.c
@@ -200,8 +201,8 @@ while read -r folder layer unit _; do
     done <"$scratch/folders"
 done <"$scratch/folders"
 plant tuner/base/stats.c '#include "problem.h"'
-plant tuner/core/problem.c '#include "device.h"'
-plant tuner/core/template.c '#include "simt_rules.h"'
+plant tuner/gemm/problem.c '#include "device.h"'
+plant tuner/kernel/template.c '#include "simt_rules.h"'
 plant kernel_templates/families/tall/tall.cu '#include "skinny_small.cuh"'
 plant tuner/search/search.c '#include "db.h"'
 plant db/db_open.c '#include "compile.h"'
@@ -216,7 +217,7 @@ plant runtime/dropin/engine/route.c '#include "job.h"'
 plant runtime/dropin/stub/stub.c '#include "winner_store.h"'
 # Libraries of others.
 plant tuner/base/stats.c '#include <cuda.h>'
-plant tuner/core/problem.c '#include <cublas_v2.h>'
+plant tuner/gemm/problem.c '#include <cublas_v2.h>'
 plant tuner/gpu/kernel.c '#include <nvrtc.h>'
 plant tuner/winners/winner_store.c '#include <sqlite3.h>'
 plant tuner/workers/children.c '#include <uv.h>'
@@ -224,15 +225,15 @@ plant db/db_open.c '#include <ini.h>'
 plant tools/export/export_text.c '#include <zlib.h>'
 plant tuner/tune/job.c '#include "generated.h"'
 # What no include shows.
-plant tuner/CMakeLists.txt 'gt_library(gt_search SOURCES a.c LINKS gt_core gt_db)'
+plant tuner/CMakeLists.txt 'gt_library(gt_search SOURCES a.c LINKS gt_kernel gt_db)'
 plant tuner/gpu/nvml.c 'const char *library = getenv("GEMMTUNE_LIBNVML");'
 touch "$scratch/tree/tools/common/stats.c"
 echo "stats.c: two files" >>"$scratch/planted"
 mkdir "$scratch/tree/tuner/more"
 touch "$scratch/tree/tuner/more/more.c"
 echo "tuner/more: this folder" >>"$scratch/planted"
-for i in $(seq 50); do touch "$scratch/tree/tuner/base/$i.txt"; done
-echo "./tuner/base: 5" >>"$scratch/planted"
+for i in $(seq 50); do touch "$scratch/tree/tuner/more/$i.txt"; done
+echo "./tuner/more: 5" >>"$scratch/planted"
 
 check "$scratch/tree" >/dev/null || true
 while read -r line; do

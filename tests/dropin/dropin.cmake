@@ -1,7 +1,7 @@
 # The drop-in, before a cuBLAS made of host memory (program_blas.c), on the fake driver and compiler.
 add_library(program_blas SHARED dropin/program_blas.c dropin/program_lt.c)
 target_include_directories(program_blas PUBLIC ${PROJECT_SOURCE_DIR}/runtime/dropin ${PROJECT_SOURCE_DIR}/tuner/gpu
-  ${PROJECT_SOURCE_DIR}/tuner/core ${PROJECT_SOURCE_DIR}/tuner/base ${CMAKE_CURRENT_SOURCE_DIR}/unit/common)
+  ${PROJECT_SOURCE_DIR}/tuner/kernel ${PROJECT_SOURCE_DIR}/tuner/gemm ${PROJECT_SOURCE_DIR}/tuner/base ${CMAKE_CURRENT_SOURCE_DIR}/unit/common)
 target_link_libraries(program_blas PUBLIC gt::cuda PRIVATE gt_flags m)
 # gt_dropin_test(NAME): tests/dropin/NAME.c, that starts itself under the drop-in.
 function(gt_dropin_test name)
@@ -94,7 +94,7 @@ target_link_libraries(bench_dropin PRIVATE gt_measure gt_flags m ${CMAKE_DL_LIBS
 
 add_executable(bench_lt dropin/bench_lt.c) # by hand, without a GPU
 target_include_directories(bench_lt PRIVATE ${PROJECT_SOURCE_DIR}/runtime/dropin ${PROJECT_SOURCE_DIR}/tuner/gpu
-  ${PROJECT_SOURCE_DIR}/tuner/core ${PROJECT_SOURCE_DIR}/tuner/base)
+  ${PROJECT_SOURCE_DIR}/tuner/kernel ${PROJECT_SOURCE_DIR}/tuner/gemm ${PROJECT_SOURCE_DIR}/tuner/base)
 target_link_libraries(bench_lt PRIVATE gt::cuda gt_flags m ${CMAKE_DL_LIBS})
 
 # BF16 and FP16 under the drop-in; skipped where there is no GPU.

@@ -15,11 +15,11 @@ s/\b\(LAUNCH_\|TENSOR_RANK_MAX\b\|ELEMENT_\)/GT_\1/g
 s/^\(void\|bool\|CUresult\) gt_launch/static inline &/' "$@"
 }
 {
-    sed -n '/^enum element {/p' tuner/core/gemm_type.h | rename
-    rename tuner/core/launch_plan.h tools/export/launch_lengths.h
+    sed -n '/^enum element {/p' tuner/gemm/gemm_type.h | rename
+    rename tuner/kernel/launch_plan.h tools/export/launch_lengths.h
 } >"$2"
 {
-    rename tuner/core/launch_walk.h tuner/core/launch_walk.c
+    rename tuner/kernel/launch_walk.h tuner/kernel/launch_walk.c
     sed -n '/^static inline CUresult launcher_enqueue_plain/,/^}/p' tuner/gpu/launcher.h | rename
     rename tuner/gpu/launcher.c
 } >"$3"
