@@ -154,20 +154,6 @@ static __device__ __forceinline__ void load_matrices(unsigned (&v)[2], struct sh
                      : "memory");
 }
 
-static __device__ __forceinline__ void next_kernel_may_begin()
-{
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
-}
-
-static __device__ __forceinline__ void wait_for_kernel_before()
-{
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-
 template <bool BF16>
 static __device__ __forceinline__ void multiply_add(float (&d)[4], const unsigned (&a)[4],
                                                     const unsigned (&b)[2])

@@ -11,6 +11,7 @@
 #define GT_PACK16_CUH
 
 #include "gemm_args.h"
+#include "gt_dependent.cuh"
 #include "gt_memory.cuh"
 #include "gt_mma16.cuh"
 #include "gt_store16.cuh"
@@ -64,7 +65,8 @@ static __device__ __forceinline__ void pack_piece(const unsigned short *from, lo
 
 extern "C" __global__ void __launch_bounds__(PACK_THREADS) gemm_pack(const struct gemm_args args)
 {
-    next_kernel_may_begin();
+    next_kernel_may_begin(true); /* the product, which waits for this kernel */
+    wait_for_kernel_before();
     if (scalar_of(args.alpha_device, args.alpha) == 0.0f) return; /* then A and B are not read */
     const int lines_a = TRANS_A ? args.k : args.m, width_a = TRANS_A ? args.m : args.k;
     const int lines_b = TRANS_B ? args.n : args.k, width_b = TRANS_B ? args.k : args.n;

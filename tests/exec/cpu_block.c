@@ -25,6 +25,7 @@ void gt_warp_barrier(unsigned mask);
 void gt_warp_exchange(unsigned mask, void *value, int bytes, int from);
 void gt_warp_share(const void *value, int bytes, void *all);
 void gt_not_tf32(float value);
+void gt_wait_for_kernel_before(void);
 float *gt_dynamic_shared(void);
 void gt_misaligned(const void *address, int bytes);
 
@@ -40,7 +41,9 @@ int self, thread_count, cluster;              /* cluster: blocks that run togeth
 static struct gt_index together[CLUSTER_MAX]; /* these */
 static bool is_cluster;
 static char *dynamic_shared[CLUSTER_MAX];
-static int ended[CLUSTER_MAX]; /* number of threads that have ended */
+static int ended[CLUSTER_MAX];             /* number of threads that have ended */
+static bool waited[CLUSTER_MAX];           /* for the kernel before, or it is no dependent kernel */
+static unsigned char *hidden[REGIONS_MAX]; /* what belongs in a region while it holds NaN */
 static void (*say_more)(void);
 
 void grid_on_broken(void (*say)(void))
@@ -173,6 +176,64 @@ void gt_misaligned(const void *address, int bytes)
     broken("accesses %d bytes at the misaligned %p", bytes, address);
 }
 
+/* ---- the kernel before ---- */
+
+enum { UNWRITTEN = 0xff }; /* in every byte: NaN in all types, and no address */
+
+/* Without the address sanitizer: a region contains guard bands that the kernel must not touch. */
+__attribute__((no_sanitize("address"))) static void hide(const struct region *region, unsigned char *kept)
+{
+    volatile unsigned char *const at = region->at;
+    for (size_t i = 0; i < region->bytes; i++) {
+        kept[i] = at[i];
+        at[i] = UNWRITTEN;
+    }
+}
+
+/* Returns false if somebody has written there. */
+__attribute__((no_sanitize("address"))) static bool show(const struct region *region,
+                                                         const unsigned char *kept)
+{
+    volatile unsigned char *const at = region->at;
+    bool untouched = true;
+    for (size_t i = 0; i < region->bytes; i++) {
+        untouched = untouched && at[i] == UNWRITTEN;
+        at[i] = kept[i];
+    }
+    return untouched;
+}
+
+static void hide_regions(void)
+{
+    for (int i = 0; i < running->regions; i++) {
+        if (!(hidden[i] = malloc(running->region[i].bytes))) abort();
+        hide(&running->region[i], hidden[i]);
+    }
+}
+
+static void show_regions(void)
+{
+    for (int i = 0; i < running->regions; i++) {
+        if (!show(&running->region[i], hidden[i]))
+            broken("a block wrote to global memory before it had waited for the kernel before");
+        free(hidden[i]);
+    }
+}
+
+static bool any_waited(void)
+{
+    for (int i = 0; i < cluster; i++)
+        if (waited[i]) return true;
+    return false;
+}
+
+/* When one block of those that run together has waited, the kernel before has ended for the others, too. */
+void gt_wait_for_kernel_before(void)
+{
+    if (running->dependent && !any_waited()) show_regions();
+    waited[self / thread_count] = true;
+}
+
 /* ---- the scheduler ---- */
 
 static void permute(int *list, int count, enum block_order order)
@@ -229,6 +290,7 @@ static void thread_body(void *unused)
     /* The shared memory of a block that has ended is not available to the others of its cluster any more. */
     const int block = self / thread_count;
     if (++ended[block] < thread_count) return;
+    if (!waited[block]) broken("a dependent kernel's block ends without having waited for the kernel before");
     char *begin = dynamic_shared[block], *end = begin + running->smem_bytes;
     copies_end_block(begin, end);
     poison(begin, end);
@@ -371,6 +433,8 @@ static void run_together(void)
         t->met = false;
         t->exchanges = 0;
     }
+    for (int i = 0; i < cluster; i++) waited[i] = !running->dependent;
+    if (running->dependent) hide_regions();
     copies_begin();
     products_begin();
     for (;;) {

@@ -11,6 +11,7 @@
 
 #include <launch_plan.h>
 #include <stdalign.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,14 @@ struct cpu_argument {
     alignas(64) unsigned char bytes[LAUNCH_ARGUMENT_MAX];
 };
 
+/* Global memory that the kernels before a dependent one may write, or still read. */
+struct region {
+    void *at;
+    size_t bytes;
+};
+
+enum { REGIONS_MAX = 16 };
+
 struct grid {
     void (*kernel)(struct cpu_argument);
     void (*static_shared)(char **begin, char **end); /* the kernel's static shared memory */
@@ -37,6 +46,11 @@ struct grid {
         cluster; /* blocks, neighbours in y, that run together and read each other's shared memory; 0: none */
     enum block_order order;
     uint64_t seed;
+    /* The kernel is dependent: all memory that it shares with others. When a block begins it holds NaN, which
+     * must be untouched when the block waits for the kernel before; then it holds what it should. */
+    bool dependent;
+    struct region region[REGIONS_MAX];
+    int regions;
 };
 
 /* Called before the process ends because of a broken kernel. */

@@ -6,6 +6,7 @@
 #include <kernel_key.h>
 #include <launch_walk.h>
 #include <math.h>
+#include <sanitizer/asan_interface.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -281,8 +282,23 @@ static void encode_views(const struct launch_plan *plan, struct launch *launch)
     }
 }
 
+/* The whole array in which an operand lies. One that the address sanitizer does not know is left out. */
+static void add_region(struct grid *grid, const void *at)
+{
+    char name[NAME_BYTES];
+    void *begin;
+    size_t bytes;
+    if (!at) return;
+    __asan_locate_address((void *)(uintptr_t)at, name, sizeof name, &begin, &bytes);
+    if (!begin || bytes == 0) return;
+    for (int i = 0; i < grid->regions; i++)
+        if (grid->region[i].at == begin) return;
+    if (grid->regions == REGIONS_MAX) abort();
+    grid->region[grid->regions++] = (struct region){begin, bytes};
+}
+
 static void run_launch(const struct cpu_kernel *kernel, const struct launch_plan *plan,
-                       const struct run_mode *mode, struct launch *launch)
+                       const struct run_mode *mode, const struct launch_call *call, struct launch *launch)
 {
     const struct kernel_launch *planned = &plan->kernel[launch->index];
     if (planned->cluster[0] > 1 || planned->cluster[2] > 1) cannot(planned->entry, "clusters not along y");
@@ -293,7 +309,12 @@ static void run_launch(const struct cpu_kernel *kernel, const struct launch_plan
                         .smem_bytes = planned->smem_bytes,
                         .cluster = planned->cluster[1],
                         .order = mode->order,
-                        .seed = mode->seed};
+                        .seed = mode->seed,
+                        .dependent = planned->dependent};
+    for (int i = 0; planned->dependent && i < LAUNCH_OPERANDS; i++)
+        add_region(&grid, (const void *)call->operand[i]);
+    if (planned->dependent) add_region(&grid, (const void *)call->alpha_device);
+    if (planned->dependent) add_region(&grid, (const void *)call->beta_device);
     *(void **)&grid.kernel = dlsym(kernel->library, planned->entry);
     if (!grid.kernel) {
         fprintf(stderr, "broken kernel: it has no entry '%s'\n", planned->entry);
@@ -314,7 +335,7 @@ void cpu_kernel_run(const struct cpu_kernel *kernel, const struct problem *probl
     struct launch_plan plan;
     kernel->config.template->plan(&kernel->config, problem, &plan);
     float *workspace = build_workspace(&plan);
-    const float alpha = (float)problem->alpha, beta = (float)problem->beta;
+    float alpha = (float)problem->alpha, beta = (float)problem->beta;
     /* Scalars passed by pointer must not be read by value. */
     const void *const source = operands->source ? operands->source : operands->c;
     const struct launch_call call = {.operand = {[LAUNCH_A] = (uintptr_t)operands->a,
@@ -331,7 +352,7 @@ void cpu_kernel_run(const struct cpu_kernel *kernel, const struct problem *probl
     struct launch launch;
     launch_walk_start(&walk, &plan, &call);
     while (launch_walk_next(&walk, &launch)) {
-        run_launch(kernel, &plan, mode, &launch);
+        run_launch(kernel, &plan, mode, &call, &launch);
         if (launch.index == plan.kernels - 1) check_counters(&plan, workspace);
     }
     free(workspace);

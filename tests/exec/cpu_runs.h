@@ -20,6 +20,9 @@ static inline bool is_nan(float x)
     return x != x;
 }
 
+/* Of a kernel whose operands the kernel before still writes. */
+static bool dependent;
+
 static inline void run(void (*kernel)(struct gemm_args), unsigned threads, block_order order = ORDER_FORWARD,
                        unsigned blocks = 1, unsigned smem_bytes = 0, unsigned cluster = 0)
 {
@@ -37,6 +40,9 @@ static inline void run(void (*kernel)(struct gemm_args), unsigned threads, block
     grid.seed = 7;
     args.a = in;
     args.c = out;
+    grid.dependent = dependent;
+    if (dependent) grid.region[grid.regions++] = {in, sizeof in};
+    if (dependent) grid.region[grid.regions++] = {out, sizeof out};
     for (int i = 0; i < 256; i++) in[i] = (float)i, out[i] = -1.0f;
     grid_run(&grid, &args, sizeof args);
 }

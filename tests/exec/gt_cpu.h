@@ -87,6 +87,10 @@ void gt_product_issue(float (*sums)[4], int quads, uint64_t left, uint64_t right
 void gt_product_commit(void);      /* what was issued since the last commit becomes one group */
 void gt_product_wait(int pending); /* until at most `pending` groups, the youngest ones, are on the way */
 
+/* What a dependent kernel finds in global memory before it has waited is not yet what the kernel before
+ * writes there (cpu_block.h: struct region). */
+void gt_wait_for_kernel_before(void);
+
 float *gt_dynamic_shared(void); /* exactly as many bytes as the launch asked for */
 
 void gt_misaligned(const void *address, int bytes); /* ends the test */
@@ -471,8 +475,6 @@ static inline void load_matrices(unsigned (&v)[MATRICES], shared_place s)
                           : rows[g][2 * t] | (unsigned)rows[g][2 * t + 1] << 16;
     }
 }
-static inline void next_kernel_may_begin() {}
-static inline void wait_for_kernel_before() {}
 template <bool BF16>
 static inline void multiply_add(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2])
 {
@@ -489,6 +491,16 @@ static inline void multiply_add(float (&d)[4], const unsigned (&a)[4], const uns
                    all[column + k % 8 / 2][2 * (4 + k / 8) + k % 2];
         d[i] = (float)sum;
     }
+}
+
+/* The functions of gt_dependent.cuh. */
+static inline void wait_for_kernel_before()
+{
+    gt_wait_for_kernel_before();
+}
+static inline void next_kernel_may_begin(bool now)
+{
+    (void)now;
 }
 
 /* The functions of gt_wgmma.cuh. A descriptor is an address in units of 16 bytes. */

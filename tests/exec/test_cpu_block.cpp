@@ -308,6 +308,56 @@ TEST(misused_clusters_end_the_test)
     assert_int_equal(status_of(wait_alone, 16, 16, 2), BROKEN_KERNEL);
 }
 
+/* ---- dependent kernels ---- */
+
+/* Threads 0 to 31 wait, and after the barrier all know what the kernel before wrote. */
+static void double_after_waiting(const struct gemm_args args)
+{
+    if (threadIdx.x < 32) wait_for_kernel_before();
+    __syncthreads();
+    args.c[64 * blockIdx.x + threadIdx.x] = 2.0f * args.a[threadIdx.x];
+}
+static void double_before_waiting(const struct gemm_args args)
+{
+    const float x = args.a[threadIdx.x];
+    wait_for_kernel_before();
+    args.c[64 * blockIdx.x + threadIdx.x] = 2.0f * x;
+}
+static void store_before_waiting(const struct gemm_args args)
+{
+    args.c[64 * blockIdx.x + threadIdx.x] = 1.0f;
+    wait_for_kernel_before();
+}
+static void second_of_two_blocks_does_not_wait(const struct gemm_args)
+{
+    if (blockIdx.y == 0) wait_for_kernel_before();
+}
+
+TEST(a_dependent_block_finds_operands_only_when_it_has_waited)
+{
+    dependent = true;
+    for (int order = 0; order < ORDER_COUNT; order++) {
+        run(double_after_waiting, 64, (block_order)order, 3);
+        for (int i = 0; i < 192; i++) assert_true(out[i] == 2.0f * (float)(i % 64));
+        assert_true(out[192] == -1.0f);
+        run(double_before_waiting, 64, (block_order)order, 3);
+        int poisoned = 0;
+        for (int i = 0; i < 192; i++) poisoned += is_nan(out[i]) ? 1 : 0;
+        assert_true(poisoned > 0);
+    }
+    dependent = false;
+}
+
+TEST(a_dependent_block_that_writes_early_or_never_waits_ends_the_test)
+{
+    dependent = true;
+    assert_int_equal(status_of(double_after_waiting, 64), 0);
+    assert_int_equal(status_of(store_before_waiting, 64), BROKEN_KERNEL);
+    assert_int_equal(status_of(second_of_two_blocks_does_not_wait, 32, 16, 2), BROKEN_KERNEL);
+    dependent = false;
+    assert_int_equal(status_of(store_before_waiting, 64), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -329,6 +379,8 @@ int main(void)
         cmocka_unit_test(what_blocks_send_each_other_is_there_when_its_bytes_are_complete),
         cmocka_unit_test(sending_too_early_or_too_little_ends_the_test),
         cmocka_unit_test(misused_clusters_end_the_test),
+        cmocka_unit_test(a_dependent_block_finds_operands_only_when_it_has_waited),
+        cmocka_unit_test(a_dependent_block_that_writes_early_or_never_waits_ends_the_test),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,6 +30,10 @@
     "wgmma BM=64 BN=24 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=3 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=0 GROUP=1 "  \
     "SPLIT_K=1 SMS=1"
 
+#define DEPENDENT                                                                                            \
+    "wgmma BM=64 BN=24 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=3 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=0 GROUP=1 "  \
+    "SPLIT_K=3 SMS=1 PDL=1"
+
 #define LOOP(find, replace)                                                                                  \
     {                                                                                                        \
         "wgmma.cu", find, replace                                                                            \
@@ -172,6 +176,20 @@ const struct mutant mutants_wgmma[] = {
      "nt",
      {"gt_pack16.cuh", "args.workspace + args.counters + blockIdx.z * item.floats",
       "args.workspace + args.counters"}},
+    /* Dependent launches. */
+    {"does not wait for the kernel before", DEPENDENT, "nt", LOOP("    wait_for_kernel_before();\n", "")},
+    {"packs what the kernel before has not written yet",
+     DEPENDENT,
+     "nt",
+     {"gt_pack16.cuh", "    wait_for_kernel_before();\n", ""}},
+    {"reads alpha before the kernel before has written it", DEPENDENT, "nt",
+     LOOP("    wait_for_kernel_before();\n",
+          "    const float early = scalar_of(args.gemm.alpha_device, args.gemm.alpha);\n"
+          "    wait_for_kernel_before();\n    if (early != scalar_of(args.gemm.alpha_device, "
+          "args.gemm.alpha)) "
+          "return;\n")},
+    {"only blocks with products wait", DEPENDENT, "nt",
+     LOOP("    wait_for_kernel_before();\n", "    if (blockIdx.y == 0) wait_for_kernel_before();\n")},
     /* Sizes. */
     {"stages overlap", PLAIN, "nt",
      RULES("(BK / PIECE_K * (LEFT_BYTES + RIGHT_BYTES))", "(BK / PIECE_K * LEFT_BYTES)")},

@@ -167,6 +167,7 @@ static void plan_views(const struct config *config, const struct problem *p, str
     plan->view[plan->views++] = view_of(&b, PACK_B ? batch : p->batch, TRANS_B ? (unsigned)BN : PIECE_K,
                                         SWAP ? MAP_LEFT_AT : MAP_RIGHT_AT);
     memset(plan->argument + plan->argument_bytes, 0, (size_t)(ARGUMENT_BYTES - plan->argument_bytes));
+    memcpy(plan->argument + PDL_AT, &(int){PDL}, sizeof(int));
     plan->argument_bytes = ARGUMENT_BYTES;
 }
 
@@ -177,7 +178,8 @@ static struct kernel_launch pack_launch(const struct config *config, const struc
     if (PACK_B) pieces += pack_pieces(problem_rows_b(p), problem_cols_b(p));
     return (struct kernel_launch){.entry = "gemm_pack",
                                   .grid = {(unsigned)ceil_div(pieces, PACK_THREADS / 32), 1, slice},
-                                  .threads = PACK_THREADS};
+                                  .threads = PACK_THREADS,
+                                  .dependent = PDL > 0};
 }
 
 static void wgmma_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
@@ -204,7 +206,7 @@ static void wgmma_plan(const struct config *config, const struct problem *p, str
                                .threads = (unsigned)need.threads,
                                .smem_bytes = (unsigned)need.smem_bytes,
                                .cluster = {CLUSTER ? 1 : 0, (unsigned)(CLUSTER), CLUSTER ? 1 : 0},
-                               .dependent = packs};
+                               .dependent = packs || PDL};
 }
 
 /* template.h: a packed operand that a map reads as it lies. */

@@ -28,6 +28,7 @@
 #include "gt_arrive.cuh"
 #include "gt_barrier.cuh"
 #include "gt_cluster.cuh"
+#include "gt_dependent.cuh"
 #include "gt_epilogue.cuh"
 #include "gt_memory.cuh"
 #include "gt_reduce.cuh"
@@ -51,8 +52,9 @@ constexpr int QUADS = TALL * RIGHT / 8;
 struct wgmma_args {
     struct gemm_args gemm;
     struct tensor_map left, right;
+    alignas(64) int pdl; /* a parameter of the launch */
 };
-static_assert(sizeof(struct wgmma_args) == ARGUMENT_BYTES, "the host must know where the maps are");
+static_assert(sizeof(struct wgmma_args) == ARGUMENT_BYTES, "the host must know where everything is");
 
 #include "gt_pack16.cuh"
 #include "wgmma_store.cuh"
@@ -191,7 +193,8 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS)
     }
     if constexpr (CLUSTER) cluster::join(ring.inbox());
     __syncthreads();
-    if (PACK) wait_for_kernel_before();
+    next_kernel_may_begin(args.pdl == 1);
+    wait_for_kernel_before();
 
     const int begin = blockIdx.y * args.gemm.k_per_split, k_left = args.gemm.k - begin;
     int tiles = ((k_left < args.gemm.k_per_split ? k_left : args.gemm.k_per_split) + BK - 1) / BK;
@@ -201,7 +204,10 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS)
         const struct tile_origin origin =
             tile_of_block<BM, BN>(block, args.gemm.m, args.gemm.n, args.gemm.group);
         if (threadIdx.x >= CONSUMER_THREADS) {
-            if (threadIdx.x == CONSUMER_THREADS) produce(args, ring, origin, begin, tiles, turn);
+            if (threadIdx.x == CONSUMER_THREADS) {
+                produce(args, ring, origin, begin, tiles, turn);
+                next_kernel_may_begin(args.pdl == 2 && block + gridDim.x >= tiles_of_c(args.gemm));
+            }
             if (!WALK) stand_by(args.gemm, ring.inbox());
         } else {
             float sum[QUADS][4];

@@ -8,6 +8,7 @@
 #define PARAMS "wgmma_params.def"
 #include "family_params.h"
 #define CONSUMERS (config->value[P_CONSUMERS])
+#define PDL       (config->value[P_PDL])
 #define SWAP      (config->value[P_SWAP])
 #define WALK      (config->value[P_WALK])
 #include "wgmma_rules.h"

@@ -54,10 +54,12 @@
 #define SWIZZLE_BYTES 1024 /* the ring begins at a multiple of it */
 #define SMEM_BYTES    (SWIZZLE_BYTES + AFTER_BYTES + 16 * STAGES + (CLUSTER ? 4 * INBOX_FLOATS + 8 : 16))
 
-/* Offsets in the argument: the tensor maps of the left and the right operand follow struct gemm_args. */
+/* Offsets in the argument: the tensor maps of the left and the right operand follow struct gemm_args, then
+ * PDL. */
 #define MAP_LEFT_AT    192
 #define MAP_RIGHT_AT   (MAP_LEFT_AT + 128)
-#define ARGUMENT_BYTES (MAP_RIGHT_AT + 128)
+#define PDL_AT         (MAP_RIGHT_AT + 128)
+#define ARGUMENT_BYTES (PDL_AT + 64)
 
 #endif
 

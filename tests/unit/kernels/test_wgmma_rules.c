@@ -186,7 +186,7 @@ TEST(maps_are_those_of_the_operands)
     struct config config = with("VC", 1);
     struct launch_plan plan = plan_of(&config, &nn);
     assert_int_equal(plan.views, 2);
-    assert_int_equal(plan.argument_bytes, 448);
+    assert_int_equal(plan.argument_bytes, 512);
     assert_view(&plan.view[0], LAUNCH_A, (int64_t[]){300, 100, 3}, (int64_t[]){608, 2 * nn.stride_a}, 128, 2);
     assert_view(&plan.view[1], LAUNCH_B, (int64_t[]){200, 300, 3}, (int64_t[]){416, 2 * nn.stride_b}, 64, 2);
     assert_int_equal(plan.view[0].at, 192);
@@ -287,6 +287,34 @@ TEST(long_batches_are_cut_by_the_workspace)
     assert_int_equal(plan.workspace_bytes, (32 << 20) + 4 * 128);
 }
 
+static int pdl_in(const struct launch_plan *plan)
+{
+    int pdl;
+    memcpy(&pdl, plan->argument + 448, sizeof pdl);
+    return pdl;
+}
+
+/* All kernels of the plan, so that none of them waits for what the one before has let pass. */
+TEST(every_kernel_may_begin_early_and_says_so)
+{
+    const struct problem odd = problem_of("bf16gemm:nn:1023x1025x1027"),
+                         even = problem_of("bf16gemm:nn:1024x1024x1024");
+    struct config config = with("VC", 1);
+    assert_int_equal(config_get(&config, "PDL"), 0); /* texts from before do not name it */
+    struct launch_plan plan = plan_of(&config, &even);
+    assert_false(plan.kernel[0].dependent);
+    assert_int_equal(pdl_in(&plan), 0);
+    config_set(&config, "PDL", 2);
+    plan = plan_of(&config, &even);
+    assert_true(plan.kernel[0].dependent);
+    assert_int_equal(pdl_in(&plan), 2);
+    config_set(&config, "PACK", 3);
+    plan = plan_of(&config, &odd);
+    assert_int_equal(plan.kernels, 2);
+    assert_true(plan.kernel[0].dependent && plan.kernel[1].dependent);
+    assert_true(config.template->optional >> template_param(config.template, "PDL") & 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +331,7 @@ int main(void)
         cmocka_unit_test(items_at_one_address_are_one_item_of_the_map),
         cmocka_unit_test(blocks_that_walk_are_as_many_as_sms),
         cmocka_unit_test(operands_that_no_map_reads_are_packed),
+        cmocka_unit_test(every_kernel_may_begin_early_and_says_so),
         cmocka_unit_test(parts_keep_to_their_workspace),
         cmocka_unit_test(long_batches_are_cut_by_the_workspace),
     };
