@@ -180,42 +180,24 @@ void gt_misaligned(const void *address, int bytes)
 
 enum { UNWRITTEN = 0xff }; /* in every byte: NaN in all types, and no address */
 
-/* Without the address sanitizer: a region contains guard bands that the kernel must not touch. */
-__attribute__((no_sanitize("address"))) static void hide(const struct region *region, unsigned char *kept)
-{
-    volatile unsigned char *const at = region->at;
-    for (size_t i = 0; i < region->bytes; i++) {
-        kept[i] = at[i];
-        at[i] = UNWRITTEN;
-    }
-}
-
-/* Returns false if somebody has written there. */
-__attribute__((no_sanitize("address"))) static bool show(const struct region *region,
-                                                         const unsigned char *kept)
-{
-    volatile unsigned char *const at = region->at;
-    bool untouched = true;
-    for (size_t i = 0; i < region->bytes; i++) {
-        untouched = untouched && at[i] == UNWRITTEN;
-        at[i] = kept[i];
-    }
-    return untouched;
-}
-
 static void hide_regions(void)
 {
     for (int i = 0; i < running->regions; i++) {
-        if (!(hidden[i] = malloc(running->region[i].bytes))) abort();
-        hide(&running->region[i], hidden[i]);
+        const struct region *const region = &running->region[i];
+        if (!(hidden[i] = malloc(region->bytes))) abort();
+        memcpy(hidden[i], region->at, region->bytes);
+        memset(region->at, UNWRITTEN, region->bytes);
     }
 }
 
 static void show_regions(void)
 {
     for (int i = 0; i < running->regions; i++) {
-        if (!show(&running->region[i], hidden[i]))
-            broken("a block wrote to global memory before it had waited for the kernel before");
+        const struct region *const region = &running->region[i];
+        for (size_t byte = 0; byte < region->bytes; byte++)
+            if (((const unsigned char *)region->at)[byte] != UNWRITTEN)
+                broken("a block wrote to global memory before it had waited for the kernel before");
+        memcpy(region->at, hidden[i], region->bytes);
         free(hidden[i]);
     }
 }

@@ -6,7 +6,6 @@
 #include <kernel_key.h>
 #include <launch_walk.h>
 #include <math.h>
-#include <sanitizer/asan_interface.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -282,23 +281,27 @@ static void encode_views(const struct launch_plan *plan, struct launch *launch)
     }
 }
 
-/* The whole array in which an operand lies. One that the address sanitizer does not know is left out. */
-static void add_region(struct grid *grid, const void *at)
+static void add_region(struct grid *grid, const void *at, size_t bytes)
 {
-    char name[NAME_BYTES];
-    void *begin;
-    size_t bytes;
-    if (!at) return;
-    __asan_locate_address((void *)(uintptr_t)at, name, sizeof name, &begin, &bytes);
-    if (!begin || bytes == 0) return;
-    for (int i = 0; i < grid->regions; i++)
-        if (grid->region[i].at == begin) return;
+    if (!at || bytes == 0) return;
     if (grid->regions == REGIONS_MAX) abort();
-    grid->region[grid->regions++] = (struct region){begin, bytes};
+    grid->region[grid->regions++] = (struct region){(void *)(uintptr_t)at, bytes};
+}
+
+/* What a dependent kernel must not touch before it has waited. */
+static void add_regions(struct grid *grid, const struct launch_plan *plan, const struct launch_call *call,
+                        const struct cpu_operands *operands)
+{
+    for (int i = 0; i < operands->regions; i++)
+        add_region(grid, operands->region[i].at, operands->region[i].bytes);
+    add_region(grid, (const void *)call->operand[LAUNCH_WORKSPACE], (size_t)plan->workspace_bytes);
+    add_region(grid, (const void *)call->alpha_device, sizeof(float));
+    add_region(grid, (const void *)call->beta_device, sizeof(float));
 }
 
 static void run_launch(const struct cpu_kernel *kernel, const struct launch_plan *plan,
-                       const struct run_mode *mode, const struct launch_call *call, struct launch *launch)
+                       const struct run_mode *mode, const struct launch_call *call,
+                       const struct cpu_operands *operands, struct launch *launch)
 {
     const struct kernel_launch *planned = &plan->kernel[launch->index];
     if (planned->cluster[0] > 1 || planned->cluster[2] > 1) cannot(planned->entry, "clusters not along y");
@@ -311,10 +314,7 @@ static void run_launch(const struct cpu_kernel *kernel, const struct launch_plan
                         .order = mode->order,
                         .seed = mode->seed,
                         .dependent = planned->dependent};
-    for (int i = 0; planned->dependent && i < LAUNCH_OPERANDS; i++)
-        add_region(&grid, (const void *)call->operand[i]);
-    if (planned->dependent) add_region(&grid, (const void *)call->alpha_device);
-    if (planned->dependent) add_region(&grid, (const void *)call->beta_device);
+    if (planned->dependent) add_regions(&grid, plan, call, operands);
     *(void **)&grid.kernel = dlsym(kernel->library, planned->entry);
     if (!grid.kernel) {
         fprintf(stderr, "broken kernel: it has no entry '%s'\n", planned->entry);
@@ -352,7 +352,7 @@ void cpu_kernel_run(const struct cpu_kernel *kernel, const struct problem *probl
     struct launch launch;
     launch_walk_start(&walk, &plan, &call);
     while (launch_walk_next(&walk, &launch)) {
-        run_launch(kernel, &plan, mode, &call, &launch);
+        run_launch(kernel, &plan, mode, &call, operands, &launch);
         if (launch.index == plan.kernels - 1) check_counters(&plan, workspace);
     }
     free(workspace);

@@ -42,9 +42,11 @@ struct run_mode {
 /* Elements of the problem's type; with pointers a, b and c are arrays of addresses. */
 struct cpu_operands {
     const void *a, *b;
-    void *c;            /* written; read, too, unless there is a source */
-    const void *source; /* C, if the result is stored out of place; else NULL */
-    const void *bias;   /* NULL without one */
+    void *c;                 /* written; read, too, unless there is a source */
+    const void *source;      /* C, if the result is stored out of place; else NULL */
+    const void *bias;        /* NULL without one */
+    struct region region[8]; /* all memory of the operands, for dependent launches; or none */
+    int regions;
 };
 
 /* What the problem says, with its alpha and beta. */

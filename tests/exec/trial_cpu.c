@@ -288,12 +288,24 @@ static void addresses_free(struct addresses *at)
     free(at->c);
 }
 
+static void add_operands(struct cpu_operands *operands, const struct operand x[OPERANDS])
+{
+    for (int i = 0; i < OPERANDS; i++)
+        operands->region[operands->regions++] = (struct region){x[i].at, x[i].bytes};
+}
+
 static void run_on_addresses(const struct cpu_kernel *kernel, const struct trial *trial,
                              const struct problem *lies, const struct operand x[OPERANDS])
 {
     struct addresses at = addresses_build(lies, x, trial->mode.seed);
-    cpu_kernel_run(kernel, &trial->problem, &trial->mode,
-                   &(struct cpu_operands){.a = at.a, .b = at.b, .c = at.c});
+    const size_t bytes = (size_t)lies->batch * sizeof(void *);
+    struct cpu_operands operands = {.a = at.a,
+                                    .b = at.b,
+                                    .c = at.c,
+                                    .region = {{at.a, bytes}, {at.b, bytes}, {at.c, bytes}},
+                                    .regions = 3};
+    add_operands(&operands, x);
+    cpu_kernel_run(kernel, &trial->problem, &trial->mode, &operands);
     addresses_free(&at);
 }
 
@@ -336,13 +348,14 @@ static void run(const struct cpu_kernel *kernel, const struct trial *trial, cons
         run_on_addresses(kernel, trial, lies, x);
         return;
     }
-    cpu_kernel_run(
-        kernel, lies, &trial->mode,
-        &(struct cpu_operands){.a = x[OPERAND_A].at,
-                               .b = x[OPERAND_B].at,
-                               .c = x[OPERAND_D].at,
-                               .source = epilogue_out_of_place(lies->epilogue) ? x[OPERAND_SOURCE].at : NULL,
-                               .bias = x[OPERAND_BIAS].span > 0 ? x[OPERAND_BIAS].at : NULL});
+    struct cpu_operands operands = {.a = x[OPERAND_A].at,
+                                    .b = x[OPERAND_B].at,
+                                    .c = x[OPERAND_D].at,
+                                    .source =
+                                        epilogue_out_of_place(lies->epilogue) ? x[OPERAND_SOURCE].at : NULL,
+                                    .bias = x[OPERAND_BIAS].span > 0 ? x[OPERAND_BIAS].at : NULL};
+    add_operands(&operands, x);
+    cpu_kernel_run(kernel, lies, &trial->mode, &operands);
 }
 
 /* Runs in the other orders, from the same C: the result must be the same bit for bit, whatever runs first. */
