@@ -9,7 +9,7 @@ families=kernel_templates/families
 find . -path './build*' -prune -o -path './.*' -prune -o -type f -printf '%f\n' | sort -u >"$scratch/files"
 
 # shellcheck disable=SC2016 # backquotes are those of the documents
-for file in README.md docs/*.md docs/results/*.md kernel_templates/README.md "$families"/*/README.md; do
+for file in README.md docs/*.md docs/results/*.md tests/README.md kernel_templates/README.md "$families"/*/README.md; do
     folder=$(dirname "$file")
     # targets of links, from the document's folder; paths in backquotes, from the root or from docs
     grep -oE '\]\([^)#:]+\)' "$file" | sed -E 's/^\]\((.*)\)$/\1/' | sort -u | while IFS= read -r name; do
