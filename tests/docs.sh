@@ -1,6 +1,7 @@
 #!/bin/sh
 # docs.sh [TREE]: what the documents name is there: files, targets of links, source files by bare name. Each kernel family has a
-# README, whose table of parameters has the names and ranges of NAME_params.def. No document is longer than its limit.
+# README, whose table of parameters has the names and ranges of NAME_params.def. The first commands of README.md are there. No document
+# is longer than its limit.
 set -eu
 cd "${1:-$(dirname "$0")/..}"
 scratch=$(mktemp -d)
@@ -36,14 +37,20 @@ for folder in "$families"/*; do
     if [ -f "$folder/README.md" ]; then
         of_list "$folder/${name}_params.def" >"$scratch/list"
         of_readme "$folder/README.md" >"$scratch/readme"
-        [ -s "$scratch/list" ] && diff "$scratch/list" "$scratch/readme" >"$scratch/differ" || {
-            echo "$folder: ${name}_params.def (<) and README.md (>) differ:"
-            cat "$scratch/differ"
-        }
+        diff "$scratch/list" "$scratch/readme" >"$scratch/differ" && [ -s "$scratch/list" ] && continue
+        echo "$folder: ${name}_params.def (<) and README.md (>) differ:"
+        cat "$scratch/differ"
     else
         echo "$folder has no README.md"
     fi
 done >>"$scratch/wrong"
+
+# A newcomer's commands.
+grep -oE '^\./[a-z]+/[a-z]+\.sh' README.md >"$scratch/commands" || true
+[ "$(wc -l <"$scratch/commands")" -ge 2 ] || echo "README.md does not show how to set up and test" >>"$scratch/wrong"
+while IFS= read -r name; do
+    [ -x "$name" ] || echo "README.md runs $name, which is not there"
+done <"$scratch/commands" >>"$scratch/wrong"
 
 # Bytes. Who has more to say says less elsewhere, or in a file of its own.
 {
