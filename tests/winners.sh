@@ -1,5 +1,5 @@
 #!/bin/sh
-# winners.sh BUILD CUDA_INCLUDE FAKE_GPU FAKE_NVRTC BLAS: the README's "Use the winners", line by line as it is written there, with
+# winners.sh BUILD CUDA_INCLUDE FAKE_GPU FAKE_NVRTC BLAS: the commands of docs/using.md, line by line as they are written there, with
 # the installed tree on a driver made of host memory. A line with "# GPU" must say, with exit code 5, that it needs one.
 # ./program is one that is linked with BLAS, a cuBLAS made of host memory. Skipped without NVRTC.
 # shellcheck disable=SC1091,SC2154 # installed.sh sets lib, scratch and usr
@@ -57,7 +57,7 @@ unset XDG_DATA_HOME XDG_CACHE_HOME GEMMTUNE_DB GEMMTUNE_CACHE GEMMTUNE_CONFIGS |
 export HOME="$scratch" PATH="$usr/bin:$PATH" PKG_CONFIG_PATH="$lib/pkgconfig" CPATH="$include" LIBRARY_PATH="$scratch/driver"
 export LD_LIBRARY_PATH="$lib:$scratch/driver" GEMMTUNE_LIBCUDA="$gpu" GEMMTUNE_LIBCUBLAS="$gpu" FAKE_CUBLAS_POOL=1 FAKE_GPU_COMPUTES=1 FAKE_GPU_EVENTS=1
 
-awk '/^## / { inside = /Use the winners/ } /^```/ { shell = /sh$/; next } inside && shell' "$top/README.md" >"$scratch/commands"
+awk '/^```/ { shell = /sh$/; next } shell' "$top/docs/using.md" >"$scratch/commands"
 [ "$(wc -l <"$scratch/commands")" -ge 9 ]
 while IFS= read -r line; do
     wanted=0 before=

@@ -9,7 +9,7 @@ import collections, json, os, random, re, shutil, signal, sqlite3, subprocess, t
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCES = os.path.dirname(os.path.dirname(HERE))
-DOCUMENTED = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 130}  # exit codes (README.md)
+DOCUMENTED = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 130}  # exit codes (tuner/manual.txt)
 HANG_S = 60  # a tune of a few dozen invented trials takes a tenth of a second
 DATABASE_FILES = {"", "-wal", "-shm", "-journal", ".lock"}
 

@@ -23,7 +23,7 @@ struct inbox_start {
 bool machine_code_inbox(const char *cubin, size_t length, struct inbox_start *start);
 
 /* Pairs of a write and a read of shared memory that racecheck reports although they are harmless
- * (docs/kernels.md, "What racecheck says"). */
+ * (docs/racecheck.md). */
 enum harmless {
     LANE_STORES, /* stores of a warp for which one lane arrives at an mbarrier, and reads after a wait */
     LANE_COPIES, /* asynchronous copies after a wait, and reads of a warp for which one lane arrives */

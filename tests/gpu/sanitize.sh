@@ -12,7 +12,7 @@
 # Before the cases each tool must find a planted defect.
 #
 # racecheck is expected to report some pairs of a write and a read that are no race, or a harmless one. Each
-# case names the kind; docs/kernels.md ("What racecheck says") gives the reason:
+# case names the kind; docs/racecheck.md gives the reason:
 #
 #   inbox         thread 0's mbarrier.init and its own arrive.expect_tx (a warning)
 #   lane-stores   stores of a warp for which one lane arrives at an mbarrier, and reads after a wait

@@ -75,7 +75,7 @@ json_t *winner_to_json(const struct db_winner *w, bool figures)
         const struct kernel_key key = kernel_key_of(&w->config, &w->base.problem, w->gpu.arch);
         kernel_hash_format(&key, hash);
     }
-    /* What a reader needs comes first, in the order of docs/runtime.md. */
+    /* What a reader needs comes first, in the order of docs/winners.md. */
     json_t *json = json_pack(
         "{s:s, s:o, s:i, s:i, s:s, s:s*, s:f, s:f, s:f, s:f, s:f, s:b, s:b, s:b, s:i, s:o, s:o, s:o, s:s}",
         "problem", problem, "gpu", text_json(w->gpu.name), "arch", w->gpu.arch, "sm_count", w->gpu.sm_count,

@@ -1,4 +1,4 @@
-/* exchange_json.h — reads and writes our own text forms: winners as JSON lines (docs/runtime.md), and our
+/* exchange_json.h — reads and writes our own text forms: winners as JSON lines (docs/winners.md), and our
  * additions to a T4 result. The input is untrusted: every value is checked.
  */
 #ifndef GT_EXCHANGE_JSON_H

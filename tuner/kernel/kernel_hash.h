@@ -43,7 +43,7 @@ static inline uint64_t kernel_hash_of(const struct config *config, const struct 
     return kernel_hash(&key);
 }
 
-/* Text form (docs/runtime.md): 16 hexadecimal digits. */
+/* Text form (docs/winners.md): 16 hexadecimal digits. */
 #define KERNEL_HASH_TEXT 17
 void kernel_hash_format(const struct kernel_key *key, char text[KERNEL_HASH_TEXT]);
 /* Does the text identify this kernel? */

@@ -73,7 +73,7 @@ bool budget_converged(double share_s, size_t quiet_trials, double quiet_s)
 }
 
 /* Long enough that only what is out of the ordinary lasts longer: what a search proposes then depends on the
- * clock (docs/measuring.md). */
+ * clock (docs/searching.md). */
 #define PATIENCE_S         5.0
 #define PATIENCE_FACTOR    5.0
 #define PATIENCE_UNKNOWN_S 20.0

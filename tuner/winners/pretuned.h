@@ -1,4 +1,4 @@
-/* pretuned.h — winners that ship with the library, as text: JSON lines, described in docs/runtime.md.
+/* pretuned.h — winners that ship with the library, as text: JSON lines, described in docs/winners.md.
  *
  * The file is untrusted data like any other: every value is checked, a configuration is parsed into integers,
  * and its rules are checked again for a problem before it is compiled.

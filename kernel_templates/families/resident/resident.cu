@@ -21,7 +21,7 @@
  * remainder and is filled up with zeros. C is stored past the caches, since it is not read again.
  *
  * Parameters (-D) and their trade-offs: resident_params.def; legal combinations: resident_rules.h; limits of
- * speed: docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
+ * speed: README.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
  */
 #include "gemm_args.h"
 #include "gt_async_copy.cuh"

@@ -27,7 +27,7 @@
  * stored.
  *
  * Parameters (-D) and their trade-offs: simt_params.def; legal combinations: simt_rules.h; limits of speed:
- * docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
+ * README.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
  */
 #include "gemm_args.h"
 #include "gt_arrive.cuh"

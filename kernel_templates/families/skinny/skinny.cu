@@ -27,7 +27,7 @@
  * same order, so the same call gives the same bits, whichever block is last.
  *
  * Parameters (-D) and their trade-offs: skinny_params.def; legal combinations: skinny_rules.h; limits of
- * speed: docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
+ * speed: README.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
  */
 #include "gemm_args.h"
 #include "gt_arrive.cuh"

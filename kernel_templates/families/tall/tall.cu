@@ -25,7 +25,7 @@
  * thread multiplies are a multiple of 4 apart, and so have the same shift.
  *
  * Parameters (-D) and their trade-offs: tall_params.def; legal combinations: tall_rules.h; limits of speed:
- * docs/kernels.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
+ * README.md. TRANS_A, TRANS_B are 0 or 1. Launch and arguments: gemm_args.h.
  */
 #include "gemm_args.h"
 #include "gt_async_copy.cuh"

@@ -26,7 +26,7 @@ TEST(the_budget_is_kept_with_search_race_and_check_in_it)
     assert_true(winner_of(SHAPE).rounds >= 3);
 }
 
-#define OVERRUN_S 2 /* as docs/measuring.md promises */
+#define OVERRUN_S 2 /* as docs/searching.md promises */
 
 static void keep_budget(const char *words, double budget_s, int code)
 {
