@@ -29,8 +29,8 @@ of_list() {
     sed -nE 's/^(PARAM|LATER)\((\w+), *\w+, *\w+, *(-?[0-9]+), *([0-9]+),.*/\2 \3 \4/p' "$1" | sort
 }
 of_readme() {
-    awk -F '|' '$3 ~ /^ -?[0-9]+ to [0-9]+ $/ { n = split($2, name, ","); split($3, range, " ")
-        for (i = 1; i <= n; i++) { gsub(/ /, "", name[i]); print name[i], range[1], range[3] } }' "$1" | sort
+    awk -F '|' '$3 ~ /^ -?[0-9]+( to [0-9]+)? $/ { n = split($2, name, ","); words = split($3, range, " ")
+        for (i = 1; i <= n; i++) { gsub(/ /, "", name[i]); if (name[i] ~ /^[A-Z][A-Z0-9_]*$/) print name[i], range[1], range[words] } }' "$1" | sort
 }
 for folder in "$families"/*; do
     name=$(basename "$folder")

@@ -59,7 +59,7 @@ static void end_kept(struct job *job, double time_us)
     char old[32], new[32];
     format_time_us(job->defender.base.time_us, old);
     format_time_us(time_us, new);
-    job_end(job, JOB_KEPT, "its winner, from another space, stays: %s against %s", old, new);
+    job_end(job, JOB_KEPT, "kept the stored winner (%s): the best of this space took %s", old, new);
 }
 
 enum status job_store_winner(struct job *job, int choice, bool tied, const struct accuracy *errors)

@@ -154,7 +154,7 @@ TEST(a_winner_from_another_space_stays_unless_a_faster_one_is_found)
 
     write_space(path, "2");
     assert_int_equal(tune(words), 0);
-    assert_said("its winner, from another space, stays");
+    assert_said("kept the stored winner (");
     assert_int_equal(winner_of(SHAPE).decision_id, first.decision_id);
     assert_non_null(strstr(text_of("out"), first.config_text));
 
