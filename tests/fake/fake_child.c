@@ -3,7 +3,7 @@
  * when told to.
  *
  * Told by the environment; PART is a part of a configuration's text:
- *   FAKE_LOG=FILE       appends "VERB PID CONFIG" for each request
+ *   FAKE_LOG=FILE       appends "VERB PID CONFIG" for each request, "prepare PID PROBLEM"
  *   FAKE_TRIAL_MS, FAKE_BLOCK_MS, FAKE_COMPILE_MS, FAKE_PREPARE_MS    how long it takes (0)
  *   FAKE_LAUNCH_MS      how long a call takes, up to a tenth more by the configuration
  *                       (trial and check make as many as the worker's, the others one)
@@ -268,7 +268,7 @@ static json_t *answer(const json_t *request, bool compiler)
     json_unpack((json_t *)(uintptr_t)request, "{s:s, s?s, s?{s:s}, s?s, s?s, s?s, s?F, s?F, s?F}", "do",
                 &verb, "config", &text, "key", "config", &text, "who", &who, "problem", &problem, "cubin",
                 &cubin, "best_us", &best_us, "call_us", &call_us, "limit_s", &limit_s);
-    note(verb, text);
+    note(verb, *problem ? problem : text);
     if (cubin[0] && strcmp(cubin, CUBIN) != 0) /* "": of an algorithm of the library */
         return message_failure(fail(E_IO, "no such cubin: %s", cubin));
     if (compiler && strcmp(verb, "hello") == 0)

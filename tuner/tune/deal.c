@@ -361,11 +361,17 @@ enum status deal_open_search(struct job *job)
     enum status st = job_open_search(job);
     if (st != E_ABSENT) return st;
     struct job_result *result = &run->s->results[job->at];
+    struct problem_state *p = &run->problem[job->at];
     job_end(job, JOB_FRUITLESS, "%s", status_text());
-    result->how = JOB_FRUITLESS;
-    result->winner.gpu = job->context.gpu;
-    memcpy(result->why, job->result.why, sizeof result->why);
-    run->problem[job->at].closing = false;
+    if (p->history.spent_s > 0) {
+        report_say(run->report, "%s: its winner stays, and the search does not go on: %s", job->text,
+                   job->result.why);
+    } else {
+        result->how = JOB_FRUITLESS;
+        result->winner.gpu = job->context.gpu;
+        memcpy(result->why, job->result.why, sizeof result->why);
+    }
+    p->closing = false;
     run_settle(run, job->at);
     return OK;
 }

@@ -173,14 +173,7 @@ TEST(a_winner_from_another_space_stays_unless_a_faster_one_is_found)
 TEST(a_gpu_prepares_a_problem_while_its_space_is_opened)
 {
     char words[512];
-    FILE *f = fopen(in_folder("vectors.conf"), "w");
-    assert_non_null(f);
-    fputs("[simt]\nBM = 64 128 ; test\nBN = 64 ; test\nBK = 8 ; test\nWM = 32 ; test\nWN = 64 ; test\n"
-          "TM = 8 ; test\nTN = 8 ; test\nSTAGES = 2 ; test\nLOADER = 0 ; test\nPACK = 0 ; test\n"
-          "VA = 4 ; test\nVB = 4 ; test\nVC = 4 ; test\nUNROLL = 8 ; test\nSTORE_AT = 4 ; test\n"
-          "MIN_BLOCKS = 1 ; test\nREDUCE = 0 ; test\nGROUP = 1 8 ; test\nSPLIT_K = 1 ; test\n",
-          f);
-    assert_int_equal(fclose(f), 0);
+    file_write(in_folder("vectors.conf"), SPACE_OF_VECTORS);
     snprintf(words, sizeof words, "--budget 4s --space %s --shape 1001x1001x1001 --shape " SHAPE,
              in_folder("vectors.conf"));
     assert_int_equal(tune(words), E_ABSENT);
