@@ -137,6 +137,9 @@ enum status __real_field_open(const struct space *space, const struct problem *p
 enum status __wrap_field_open(const struct space *space, const struct problem *problem, const struct gpu *gpu,
                               int64_t workspace_bytes, bool or_library, struct field *field)
 {
+    FILE *log = fopen(in_folder("log"), "a");
+    fprintf(log, "open %d\n", (int)getpid());
+    fclose(log);
     if (slow_to_open && problem->m == 1024) {
         const int greeted = count_log("hello");
         pid_t worker;
@@ -237,6 +240,22 @@ TEST(ctrl_c_ends_every_gpu_after_its_trial_and_the_same_command_goes_on)
     assert_clean_db();
 }
 
+/* The GPU is still at the first problem, which has no candidate, when the second is to begin. */
+TEST(a_job_that_is_interrupted_before_it_begins_opens_no_search)
+{
+    char words[512];
+    file_write(in_folder("vectors.conf"), SPACE_OF_VECTORS);
+    snprintf(words, sizeof words, "--no-library --space %s --shape 1001x1001x1001 --shape " SHAPE,
+             in_folder("vectors.conf"));
+    setenv("FAKE_PREPARE_MS", "3000", 1);
+    const pid_t pid = start_until(words, "open", 1);
+    usleep(300000);
+    kill(pid, SIGINT);
+    assert_int_equal(wait_exit(pid), 130);
+    assert_int_equal(count_log("open"), 1);
+    assert_clean_db();
+}
+
 TEST(a_second_ctrl_c_ends_every_gpu_at_once)
 {
     setenv("FAKE_DEVICES", "2", 1);
@@ -302,9 +321,11 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(a_worker_that_dies_after_its_preparation_prepares_anew_before_it_tries),
     JOB_TEST(what_a_thread_has_started_anew_outlives_its_gpu),
     JOB_TEST(ctrl_c_ends_every_gpu_after_its_trial_and_the_same_command_goes_on),
+    JOB_TEST(a_job_that_is_interrupted_before_it_begins_opens_no_search),
     JOB_TEST(a_second_ctrl_c_ends_every_gpu_at_once),
     JOB_TEST(no_driver_and_no_compiler_have_exit_codes),
     JOB_TEST(without_a_gpu_a_named_one_is_predicted_and_a_measured_winner_replaces_it),
     JOB_TEST(an_unknown_gpu_is_refused_with_the_known_ones),
-};
+}
+;
 const size_t job_test_count = sizeof job_tests / sizeof *job_tests;
