@@ -137,14 +137,21 @@ static enum launch_result launch_in_workspace(const struct gt_plan *plan, const 
     return result;
 }
 
+/* The graph of a capture cannot hold the kernel. */
+static enum launch_result not_held(enum status st)
+{
+    if (st == E_MEMORY || device_was_short_of_memory()) return LAUNCH_REFUSED_FOR_NOW;
+    return no_context() ? LAUNCH_NO_CONTEXT : LAUNCH_FAILED;
+}
+
 static __attribute__((noinline)) enum launch_result
 launch_unusual(const struct gt_plan *plan, struct way *way, const struct gemm_call *call)
 {
     if (way->usual_extended) return launch_only(way, call, true);
     if (way->provisional && !call->as_planned && atomic_fetch_sub(&way->retry, 1) == 1)
         return LAUNCH_RETRY_DUE;
-    if (way->counted && graphs_hold(&plan->context->graphs, way->module, call->stream))
-        return no_context() ? LAUNCH_NO_CONTEXT : LAUNCH_FAILED;
+    const enum status st = way->counted ? graphs_hold(&plan->context->graphs, way->module, call->stream) : OK;
+    if (st) return not_held(st);
     if (way->need.bytes > 0) return launch_in_workspace(plan, way, call);
     return launch_at(plan, way, 0, call);
 }
@@ -190,6 +197,11 @@ static enum status enter_context(const struct gt_plan *plan)
     return st;
 }
 
+static bool lacks_memory(enum launch_result result)
+{
+    return result == LAUNCH_NO_WORKSPACE || result == LAUNCH_REFUSED_FOR_NOW;
+}
+
 /* What an algorithm of cublasLt refuses for this call's bias alone. */
 static bool lacks_bias(const struct way *way, const struct gemm_call *call)
 {
@@ -215,12 +227,12 @@ static enum status launch_otherwise(struct gt_plan *plan, enum plan_case beta, s
             if (!beta) atomic_fetch_add_explicit(&plan->without, 1, memory_order_relaxed);
         }
         if (result == LAUNCH_RETRY_DUE) plan_improve(plan, which, way);
-        if (plan_prepare(plan, which, &way)) return E_GPU;
+        if (plan_prepare(plan, which, &way)) break;
         result = launch_way(plan, way, call);
         if (result == LAUNCH_DONE) return OK;
-        if (result == LAUNCH_NO_CONTEXT || result == LAUNCH_FAILED) return E_GPU;
+        if (result == LAUNCH_NO_CONTEXT || result == LAUNCH_FAILED) break;
     }
-    return E_GPU;
+    return lacks_memory(result) ? E_MEMORY : E_GPU;
 }
 
 /* Slow path: no context, a refused launch, no workspace, or a way to be replaced. */

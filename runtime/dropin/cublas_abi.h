@@ -35,6 +35,12 @@ int cublasSgemmBatched(blas_handle handle, int op_a, int op_b, int m, int n, int
 int cublasSgemmBatched_64(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
                           const float *alpha, const float *const a[], int64_t lda, const float *const b[],
                           int64_t ldb, const float *beta, float *const c[], int64_t ldc, int64_t batch);
+int cublasSgemmEx(blas_handle handle, int op_a, int op_b, int m, int n, int k, const float *alpha,
+                  const void *a, int type_a, int lda, const void *b, int type_b, int ldb, const float *beta,
+                  void *c, int type_c, int ldc);
+int cublasSgemmEx_64(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
+                     const float *alpha, const void *a, int type_a, int64_t lda, const void *b, int type_b,
+                     int64_t ldb, const float *beta, void *c, int type_c, int64_t ldc);
 int cublasGemmEx(blas_handle handle, int op_a, int op_b, int m, int n, int k, const void *alpha,
                  const void *a, int type_a, int lda, const void *b, int type_b, int ldb, const void *beta,
                  void *c, int type_c, int ldc, int compute, int algorithm);

@@ -12,6 +12,8 @@ struct real_blas {
     __typeof__(cublasSgemmStridedBatched_64) *SgemmStrided64;
     __typeof__(cublasSgemmBatched) *SgemmBatched;
     __typeof__(cublasSgemmBatched_64) *SgemmBatched64;
+    __typeof__(cublasSgemmEx) *SgemmEx;
+    __typeof__(cublasSgemmEx_64) *SgemmEx64;
     __typeof__(cublasGemmEx) *GemmEx;
     __typeof__(cublasGemmEx_64) *GemmEx64;
     __typeof__(cublasGemmStridedBatchedEx) *GemmStridedEx;

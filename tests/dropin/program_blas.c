@@ -250,14 +250,22 @@ static int by_lt(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n, i
     return result;
 }
 
+static int gemm_ex(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k, const void *alpha,
+                   const void *a, int type_a, int64_t lda, const void *b, int type_b, int64_t ldb,
+                   const void *beta, void *c, int type_c, int64_t ldc, int compute)
+{
+    program_blas_count(&program_blas_calls);
+    if (type_a || type_b || type_c || program_blas_idle) return SUCCESS; /* counted, not computed */
+    return by_lt(handle, ARGUMENTS, compute);
+}
+
 int cublasGemmEx(blas_handle handle, int op_a, int op_b, int m, int n, int k, const void *alpha,
                  const void *a, int type_a, int lda, const void *b, int type_b, int ldb, const void *beta,
                  void *c, int type_c, int ldc, int compute, int algorithm)
 {
     (void)algorithm;
-    program_blas_count(&program_blas_calls);
-    if (type_a || type_b || type_c || program_blas_idle) return SUCCESS; /* counted, not computed */
-    return by_lt(handle, ARGUMENTS, compute);
+    return gemm_ex(handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
+                   compute);
 }
 
 int cublasGemmEx_64(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
@@ -265,8 +273,25 @@ int cublasGemmEx_64(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n
                     int64_t ldb, const void *beta, void *c, int type_c, int64_t ldc, int compute,
                     int algorithm)
 {
-    return cublasGemmEx(handle, op_a, op_b, (int)m, (int)n, (int)k, alpha, a, type_a, (int)lda, b, type_b,
-                        (int)ldb, beta, c, type_c, (int)ldc, compute, algorithm);
+    (void)algorithm;
+    return gemm_ex(handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
+                   compute);
+}
+
+int cublasSgemmEx(blas_handle handle, int op_a, int op_b, int m, int n, int k, const float *alpha,
+                  const void *a, int type_a, int lda, const void *b, int type_b, int ldb, const float *beta,
+                  void *c, int type_c, int ldc)
+{
+    return gemm_ex(handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
+                   BLAS_COMPUTE_32F);
+}
+
+int cublasSgemmEx_64(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
+                     const float *alpha, const void *a, int type_a, int64_t lda, const void *b, int type_b,
+                     int64_t ldb, const float *beta, void *c, int type_c, int64_t ldc)
+{
+    return gemm_ex(handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
+                   BLAS_COMPUTE_32F);
 }
 
 int cublasGemmStridedBatchedEx(blas_handle handle, int op_a, int op_b, int m, int n, int k, const void *alpha,

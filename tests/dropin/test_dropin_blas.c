@@ -282,6 +282,20 @@ static int gemm_ex_64(const struct operand_set *o)
                            p->lda, &zero, o->c, BLAS_R_32F, p->ldc, BLAS_COMPUTE_32F, -1);
 }
 
+static int sgemm_ex(const struct operand_set *o)
+{
+    OF(o);
+    return cublasSgemmEx(blas_context, b, a, (int)m, (int)n, (int)k, &one, o->b, BLAS_R_32F, (int)p->ldb,
+                         o->a, BLAS_R_32F, (int)p->lda, &zero, o->c, BLAS_R_32F, (int)p->ldc);
+}
+
+static int sgemm_ex_64(const struct operand_set *o)
+{
+    OF(o);
+    return cublasSgemmEx_64(blas_context, b, a, m, n, k, &one, o->b, BLAS_R_32F, p->ldb, o->a, BLAS_R_32F,
+                            p->lda, &zero, o->c, BLAS_R_32F, p->ldc);
+}
+
 static int gemm_strided_ex(const struct operand_set *o)
 {
     OF(o);
@@ -314,6 +328,8 @@ static void every_form_is_answered_or_passed_on_as_it_is(void **state)
                  {"cublasSgemm_64", sgemm_64, false},
                  {"cublasGemmEx", gemm_ex_32, false},
                  {"cublasGemmEx_64", gemm_ex_64, false},
+                 {"cublasSgemmEx", sgemm_ex, false},
+                 {"cublasSgemmEx_64", sgemm_ex_64, false},
                  {"cublasSgemmStridedBatched", sgemm_strided, true},
                  {"cublasSgemmStridedBatched_64", sgemm_strided_64, true},
                  {"cublasGemmStridedBatchedEx", gemm_strided_ex, true},

@@ -75,6 +75,27 @@ TEST(a_database_that_was_being_written_is_asked_later)
     operands_free(&unknown);
 }
 
+/* Nothing was known when the first call came: that its winner is an algorithm is found out by the call
+ * itself. */
+TEST(an_algorithm_that_a_pedantic_call_finds_does_not_answer_it)
+{
+    put_winner(TEXT, LT_ALGORITHM, 5, false);
+    const struct writer writer = start_writer();
+    arrive();
+    struct operand_set o = operands_make(TEXT, 0);
+    cublasSetMathMode(blas_context, 2); /* CUBLAS_PEDANTIC_MATH */
+    assert_went(sgemm_of(&o), 0, 1);
+    end_writer(&writer);
+    *fake.lt_calls = program_blas_calls = 0;
+    for (int i = 0; i < CALLS; i++) assert_int_equal(sgemm_of(&o), 0);
+    assert_int_equal(*fake.lt_calls, 0);
+    assert_int_equal(program_blas_calls, CALLS);
+    cublasSetMathMode(blas_context, 0);
+    assert_int_equal(sgemm_of(&o), 0);
+    assert_int_equal(*fake.lt_calls, 1);
+    operands_free(&o);
+}
+
 TEST(a_capture_that_was_broken_is_not_for_ever)
 {
     put_winner(TEXT, SIMT, 5, false);
@@ -93,6 +114,7 @@ TEST(a_capture_that_was_broken_is_not_for_ever)
 static const struct scenario scenarios[] = {
     SCENARIO(a_database_that_was_being_written_is_asked_later),
     {"a_log_changes_nothing_of_that", a_database_that_was_being_written_is_asked_later, "GEMMTUNE_LOG", "1"},
+    SCENARIO(an_algorithm_that_a_pedantic_call_finds_does_not_answer_it),
     SCENARIO(a_capture_that_was_broken_is_not_for_ever),
 };
 

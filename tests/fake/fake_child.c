@@ -3,7 +3,7 @@
  * when told to.
  *
  * Told by the environment; PART is a part of a configuration's text:
- *   FAKE_LOG=FILE       appends "VERB PID CONFIG" for each request
+ *   FAKE_LOG=FILE       appends "VERB PID CONFIG" for each request, "prepare PID PROBLEM"
  *   FAKE_TRIAL_MS, FAKE_BLOCK_MS, FAKE_COMPILE_MS, FAKE_PREPARE_MS    how long it takes (0)
  *   FAKE_LAUNCH_MS      how long a call takes, up to a tenth more by the configuration
  *                       (trial and check make as many as the worker's, the others one)
@@ -34,6 +34,7 @@
  *   FAKE_NO_ROOM=PART   no preparation for a problem with this in its text
  *   FAKE_LOST_CUBIN=FILE          the first trial of all finds no cubin; FILE remembers
  *   FAKE_LOSE_CUBIN=FILE          a trial finds no cubin, once there is FILE, which it removes
+ *   FAKE_LOSE_AT=VERB             in place of a trial, a block or the last check (verify) does
  */
 #include "config.h"
 #include "frame.h"
@@ -212,6 +213,13 @@ static double take_calls(int calls)
     return took_ms;
 }
 
+/* True if it finds no cubin. */
+static bool loses_cubin(const char *verb)
+{
+    const char *lose = getenv("FAKE_LOSE_CUBIN"), *at = getenv("FAKE_LOSE_AT");
+    return lose && strcmp(verb, at ? at : "trial") == 0 && unlink(lose) == 0;
+}
+
 static json_t *trial(const char *text, double best_us, double limit_s)
 {
     const double call_ms = take_calls(1);
@@ -222,8 +230,7 @@ static json_t *trial(const char *text, double best_us, double limit_s)
     if (told("FAKE_HANG", text))
         for (;;) pause();
     if (told("FAKE_GARBAGE", text)) (void)!write(SUPERVISOR, "Segmentation fault", 18);
-    const char *lose = getenv("FAKE_LOSE_CUBIN");
-    if (first_time("FAKE_LOST_CUBIN") || (lose && unlink(lose) == 0))
+    if (first_time("FAKE_LOST_CUBIN") || loses_cubin("trial"))
         return message_failure(fail(E_IO, "no such cubin"));
     struct outcome o = {.verdict = VERDICT_MEASURED, .exact = true, .cold = true, .worst_error = 0.1};
     if (told("FAKE_WRONG", text)) o = outcome_failed(VERDICT_WRONG, "told to");
@@ -240,6 +247,8 @@ static json_t *trial(const char *text, double best_us, double limit_s)
 static json_t *block(const char *who, const char *text)
 {
     take_time("FAKE_BLOCK_MS");
+    if (strcmp(who, "config") == 0 && loses_cubin("block"))
+        return message_failure(fail(E_IO, "no such cubin"));
     if (told("FAKE_CRASH_BLOCK", text)) abort();
     take_calls(1);
     if (told("FAKE_NO_RIVAL", who)) return message_failure(fail(E_ABSENT, "told to have no %s", who));
@@ -253,6 +262,7 @@ static json_t *block(const char *who, const char *text)
 static json_t *verify(const char *text, double call_us, double limit_s)
 {
     const int runs = screen_check_runs(call_us, limit_s);
+    if (loses_cubin("verify")) return message_failure(fail(E_IO, "no such cubin"));
     take_calls(runs ? TRIAL_CALLS_LEAST - 1 + runs : CHECK_CALLS_LEAST);
     const char *from = getenv("FAKE_REFUSE_FROM");
     bool wrong = told("FAKE_REFUSE", text) || (from && access(from, F_OK) == 0);
@@ -268,7 +278,7 @@ static json_t *answer(const json_t *request, bool compiler)
     json_unpack((json_t *)(uintptr_t)request, "{s:s, s?s, s?{s:s}, s?s, s?s, s?s, s?F, s?F, s?F}", "do",
                 &verb, "config", &text, "key", "config", &text, "who", &who, "problem", &problem, "cubin",
                 &cubin, "best_us", &best_us, "call_us", &call_us, "limit_s", &limit_s);
-    note(verb, text);
+    note(verb, *problem ? problem : text);
     if (cubin[0] && strcmp(cubin, CUBIN) != 0) /* "": of an algorithm of the library */
         return message_failure(fail(E_IO, "no such cubin: %s", cubin));
     if (compiler && strcmp(verb, "hello") == 0)

@@ -343,14 +343,19 @@ static enum status deal(const struct gpu_worker *gpu, bool ahead, struct job **j
     size_t at = 0;
     bool closing;
     *job = NULL;
+    const bool late = is_too_late(run);
     while (choose(run, ahead, &at, &closing)) {
-        const struct problem_state *p = &run->problem[at];
-        if (p->history.spent_s > 0) return take(gpu, at, closing, job);
-        enum status st = look_up(run, &gpu->context, at);
-        if (st) return st;
-        if (p->standing == ENDED || p->history.spent_s > 0) continue; /* others promise more, perhaps */
-        if (!is_too_late(run)) return take(gpu, at, closing, job);
-        leave_out(run, at);
+        if (run->problem[at].history.spent_s > 0) return take(gpu, at, closing, job);
+        for (; at < problems(run); at++) { /* those that have no winner go first, in their order */
+            const struct problem_state *p = &run->problem[at];
+            if (!is_waiting(run, at) || p->history.spent_s > 0 || (ahead && is_opened_ahead(run, at)))
+                continue;
+            enum status st = look_up(run, &gpu->context, at);
+            if (st) return st;
+            if (p->standing == ENDED || p->history.spent_s > 0) continue;
+            if (!late) return take(gpu, at, false, job);
+            leave_out(run, at);
+        }
     }
     return OK;
 }
@@ -361,11 +366,17 @@ enum status deal_open_search(struct job *job)
     enum status st = job_open_search(job);
     if (st != E_ABSENT) return st;
     struct job_result *result = &run->s->results[job->at];
+    struct problem_state *p = &run->problem[job->at];
     job_end(job, JOB_FRUITLESS, "%s", status_text());
-    result->how = JOB_FRUITLESS;
-    result->winner.gpu = job->context.gpu;
-    memcpy(result->why, job->result.why, sizeof result->why);
-    run->problem[job->at].closing = false;
+    if (p->history.spent_s > 0) {
+        report_say(run->report, "%s: its winner stays, and the search does not go on: %s", job->text,
+                   job->result.why);
+    } else {
+        result->how = JOB_FRUITLESS;
+        result->winner.gpu = job->context.gpu;
+        memcpy(result->why, job->result.why, sizeof result->why);
+    }
+    p->closing = false;
     run_settle(run, job->at);
     return OK;
 }

@@ -63,6 +63,7 @@ struct run {
     struct session *s;
     pthread_mutex_t lock;
     pthread_cond_t changed; /* an event has been taken, or a thread has ended */
+    int threads;            /* that have not come to their end */
     bool polling;           /* a thread waits for the children; the others wait for it */
     enum status failed;     /* ends all threads, with this sentence */
     char sentence[1024];

@@ -36,8 +36,8 @@ static bool any_works(const struct run *run)
     return any;
 }
 
-/* One slice after the other. A GPU without work waits: the problem of another may come back. Nor may a thread
- * end before the others, since the children that it has started anew would end with it (pool_share). */
+/* One slice after the other. A GPU without work waits: the problem of another may come back. All threads end
+ * together, since the children that a thread has started anew would end with it (pool_share). */
 static void *work(void *self)
 {
     struct gpu_worker *gpu = self;
@@ -50,7 +50,9 @@ static void *work(void *self)
         if (!st) st = deal_next(gpu);
     }
     if (st) run_fail(run, st);
+    run->threads--;
     pthread_cond_broadcast(&run->changed);
+    while (run->threads > 0) pthread_cond_wait(&run->changed, &run->lock);
     pthread_mutex_unlock(&run->lock);
     return NULL;
 }
@@ -68,6 +70,7 @@ static enum status work_on_all(struct run *run)
         else started++;
     }
     if (st) run_fail(run, st);
+    run->threads = st ? started - 1 : started;
     pthread_mutex_unlock(&run->lock);
     if (!st) work(&run->gpu[0]);
     for (int i = 1; i < started; i++) pthread_join(run->gpu[i].thread, NULL);

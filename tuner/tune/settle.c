@@ -124,14 +124,14 @@ static void take_result(const struct job *job)
     await_more(job);
 }
 
-void settle_slice(struct gpu_worker *gpu)
+/* A problem that could not be opened is settled already (deal_open_search). */
+static void take_slice(const struct job *job)
 {
-    struct run *run = gpu->run;
-    struct job *job = gpu->now;
+    struct run *run = job->run;
     struct problem_state *p = &run->problem[job->at];
     const enum job_how how = job->result.how;
     const bool begun = p->history.spent_s > 0, taken_over = run_gpus_alive(run) > 0 && !run->stopping;
-    run->s->trials += job->result.trials;
+    if (p->standing == ENDED) return;
     if (how == JOB_ORPHANED && (begun || taken_over)) {
         p->standing = WAITING; /* a problem that has a winner keeps it */
         p->raced = false;
@@ -139,9 +139,19 @@ void settle_slice(struct gpu_worker *gpu)
         take_kept(job);
     } else if (how == JOB_FRUITLESS && begun) {
         take_fruitless(job);
-    } else if (p->standing != ENDED) {
+    } else {
         take_result(job);
     }
+}
+
+void settle_slice(struct gpu_worker *gpu)
+{
+    struct run *run = gpu->run;
+    struct job *job = gpu->now;
+    struct problem_state *p = &run->problem[job->at];
+    const enum job_how how = job->result.how;
+    run->s->trials += job->result.trials;
+    take_slice(job);
     p->closing = false;
     if (p->standing == WAITING && (how == JOB_TUNED || how == JOB_KEPT)) deal_let_rest(job);
     else job_close(job);

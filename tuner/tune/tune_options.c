@@ -269,15 +269,51 @@ static enum status add_problem(struct tune_options *o, const struct problem *pro
         problem_format(problem, text);
         return fail(E_INPUT, "%s multiplies nothing: M, N and K must be at least 1 to be tuned", text);
     }
-    for (size_t i = 0; i < o->problem_count; i++) {
-        const struct problem *p = &o->problems[i]; /* texts are only compared where the sizes are the same */
-        if (p->m == problem->m && p->n == problem->n && p->k == problem->k && problem_equal(p, problem))
-            return OK;
-    }
     struct problem *grown = realloc(o->problems, (o->problem_count + 1) * sizeof *grown);
     if (!grown) return fail(E_MEMORY, "out of memory for the problems");
     o->problems = grown;
     o->problems[o->problem_count++] = *problem;
+    return OK;
+}
+
+struct listed {
+    char text[PROBLEM_TEXT_MAX];
+    size_t at;
+};
+
+static int by_text(const void *x, const void *y)
+{
+    const struct listed *a = x, *b = y;
+    const int order = strcmp(a->text, b->text);
+    return order ? order : a->at < b->at ? -1 : 1;
+}
+
+/* Of equal problems the first stays. */
+static enum status drop_repeated(struct tune_options *o)
+{
+    const size_t count = o->problem_count;
+    struct listed *listed = calloc(count + 1, sizeof *listed);
+    bool *repeated = calloc(count + 1, sizeof *repeated);
+    if (!listed || !repeated) {
+        free(listed);
+        free(repeated);
+        return fail(E_MEMORY, "out of memory for the problems");
+    }
+    for (size_t i = 0; i < count; i++) {
+        listed[i].at = i;
+        problem_format(&o->problems[i], listed[i].text);
+    }
+    qsort(listed, count, sizeof *listed, by_text);
+    for (size_t i = 1; i < count; i++)
+        repeated[listed[i].at] = strcmp(listed[i].text, listed[i - 1].text) == 0;
+    o->problem_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (repeated[i]) continue;
+        if (o->weights) o->weights[o->problem_count] = o->weights[i];
+        o->problems[o->problem_count++] = o->problems[i];
+    }
+    free(listed);
+    free(repeated);
     return OK;
 }
 
@@ -359,7 +395,8 @@ static enum status collect_problems(const struct option_parser *r)
         for (size_t i = 0; i < count && !st; i++) st = add_suite_problem(r, &suite[i]);
         free(suite);
     }
-    if (r->capture && !st) return add_capture(r);
+    if (r->capture && !st) st = add_capture(r);
+    if (!st) st = drop_repeated(r->o);
     if (!st && r->o->problem_count == 0)
         st = fail(E_USAGE,
                   r->suite ? "the suite %s holds no problem"

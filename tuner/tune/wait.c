@@ -65,6 +65,13 @@ static void take_worker_event(struct run *run, struct gpu_worker *gpu, struct ch
         gpu->hung = event->hung;
         memcpy(gpu->reason, event->reason, sizeof gpu->reason);
     }
+    /* An answer that is not taken in yet is worth nothing once the process that prepared is another. */
+    if (gpu->preparing && !gpu->asked && !answers && !gpu->lost) {
+        json_decref(gpu->answer);
+        gpu->answer = NULL;
+        gpu->lost = true;
+        memcpy(gpu->reason, event->reason, sizeof gpu->reason);
+    }
     gpu->asked &= !answers && !lost;
     gpu->prepared &= answers;
     if (event->kind != CHILDREN_GONE) return;

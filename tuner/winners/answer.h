@@ -5,8 +5,9 @@
  *
  * The ratio of the race decides, not its interval: a configuration answers if it is above 1. At exactly 1 it
  * gains nothing, and the rival answers (`tied` is about configurations among themselves). Without a rival
- * (ratio 0) and for a prediction there is nothing to compare, and the configuration answers. Whoever asks
- * takes pins into account first: what is pinned answers whatever its ratio.
+ * (ratio 0) and for a prediction there is nothing to compare, and the configuration answers, but in the
+ * drop-in, whose program has a cuBLAS that works. Whoever asks takes pins into account first: what is pinned
+ * answers whatever its ratio.
  */
 #ifndef GT_ANSWER_H
 #define GT_ANSWER_H
@@ -16,10 +17,17 @@
 
 #include <string.h>
 
+/* Whether a configuration answers that was raced at this ratio. loss: of its time, what estimates say that it
+ * loses on a problem near that of its race; 0 on its own. */
+static inline bool answer_gains(double ratio, double loss)
+{
+    return ratio * (1 - loss) > 1;
+}
+
 /* True if the rival (cuBLAS, or cublasLt for an epilogue) answers in place of the winner's configuration. */
 static inline bool answer_is_rival(const struct winner *w)
 {
-    return !w->predicted && w->ratio > 0 && w->ratio <= 1;
+    return !w->predicted && w->ratio > 0 && !answer_gains(w->ratio, 0);
 }
 
 /* The rival's time in the race; 0: there was none. */

@@ -19,8 +19,6 @@
 /* A choice by the model alone is assumed to be as good as cuBLAS if its time is at most this multiple of the
  * machine's limit. */
 #define TRUSTED_SHARE 1.5
-/* Differences of estimates below this factor are not significant. */
-#define CUBLAS_MARGIN 1.05
 /* Share lost per unit of distance from the measured problem, in addition to what the model predicts. */
 #define LOSS_PER_DISTANCE 0.03
 
@@ -118,7 +116,7 @@ enum status lookup_exact(struct winner_store *store, const struct problem *probl
      * a less strict one here. */
     if (winner.base.problem.type != problem->type) {
         const double cublas_us = nearest_cublas_us(&store->gpu, &winner, problem);
-        if (cublas_won || (cublas_us > 0 && winner.base.time_us > CUBLAS_MARGIN * cublas_us)) return OK;
+        if (cublas_won || (cublas_us > 0 && !answer_gains(cublas_us / winner.base.time_us, 0))) return OK;
     }
     if (cublas_won) add_exact(&winner, &config, true, choices, count);
     if (winner.config == CUBLAS_WON) return OK;
@@ -132,7 +130,7 @@ enum status lookup_exact(struct winner_store *store, const struct problem *probl
 bool choice_replaces_cublas(const struct choice *choice)
 {
     const bool measured = choice->source == CHOICE_EXACT || choice->source == CHOICE_NEAREST;
-    return !choice->cublas && measured && (choice->pinned || choice->ratio * (1 - choice->loss) > 1);
+    return !choice->cublas && measured && (choice->pinned || answer_gains(choice->ratio, choice->loss));
 }
 
 /* ---- everything else ---- */
@@ -213,7 +211,7 @@ static struct neighbour expect_cublas(const struct listing *l, const struct neig
 }
 
 /* cublas: as in from_winner. */
-static void list_neighbour(struct listing *l, const struct neighbour *n, bool cublas)
+static struct choice choice_of(const struct listing *l, const struct neighbour *n, bool cublas)
 {
     int index = n->winner->config;
     const struct config *config = index == CUBLAS_WON ? NULL : &l->store->set.configs[index];
@@ -226,7 +224,25 @@ static void list_neighbour(struct listing *l, const struct neighbour *n, bool cu
                  ? "cuBLAS is expected to be faster here, as measured"
                  : "cuBLAS won the race",
              c.tuned_for, n->distance, c.pretuned ? ", pretuned" : "");
-    list(l, &c);
+    return c;
+}
+
+/* cuBLAS comes before the neighbour's kernel where that is not expected to be faster than it: by their race,
+ * or by estimated times where there was none, or one in the arithmetic of another type. */
+static void list_neighbour(struct listing *l, const struct neighbour *n, const struct neighbour *cublas)
+{
+    const struct winner *base = &n->winner->base;
+    const struct choice kernel = choice_of(l, n, false);
+    const struct neighbour own = {n->winner, n->distance,
+                                  nearest_cublas_us(&l->store->gpu, n->winner, l->problem)};
+    const struct neighbour *rival = answer_rival_us(base) > 0 ? &own : cublas;
+    const bool raced = base->ratio > 0 && base->problem.type == l->problem->type;
+    const double ratio = raced ? base->ratio : rival->time_us / n->time_us;
+    if (!kernel.cublas && rival->winner && !answer_gains(ratio, kernel.loss)) {
+        const struct choice by_cublas = choice_of(l, rival, true);
+        list(l, &by_cublas);
+    }
+    list(l, &kernel);
 }
 
 static void list_nearest(struct listing *l, struct neighbour near[NEAREST_MAX], int count)
@@ -239,12 +255,7 @@ static void list_nearest(struct listing *l, struct neighbour near[NEAREST_MAX], 
         const struct neighbour n = near[best];
         near[best] = near[kept];
         near[kept] = n;
-        const struct neighbour rival = {n.winner, n.distance,
-                                        nearest_cublas_us(&l->store->gpu, n.winner, l->problem)};
-        if (answer_is_rival(&n.winner->base)) list_neighbour(l, &rival, true);
-        else if (cublas.winner && n.time_us > CUBLAS_MARGIN * cublas.time_us)
-            list_neighbour(l, &cublas, true);
-        list_neighbour(l, &n, false);
+        list_neighbour(l, &n, &cublas);
     }
 }
 

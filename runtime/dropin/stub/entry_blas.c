@@ -119,7 +119,7 @@ int ENTRY(cublasSgemmBatched_64)(blas_handle handle, int op_a, int op_b, int64_t
     ANSWER(&asked, SgemmBatched64, (handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch));
 }
 
-/* ---- cublasGemmEx ---- */
+/* ---- cublasGemmEx, cublasSgemmEx ---- */
 
 /* Sets the type of the call. NULL: done, else why the call is refused. */
 static struct refusal *read_types(struct asked *asked, int type_a, int type_b, int type_c, int compute)
@@ -153,6 +153,27 @@ int ENTRY(cublasGemmEx_64)(blas_handle handle, int op_a, int op_b, int64_t m, in
     ANSWER_UNLESS(read_types(&asked, type_a, type_b, type_c, compute), &asked, GemmEx64,
                   (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
                    compute, algorithm));
+}
+
+/* Its sums are FP32, whatever the types: as cublasGemmEx with CUBLAS_COMPUTE_32F. */
+EXPORT("libcublas", cublasSgemmEx);
+int ENTRY(cublasSgemmEx)(blas_handle handle, int op_a, int op_b, int m, int n, int k, const float *alpha,
+                         const void *a, int type_a, int lda, const void *b, int type_b, int ldb,
+                         const float *beta, void *c, int type_c, int ldc)
+{
+    struct asked asked = {.function = "cublasSgemmEx", SIZES, POINTERS, ONE};
+    ANSWER_UNLESS(read_types(&asked, type_a, type_b, type_c, BLAS_COMPUTE_32F), &asked, SgemmEx,
+                  (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc));
+}
+
+EXPORT("libcublas", cublasSgemmEx_64);
+int ENTRY(cublasSgemmEx_64)(blas_handle handle, int op_a, int op_b, int64_t m, int64_t n, int64_t k,
+                            const float *alpha, const void *a, int type_a, int64_t lda, const void *b,
+                            int type_b, int64_t ldb, const float *beta, void *c, int type_c, int64_t ldc)
+{
+    struct asked asked = {.function = "cublasSgemmEx_64", SIZES, POINTERS, ONE};
+    ANSWER_UNLESS(read_types(&asked, type_a, type_b, type_c, BLAS_COMPUTE_32F), &asked, SgemmEx64,
+                  (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc));
 }
 
 EXPORT("libcublas", cublasGemmStridedBatchedEx);

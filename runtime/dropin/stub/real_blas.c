@@ -25,6 +25,8 @@ static const struct symbol blas_symbols[] = {
     {"cublasSgemmStridedBatched_64", offsetof(struct real_blas, SgemmStrided64)},
     {"cublasSgemmBatched", offsetof(struct real_blas, SgemmBatched)},
     {"cublasSgemmBatched_64", offsetof(struct real_blas, SgemmBatched64)},
+    {"cublasSgemmEx", offsetof(struct real_blas, SgemmEx)},
+    {"cublasSgemmEx_64", offsetof(struct real_blas, SgemmEx64)},
     {"cublasGemmEx", offsetof(struct real_blas, GemmEx)},
     {"cublasGemmEx_64", offsetof(struct real_blas, GemmEx64)},
     {"cublasGemmStridedBatchedEx", offsetof(struct real_blas, GemmStridedEx)},

@@ -79,6 +79,7 @@ int clean_up(void **state)
                                             "FAKE_SLOW_MS",
                                             "FAKE_SMOOTH",
                                             "FAKE_LOSE_CUBIN",
+                                            "FAKE_LOSE_AT",
                                             "FAKE_NO_COMPILER_FROM",
                                             "FAKE_CRASH_BLOCK",
                                             "FAKE_REFUSE_FROM",

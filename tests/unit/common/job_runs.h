@@ -17,6 +17,13 @@
 #define SHAPE2 "512x512x512"
 #define SUITE  "--shape " SHAPE " --shape " SHAPE2 " --shape 768x768x768"
 
+/* A space whose kernels need rows that are multiples of vectors of 4. */
+#define SPACE_OF_VECTORS                                                                                     \
+    "[simt]\nBM = 64 128 ; test\nBN = 64 ; test\nBK = 8 ; test\nWM = 32 ; test\nWN = 64 ; test\n"            \
+    "TM = 8 ; test\nTN = 8 ; test\nSTAGES = 2 ; test\nLOADER = 0 ; test\nPACK = 0 ; test\n"                  \
+    "VA = 4 ; test\nVB = 4 ; test\nVC = 4 ; test\nUNROLL = 8 ; test\nSTORE_AT = 4 ; test\n"                  \
+    "MIN_BLOCKS = 1 ; test\nREDUCE = 0 ; test\nGROUP = 1 8 ; test\nSPLIT_K = 1 ; test\n"
+
 #define JOB_TEST(name) cmocka_unit_test_setup_teardown(name, fresh_folder, clean_up)
 
 /* The tests of a program whose main is here. Its argument, if there is one, names those that are run. */

@@ -22,7 +22,7 @@ static size_t resident_bytes(void)
 
 TEST(shapes_that_never_end_take_no_more_memory)
 {
-#ifdef __SANITIZE_ADDRESS__
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
     enum { SHAPES = 10000 }; /* freed memory stays for a while: only that nothing is used after it */
 #else
     enum { SHAPES = 100000 };
@@ -221,6 +221,45 @@ TEST(a_graph_outlives_the_plan_that_it_was_captured_from)
     gt_close(handle);
 }
 
+static enum gt_status launch_as_planned(struct gt_plan *plan)
+{
+    struct gt_call call = gt_call_make(&zero, data[0], data[1], &zero, result, stream);
+    call.flags = GT_AS_PLANNED;
+    return gt_launch(plan, &call);
+}
+
+/* A kernel that may be unloaded: the graph has to hold it, or does without it. */
+TEST(a_graph_that_cannot_hold_a_kernel_says_why_or_is_served_by_another_way)
+{
+    static const struct {
+        const char *failure;
+        enum gt_status as_planned;
+        const char *why;
+    } cases[] = {{"cuUserObjectCreate=2", GT_MEMORY, "CUDA error 2"},
+                 {"cuGraphRetainUserObject=2", GT_MEMORY, "CUDA error 2"},
+                 {"cuUserObjectCreate=1", GT_DEVICE, "CUDA_ERROR_INVALID_VALUE"}};
+    const struct gt_options options = {.size = sizeof(struct gt_options), .database = "", .flags = GT_QUIET};
+    put_kernels();
+    struct gt_handle *handle = open_handle(&options);
+    for (int i = 0; i < 256; i++) gt_plan_close(kernel_plan(handle, i)); /* those that are kept */
+    for (int i = 0; i < 3; i++) {
+        CUgraph graph;
+        struct gt_plan *plan = kernel_plan(handle, 256 + i);
+        const int launched = *fake.launch_count;
+        setenv("FAKE_GPU_FAIL", cases[i].failure, 1);
+        assert_int_equal(cuda.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+        assert_gt_fails(launch_as_planned(plan), cases[i].as_planned, cases[i].why);
+        const bool served = cases[i].as_planned == GT_MEMORY;
+        assert_int_equal(launch_it(plan), served ? GT_OK : GT_DEVICE);
+        assert_int_equal(*fake.launch_count, launched + served); /* of a kernel that is kept */
+        assert_int_equal(cuda.StreamEndCapture(stream, &graph), CUDA_SUCCESS);
+        cuda.GraphDestroy(graph);
+        unsetenv("FAKE_GPU_FAIL");
+        gt_plan_close(plan);
+    }
+    gt_close(handle);
+}
+
 /* ---- trouble that passes ---- */
 
 /* After less than two thousand launches the winner is used. */
@@ -376,6 +415,7 @@ int main(int argc, char **argv)
         ON_FAKES(threads_share_plans_that_come_and_go),
         ON_FAKES(kernels_that_never_end_are_unloaded_but_not_those_of_a_living_graph),
         ON_FAKES(a_graph_outlives_the_plan_that_it_was_captured_from),
+        ON_FAKES(a_graph_that_cannot_hold_a_kernel_says_why_or_is_served_by_another_way),
         ON_FAKES(a_lack_of_memory_is_not_for_ever),
         ON_FAKES(a_cublas_without_memory_is_asked_again),
         ON_FAKES(a_database_that_was_being_written_is_read_later),

@@ -1,12 +1,15 @@
 /* The main job from command line to stored winner, with fake children: no GPU, no compiler. */
 #include "files.h"
 #include "job_runs.h"
+#include "tune_options.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- the job ---- */
@@ -173,14 +176,7 @@ TEST(a_winner_from_another_space_stays_unless_a_faster_one_is_found)
 TEST(a_gpu_prepares_a_problem_while_its_space_is_opened)
 {
     char words[512];
-    FILE *f = fopen(in_folder("vectors.conf"), "w");
-    assert_non_null(f);
-    fputs("[simt]\nBM = 64 128 ; test\nBN = 64 ; test\nBK = 8 ; test\nWM = 32 ; test\nWN = 64 ; test\n"
-          "TM = 8 ; test\nTN = 8 ; test\nSTAGES = 2 ; test\nLOADER = 0 ; test\nPACK = 0 ; test\n"
-          "VA = 4 ; test\nVB = 4 ; test\nVC = 4 ; test\nUNROLL = 8 ; test\nSTORE_AT = 4 ; test\n"
-          "MIN_BLOCKS = 1 ; test\nREDUCE = 0 ; test\nGROUP = 1 8 ; test\nSPLIT_K = 1 ; test\n",
-          f);
-    assert_int_equal(fclose(f), 0);
+    file_write(in_folder("vectors.conf"), SPACE_OF_VECTORS);
     snprintf(words, sizeof words, "--budget 4s --space %s --shape 1001x1001x1001 --shape " SHAPE,
              in_folder("vectors.conf"));
     assert_int_equal(tune(words), E_ABSENT);
@@ -192,6 +188,38 @@ TEST(a_gpu_prepares_a_problem_while_its_space_is_opened)
 
     snprintf(words, sizeof words, "--space %s --shape 1001x1001x1001", in_folder("vectors.conf"));
     assert_int_equal(tune(words), E_ABSENT);
+}
+
+/* Processor time to read a suite of different problems, each of which stands there twice; the least of three.
+ */
+static double reading_s(int count)
+{
+    char path[256];
+    double least = 1e9;
+    snprintf(path, sizeof path, "%s", in_folder("suite"));
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    for (int i = 0; i < 2 * count; i++) fprintf(f, "%dx%dx64\n", 1 + i % count % 200, 1 + i % count / 200);
+    assert_int_equal(fclose(f), 0);
+    for (int i = 0; i < 3; i++) {
+        char *argv[] = {(char[]){"tune"}, (char[]){"--suite"}, path, (char[]){"--db"},
+                        (char[]){"/tmp/none.db"}};
+        struct tune_options options;
+        const clock_t from = clock();
+        assert_ok(tune_options_parse(5, argv, &options));
+        least = fmin(least, (double)(clock() - from) / CLOCKS_PER_SEC);
+        assert_int_equal(options.problem_count, count);
+        assert_true(options.problems[count - 1].n == 1 + (count - 1) / 200);
+        tune_options_free(&options);
+    }
+    return least;
+}
+
+TEST(a_suite_that_is_four_times_as_long_is_read_in_about_four_times_the_time)
+{
+    const double few = reading_s(10000), many = reading_s(40000);
+    print_message("%.3f s, %.3f s\n", few, many);
+    assert_true(many < 8 * few);
 }
 
 TEST(a_suite_shares_compiled_kernels)
@@ -428,6 +456,7 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(no_more_workspace_is_taken_than_is_allowed_and_a_winner_that_takes_more_is_tuned_anew),
     JOB_TEST(a_winner_from_another_space_stays_unless_a_faster_one_is_found),
     JOB_TEST(a_gpu_prepares_a_problem_while_its_space_is_opened),
+    JOB_TEST(a_suite_that_is_four_times_as_long_is_read_in_about_four_times_the_time),
     JOB_TEST(a_suite_shares_compiled_kernels),
     JOB_TEST(the_type_reaches_a_suite_and_its_kernels_are_its_own),
     JOB_TEST(a_decision_about_tf32_names_its_rival_and_both_errors),

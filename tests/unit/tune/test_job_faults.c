@@ -226,6 +226,26 @@ TEST(a_cubin_that_left_the_cache_is_compiled_again_and_nobody_is_blamed)
     assert_int_equal(count_log("compile"), LEGAL / 2 + 1);
 }
 
+/* In a block of the race, or in the last check. */
+TEST(a_finalist_s_cubin_that_left_the_cache_is_compiled_again_and_nobody_is_blamed)
+{
+    static const char *const verbs[] = {"block", "verify"};
+    char lose[160];
+    snprintf(lose, sizeof lose, "%s", in_folder("lose"));
+    setenv("FAKE_LOSE_CUBIN", lose, 1);
+    for (int i = 0; i < 2; i++) {
+        file_write(lose, "");
+        setenv("FAKE_LOSE_AT", verbs[i], 1);
+        assert_int_equal(tune("--shape " SHAPE), 0);
+        assert_true(access(lose, F_OK) != 0);
+        assert_int_equal(census(SHAPE, NULL)->verdict[VERDICT_MEASURED], LEGAL);
+        assert_true(winner_of(SHAPE).base.time_us <= census(SHAPE, NULL)->best_us * 1.006);
+        assert_int_equal(count_log("compile"), LEGAL / 2 + 1);
+        assert_int_equal(count_log("prepare"), 1); /* its worker stays */
+        unlink(in_folder("t.db")), unlink(in_folder("log"));
+    }
+}
+
 /* The other compiles for the second problem, which has kernels of its own, while the first one races. */
 TEST(a_compiler_that_is_gone_for_good_keeps_no_other_from_compiling_ahead)
 {
@@ -449,6 +469,7 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(a_worker_that_talks_nonsense_is_replaced),
     JOB_TEST(a_compiler_that_crashes_makes_the_candidate_unbuildable),
     JOB_TEST(a_cubin_that_left_the_cache_is_compiled_again_and_nobody_is_blamed),
+    JOB_TEST(a_finalist_s_cubin_that_left_the_cache_is_compiled_again_and_nobody_is_blamed),
     JOB_TEST(a_compiler_that_is_gone_for_good_keeps_no_other_from_compiling_ahead),
     JOB_TEST(a_cubin_that_another_gpu_misses_is_waited_for_in_the_race),
     JOB_TEST(a_winner_that_fails_the_last_check_yields_to_the_next),

@@ -294,6 +294,32 @@ TEST(a_later_slice_without_a_winner_leaves_the_one_that_is_there_and_ends_nothin
     assert_clean_db();
 }
 
+/* The space is another in the second run, and has nothing for the third problem. */
+TEST(a_problem_that_has_a_winner_and_cannot_be_opened_keeps_it_and_is_through)
+{
+    char words[512];
+    snprintf(words, sizeof words,
+             "--no-library --space %s --shape " SHAPE " --shape " SHAPE2 " --shape 1002x1002x1002",
+             in_folder("some.conf"));
+    assert_int_equal(symlink(GT_SOURCE_DIR "/tests/fake/space.conf", in_folder("some.conf")), 0);
+    setenv("FAKE_TRIAL_MS", "8", 1);
+    const pid_t pid = start_until(words, "verify", 3);
+    usleep(300000);
+    kill(pid, SIGKILL);
+    wait_exit(pid);
+    const struct db_winner before = winner_of("1002x1002x1002");
+    unlink(in_folder("some.conf"));
+    file_write(in_folder("some.conf"), SPACE_OF_VECTORS);
+    assert_int_equal(tune(words), 0);
+    assert_int_equal(times_said("its winner stays"), 1);
+    assert_null(strstr(text_of("err"), "no winner"));
+    json_t *rows = json_loads(text_of("out"), 0, NULL);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 2), "result")), "known");
+    json_decref(rows);
+    assert_int_equal(winner_of("1002x1002x1002").decision_id, before.decision_id);
+    assert_clean_db();
+}
+
 TEST(however_short_the_budget_one_candidate_is_tried)
 {
     setenv("FAKE_PREPARE_MS", "300", 1);
@@ -391,6 +417,7 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(a_winner_of_an_earlier_run_is_not_kept_without_a_race),
     JOB_TEST(a_killed_run_goes_on_with_the_slices_that_it_has_not_made),
     JOB_TEST(a_later_slice_without_a_winner_leaves_the_one_that_is_there_and_ends_nothing_for_good),
+    JOB_TEST(a_problem_that_has_a_winner_and_cannot_be_opened_keeps_it_and_is_through),
     JOB_TEST(however_short_the_budget_one_candidate_is_tried),
     JOB_TEST(candidates_of_kernels_that_are_known_to_be_refused_cost_no_time),
     JOB_TEST(a_budget_that_is_too_short_for_so_many_problems_ends_all_the_same),

@@ -288,10 +288,35 @@ TEST(a_kernel_that_lost_its_race_comes_after_cublas)
         p.k = 1000;
         assert_ok(lookup_others(&store, &p, 16, choices, &count));
         assert_int_equal(choices[0].source, CHOICE_NEAREST);
-        assert_int_equal(choices[0].cublas, cases[i].lost);
-        assert_false(choices[cases[i].lost].cublas);
-        assert_false(choice_replaces_cublas(&choices[0])); /* what is gained there is lost on the way */
+        const bool raced = cases[i].ratio > 0; /* what 1.001 gains there is lost on the way */
+        assert_int_equal(choices[0].cublas, raced);
+        assert_false(choices[raced].cublas);
+        assert_false(choice_replaces_cublas(&choices[0]));
     }
+}
+
+/* The library takes the first choice, the drop-in only what replaces cuBLAS. */
+TEST(library_and_drop_in_agree_on_a_neighbour_that_was_raced)
+{
+    int kernels = 0, rivals = 0;
+    struct stored_winner *w = add("sgemm:nn:1024x1024x1024", "BM=128 BN=128 WM=64 TM=8 MIN_BLOCKS=2", 50, 0);
+    for (double ratio = 0.9; ratio < 1.3; ratio += 0.005)
+        for (int k = 512; k <= 2048; k += 128) {
+            struct choice choices[CHOICES_MAX];
+            struct problem p = problem_make(1024, 1024, k);
+            int count;
+            w->base.ratio = ratio;
+            w->base.anchor_us = ratio * w->base.time_us;
+            assert_ok(lookup_others(&store, &p, 16, choices, &count));
+            const struct choice *kernel = choices[0].cublas ? &choices[1] : &choices[0];
+            assert_int_equal(kernel->source, CHOICE_NEAREST);
+            if (choice_replaces_cublas(kernel) == choices[0].cublas)
+                fail_msg("1024x1024x%d at a ratio of %.3f: the library takes %s, the drop-in %s", k, ratio,
+                         choices[0].cublas ? "cuBLAS" : "the kernel",
+                         choices[0].cublas ? "the kernel" : "cuBLAS");
+            *(choices[0].cublas ? &rivals : &kernels) += 1;
+        }
+    assert_true(kernels > 100 && rivals > 100);
 }
 
 /* What was measured for the other type counts, as it is. */
@@ -410,6 +435,7 @@ int main(void)
         ARITHMETIC(the_user_s_own_comes_before_a_pretuned_one_as_near),
         ARITHMETIC(where_cublas_won_nearby_it_is_chosen),
         ARITHMETIC(a_kernel_that_lost_its_race_comes_after_cublas),
+        ARITHMETIC(library_and_drop_in_agree_on_a_neighbour_that_was_raced),
         ARITHMETIC(a_stricter_kernel_that_lost_its_race_gives_way_to_cublas),
         ARITHMETIC(a_winner_that_cublas_would_beat_here_gives_way_to_it),
         ARITHMETIC(without_winners_the_list_is_cublas_and_plain_configurations),
