@@ -28,14 +28,22 @@ uint16_t gt_element_bits(int bf16, float x)
 
 float gt_element_value(int bf16, uint16_t bits)
 {
-    const struct format f = bf16 ? bfloat : fp16;
-    const unsigned fraction = bits & ((1U << (f.digits - 1)) - 1);
-    const int exponent = (bits & 0x7fff) >> (f.digits - 1), infinite = f.most - f.least + 2;
-    const unsigned units = fraction + (exponent > 0 ? 1U << (f.digits - 1) : 0);
-    const float size = exponent == infinite
-                           ? (fraction ? NAN : INFINITY)
-                           : (float)ldexp(units, f.least - f.digits + (exponent > 0 ? exponent - 1 : 0));
-    return bits & 0x8000 ? -size : size;
+    /* Without ldexp, which took a fifth of the time of a product's execution. */
+    const unsigned size = bits & 0x7fff, sign = (unsigned)(bits & 0x8000) << 16;
+    unsigned wide;
+    float value;
+    if (bf16) {
+        wide = size << 16;
+    } else if (size >=
+               0x400) { /* normal, infinite or NaN: FP32's bias is 112 more, its exponents end at 255 */
+        wide = (size << 13) + (size >= 0x7c00 ? 224U << 23 : 112U << 23);
+    } else {
+        value = (float)size * 0x1p-24F;
+        memcpy(&wide, &value, sizeof wide);
+    }
+    wide |= sign;
+    memcpy(&value, &wide, sizeof value);
+    return value;
 }
 
 float elements_get(const void *elements, enum element type, int64_t at)
