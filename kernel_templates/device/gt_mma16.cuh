@@ -8,6 +8,9 @@
  *   load_element(g, ok)      *g if ok, else 0 without touching g: memory that nobody writes while the kernel
  *                            runs
  *   load_elements<V>(v, g)   v[0..V) = g[0..V), V of 1, 2, 4 or 8: memory that this thread alone writes (C)
+ *   load_two<BF16>(v, g, count)
+ *                            v[0..2) = the first `count` of two elements or floats, at a multiple of their
+ *                            size, and 0 for the rest: memory that this thread alone reads (C)
  *   store_elements<V>(g, v)
  *   store_pair(s, word), store_pair(g, word)
  *                            two elements, at a multiple of 4 bytes, to shared or global memory
@@ -96,6 +99,30 @@ static __device__ __forceinline__ void store_elements(unsigned short *g, const u
 #pragma unroll
     for (int i = 0; i < V; i++) x.part[i] = v[i];
     *reinterpret_cast<typename gt_elements<V>::type *>(g) = x.whole;
+}
+
+/* No branch: it is repeated for every pair of a thread. */
+template <bool BF16>
+static __device__ __forceinline__ void load_two(float (&v)[2], const unsigned short *g, int count)
+{
+    unsigned both = 0;
+    asm volatile("{.reg .pred two, one; setp.ge.s32 two, %2, 2; setp.eq.s32 one, %2, 1; "
+                 "@two ld.global.b32 %0, [%1]; @one ld.global.u16 %0, [%1];}"
+                 : "+r"(both)
+                 : "l"(g), "r"(count)
+                 : "memory");
+    v[0] = unpacked<BF16>((unsigned short)both);
+    v[1] = unpacked<BF16>((unsigned short)(both >> 16));
+}
+
+template <bool BF16> static __device__ __forceinline__ void load_two(float (&v)[2], const float *g, int count)
+{
+    v[0] = v[1] = 0.0f;
+    asm volatile("{.reg .pred two, one; setp.ge.s32 two, %3, 2; setp.eq.s32 one, %3, 1; "
+                 "@two ld.global.v2.f32 {%0, %1}, [%2]; @one ld.global.f32 %0, [%2];}"
+                 : "+f"(v[0]), "+f"(v[1])
+                 : "l"(g), "r"(count)
+                 : "memory");
 }
 
 static __device__ __forceinline__ void store_pair(struct shared_place s, unsigned word)

@@ -135,6 +135,45 @@ struct destination {
             }
         }
     }
+
+    /* What is stored, in place of the sums at pair(q), of columns column + 8 q and the next, for q below
+     * COUNT. Pairs of C begin at multiples of their size. */
+    template <int COUNT, class PAIR>
+    __device__ __forceinline__ void finish_pairs(int row, int column, const PAIR &pair) const
+    {
+#pragma unroll
+        for (int q = 0; q < COUNT; q++)
+#pragma unroll
+            for (int e = 0; e < 2; e++) pair(q)[e] *= alpha;
+        const int left = row < m ? n - column : 0;
+        const long long offset = row * ldc + column;
+        if (beta != 0.0f) {
+#if EPILOGUE
+            const c_element *const from = source + offset;
+#else
+            const c_element *const from = c + offset;
+#endif
+#pragma unroll
+            for (int q = 0; q < COUNT; q++) {
+                float old[2];
+                load_two<BF16>(old, from + 8 * q, left - 8 * q);
+#pragma unroll
+                for (int e = 0; e < 2; e++) pair(q)[e] = fmaf(beta, old[e], pair(q)[e]);
+            }
+        }
+#if EPILOGUE
+        float of_row = 0.0f;
+        if (BIAS == 2 && row < m) of_row = element_of_c(bias + row);
+#pragma unroll
+        for (int q = 0; q < COUNT; q++)
+#pragma unroll
+            for (int e = 0; e < 2; e++) {
+                if (BIAS == 1) of_row = 8 * q + e < left ? element_of_c(bias + column + 8 * q + e) : 0.0f;
+                pair(q)[e] =
+                    activated(BIAS ? pair(q)[e] + of_row : pair(q)[e], ACTIVATION == 1 ? 0.0f : infinite());
+            }
+#endif
+    }
 };
 
 static __device__ __forceinline__ struct destination destination_of(const struct gemm_args &args,

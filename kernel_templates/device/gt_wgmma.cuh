@@ -1,21 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /* gt_wgmma.cuh — products of whole tiles in shared memory by a group of four warps, and the copies of boxes
- * that fill these tiles, in PTX (sm_90a). The contract is as in gt_memory.cuh: with GT_CPU defined gt_cpu.h
- * supplies all of it. The macro WGMMA_N, a multiple of 8 up to 256, is the width of an instruction: PTX needs
- * it as text.
+ * between these tiles and global memory, in PTX (sm_90a). The contract is as in gt_memory.cuh: with GT_CPU
+ * defined gt_cpu.h supplies all of it. The macro WGMMA_N, a multiple of 8 up to 256, is the width of an
+ * instruction: PTX needs it as text.
  *
  *   struct tensor_map        128 bytes that the driver encodes: extents and strides of an operand, size of a
- * box, 128-byte swizzle (launch_plan.h: struct tensor_view) tensor_prefetch(map) tensor_copy(s, map, x, y, z,
- * b) start a copy of the box at (x, y, z) to s, a multiple of 1024 bytes; its bytes, those beyond the extents
- * as zeros, count for the current phase of b group_sync(id, threads)  a barrier of some of the block's
- * threads, `id` from 1 to 15 matrix_at(s)             descriptor of a matrix of 64 k in shared memory, in the
- * 128-byte swizzle: lines along k, or blocks of 64 lines of 64 elements across k; s is a multiple of 1024
- * bytes wgmma_begin()            before the first product of a group: the sums may be used wgmma<BF16,
- * LEFT_ALONG_K, RIGHT_ALONG_K, FIRST>(sum, left, right) start sum += left * right for 64 x 16 by 16 x
- * WGMMA_N, sum[FIRST + q] quads as in gt_store16.cuh: warp w of the four has rows from 16 w, quad q columns
- * from 8 q. Products are exact, sums are in FP32 and may be truncated wgmma_end()              closes a group
- * of products wgmma_wait<N>(sum)       until at most the last N groups are unfinished: the others' tiles are
- * free, and with N = 0 the sums are valid
+ *                            box, swizzle (launch_plan.h: struct tensor_view)
+ *   tensor_prefetch(map)
+ *   tensor_copy(s, map, x, y, z, b)
+ *                            start a copy of the box at (x, y, z) to s, a multiple of 1024 bytes; its bytes,
+ *                            those beyond the extents as zeros, count for the current phase of b
+ *   tensor_store(map, x, y, z, s)
+ *                            start a copy of the box at s to (x, y, z), without what is beyond the extents.
+ *                            Every thread that wrote to the box has called bulk_copy_fence() since, and then
+ *                            met this one at a barrier
+ *   tensor_store_end()       closes a group of this thread's stores
+ *   tensor_store_wait<N>()   until at most the last N groups still read shared memory. A thread waits for all
+ *                            of its groups before it ends
+ *   group_sync(id, threads)  a barrier of some of the block's threads, `id` from 1 to 15
+ *   store_matrices(s, v)     four matrices of 8 rows of 8 elements. In lane 8 i + r s is where row r of matrix
+ *                            i goes, a multiple of 16 bytes. v[i] = row lane / 4, elements 2 (lane % 4) and
+ *                            the next one of matrix i
+ *   store_two(s, x, y)       two floats, at a multiple of 8 bytes
+ *   matrix_at(s)             descriptor of a matrix of 64 k in shared memory, in the 128-byte swizzle: lines
+ *                            along k, or blocks of 64 lines of 64 elements across k; s is a multiple of 1024
+ *                            bytes
+ *   wgmma_begin()            before the first product of a group: the sums may be used
+ *   wgmma<BF16, LEFT_ALONG_K, RIGHT_ALONG_K, WIDTH, FIRST>(sum, left, right)
+ *                            start sum += left * right for 64 x 16 by 16 x WGMMA_N, sum[FIRST + q] quads as
+ *                            in gt_store16.cuh: warp w of the four has rows from 16 w, quad q columns from
+ *                            8 q. Products are exact, sums are in FP32 and may be truncated
+ *   wgmma_end()              closes a group of products
+ *   wgmma_wait<N>(sum)       until at most the last N groups are unfinished: the others' tiles are free, and
+ *                            with N = 0 the sums are valid
  */
 #ifndef GT_WGMMA_CUH
 #define GT_WGMMA_CUH
@@ -42,6 +59,37 @@ static __device__ __forceinline__ void tensor_copy(struct shared_place s, const 
                  "[%0], [%1, {%2, %3, %4}], [%5];" ::"r"(s.address),
                  "l"(&map), "r"(x), "r"(y), "r"(z), "r"(gt_address_of(b))
                  : "memory");
+}
+
+static __device__ __forceinline__ void tensor_store(const struct tensor_map &map, int x, int y, int z,
+                                                    struct shared_place s)
+{
+    asm volatile(
+        "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(&map),
+        "r"(x), "r"(y), "r"(z), "r"(s.address)
+        : "memory");
+}
+
+static __device__ __forceinline__ void tensor_store_end()
+{
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+template <int N> static __device__ __forceinline__ void tensor_store_wait()
+{
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory");
+}
+
+static __device__ __forceinline__ void store_matrices(struct shared_place s, const unsigned (&v)[4])
+{
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(s.address),
+                 "r"(v[0]), "r"(v[1]), "r"(v[2]), "r"(v[3])
+                 : "memory");
+}
+
+static __device__ __forceinline__ void store_two(struct shared_place s, float x, float y)
+{
+    asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(s.address), "f"(x), "f"(y) : "memory");
 }
 
 static __device__ __forceinline__ float *swizzle_aligned(float *s)

@@ -20,6 +20,11 @@ void gt_mbarrier_wait(void *barrier, unsigned parity);
 void gt_send(void *to, const void *from, unsigned bytes, void *barrier);
 void gt_bulk_copy(void *to, const void *from, unsigned bytes, void *barrier);
 void gt_tensor_copy(void *to, const void *map, int x, int y, int z, void *barrier);
+void gt_shared_write(const void *to, int bytes);
+void gt_shared_fence(void);
+void gt_tensor_store(const void *map, int x, int y, int z, const void *from);
+void gt_tensor_store_end(void);
+void gt_tensor_store_wait(int pending);
 
 /* A bulk copy, or the arrival of a thread that waits for its earlier copies. Both are held back until the
  * phase of the barrier lacks nothing else, and somebody waits for it. */
@@ -269,36 +274,158 @@ void gt_bulk_copy(void *to, const void *from, unsigned bytes, void *at)
     complete_if_awaited(b);
 }
 
-/* One element's place in a box that begins at a multiple of 1024 bytes, in the 128-byte swizzle. */
-static int64_t swizzled(int64_t offset)
+/* ---- boxes of tensor maps ---- */
+
+/* Where an element lies in shared memory, given where it would lie without a swizzle: 16 bytes of a line
+ * change places, by the number of their 128 bytes of shared memory. */
+static uintptr_t swizzled(uintptr_t at, unsigned swizzle_bytes)
 {
-    return offset ^ (offset >> 7 & 7) << 4;
+    return at ^ (at >> 7 & (swizzle_bytes / 16 - 1)) << 4;
 }
 
-void gt_tensor_copy(void *to, const void *at, int x, int y, int z, void *barrier)
+static struct cpu_tensor_map tensor_map_at(const void *at)
 {
     struct cpu_tensor_map map;
     memcpy(&map, at, sizeof map);
     if (map.mark != CPU_TENSOR_MAP) broken("copies through a tensor map at %p, which is none", at);
+    return map;
+}
+
+static unsigned box_bytes(const struct cpu_tensor_map *map)
+{
+    return map->box[0] * map->box[1] * map->box[2] * (unsigned)map->element_bytes;
+}
+
+/* The element (i, j, k) of the box at (x, y, z): where it lies in global memory, or NULL beyond the extents;
+ * *offset from the box's beginning in shared memory, which is at a multiple of 1024 bytes. */
+static char *element_of_box(const struct cpu_tensor_map *map, const int64_t origin[3], const int64_t place[3],
+                            uintptr_t *offset)
+{
+    const int64_t bytes = map->element_bytes;
+    const int64_t line = (place[2] * map->box[1] + place[1]) * map->box[0] * bytes;
+    *offset = swizzled((uintptr_t)(line + place[0] * bytes), map->swizzle_bytes);
+    for (int i = 0; i < 3; i++)
+        if (origin[i] + place[i] < 0 || origin[i] + place[i] >= map->extent[i]) return NULL;
+    return (char *)(uintptr_t)map->base + (origin[0] + place[0]) * bytes +
+           (origin[1] + place[1]) * map->stride_bytes[1] + (origin[2] + place[2]) * map->stride_bytes[2];
+}
+
+/* Copies the elements of a box that are within the extents: from global memory, or to it. */
+static void copy_box(const struct cpu_tensor_map *map, const int64_t origin[3], unsigned char *box, bool out)
+{
+    for (int64_t k = 0; k < map->box[2]; k++)
+        for (int64_t j = 0; j < map->box[1]; j++)
+            for (int64_t i = 0; i < map->box[0]; i++) {
+                uintptr_t offset;
+                char *const at = element_of_box(map, origin, (int64_t[]){i, j, k}, &offset);
+                if (at && out) memcpy(at, box + offset, (size_t)map->element_bytes);
+                else if (at) memcpy(box + offset, at, (size_t)map->element_bytes);
+            }
+}
+
+void gt_tensor_copy(void *to, const void *at, int x, int y, int z, void *barrier)
+{
+    const struct cpu_tensor_map map = tensor_map_at(at);
     if ((uintptr_t)to % 1024) broken("copies a box to the misaligned %p", to);
     struct mbarrier *b = mbarrier_at(barrier);
     complete(b);
-    const int64_t bytes = map.element_bytes, line = map.box[0] * bytes, size = line * map.box[1] * map.box[2];
-    unsigned char *const box = calloc((size_t)size, 1);
+    unsigned char *const box = calloc(box_bytes(&map), 1);
     if (!box) abort();
-    for (int64_t k = 0; k < map.box[2]; k++)
-        for (int64_t j = 0; j < map.box[1]; j++)
-            for (int64_t i = 0; i < map.box[0]; i++) {
-                if (x + i < 0 || x + i >= map.extent[0] || y + j < 0 || y + j >= map.extent[1] || z + k < 0 ||
-                    z + k >= map.extent[2])
-                    continue;
-                const char *const from = map.base + (x + i) * bytes + (y + j) * map.stride_bytes[1] +
-                                         (z + k) * map.stride_bytes[2];
-                memcpy(box + swizzled((k * map.box[1] + j) * line + i * bytes), from, (size_t)bytes);
-            }
-    send(to, box, (unsigned)size, b);
+    copy_box(&map, (int64_t[]){x, y, z}, box, false);
+    send(to, box, box_bytes(&map), b);
     free(box);
     complete_if_awaited(b);
+}
+
+/* ---- boxes on their way to global memory ---- */
+
+/* What a thread has written to shared memory since its last fence. */
+struct unfenced {
+    const char *at;
+    int bytes;
+};
+
+/* A store reads its box when it starts and again, as late as allowed, when its thread waits: that must be the
+ * same. */
+struct box_store {
+    struct cpu_tensor_map map;
+    int64_t origin[3];
+    const unsigned char *from;
+    unsigned char *data;
+    int group; /* number of the end that closed its group; -1: still open */
+};
+
+static struct stores {
+    struct unfenced *unfenced;
+    int unfenced_count, unfenced_room;
+    struct box_store *store;
+    int count, room, groups;
+} stores_of[THREADS_MAX];
+
+void gt_shared_write(const void *to, int bytes)
+{
+    struct stores *s = &stores_of[self];
+    if (s->unfenced_count == s->unfenced_room) {
+        s->unfenced_room = s->unfenced_room ? 2 * s->unfenced_room : 64;
+        s->unfenced = realloc(s->unfenced, (size_t)s->unfenced_room * sizeof *s->unfenced);
+        if (!s->unfenced) abort();
+    }
+    s->unfenced[s->unfenced_count++] = (struct unfenced){to, bytes};
+}
+
+void gt_shared_fence(void)
+{
+    stores_of[self].unfenced_count = 0;
+}
+
+static void check_fenced(const char *from, unsigned bytes)
+{
+    for (int i = 0; i < cluster * thread_count; i++)
+        for (int j = 0; j < stores_of[i].unfenced_count; j++) {
+            const struct unfenced *const write = &stores_of[i].unfenced[j];
+            if (write->at < from + bytes && from < write->at + write->bytes)
+                broken("stores a box that thread %d has written without a fence since", i % thread_count);
+        }
+}
+
+void gt_tensor_store(const void *at, int x, int y, int z, const void *from)
+{
+    struct stores *s = &stores_of[self];
+    const struct cpu_tensor_map map = tensor_map_at(at);
+    const unsigned bytes = box_bytes(&map);
+    if ((uintptr_t)from % (8 * map.swizzle_bytes)) broken("stores a box from the misaligned %p", from);
+    check_fenced(from, bytes);
+    if (s->count == s->room) {
+        s->room = s->room ? 2 * s->room : 16;
+        s->store = realloc(s->store, (size_t)s->room * sizeof *s->store);
+        if (!s->store) abort();
+    }
+    struct box_store *const store = &s->store[s->count++];
+    *store = (struct box_store){.map = map, .origin = {x, y, z}, .from = from, .group = -1};
+    if (!(store->data = malloc(bytes))) abort();
+    memcpy(store->data, from, bytes);
+}
+
+void gt_tensor_store_end(void)
+{
+    struct stores *s = &stores_of[self];
+    for (int i = s->count; i > 0 && s->store[i - 1].group < 0; i--) s->store[i - 1].group = s->groups;
+    s->groups++;
+}
+
+void gt_tensor_store_wait(int pending)
+{
+    struct stores *s = &stores_of[self];
+    int done = 0;
+    while (done < s->count && s->store[done].group >= 0 && s->store[done].group < s->groups - pending) {
+        const struct box_store *const store = &s->store[done++];
+        if (memcmp(store->data, store->from, box_bytes(&store->map)) != 0)
+            broken("somebody wrote to the box at %p while it was stored", (const void *)store->from);
+        copy_box(&store->map, store->origin, store->data, true);
+        free(store->data);
+    }
+    s->count -= done;
+    if (done > 0) memmove(s->store, s->store + done, (size_t)s->count * sizeof *s->store);
 }
 
 void gt_mbarrier_wait(void *at, unsigned parity)
@@ -345,13 +472,16 @@ void gt_mbarrier_end(void *at)
 
 void copies_begin(void)
 {
-    for (int i = 0; i < cluster * thread_count; i++)
+    for (int i = 0; i < cluster * thread_count; i++) {
         threads[i].copy_count = threads[i].groups = threads[i].copies_landed = 0;
+        stores_of[i].count = stores_of[i].groups = stores_of[i].unfenced_count = 0;
+    }
     mbarrier_count = 0;
 }
 
 void copies_end_thread(void)
 {
+    if (stores_of[self].count > 0) broken("ends while its stores may still read shared memory");
     const struct thread *t = &threads[self];
     for (int i = 0; i < t->copy_count; i++)
         check_untouched(t->copies[i].to, t->copies[i].data, t->copies[i].bytes);

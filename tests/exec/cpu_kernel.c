@@ -260,13 +260,14 @@ static void encode_views(const struct launch_plan *plan, struct launch *launch)
     _Static_assert(sizeof(struct cpu_tensor_map) <= LAUNCH_VIEW_BYTES, "a map has its place in the argument");
     for (int v = 0; v < plan->views; v++) {
         const struct tensor_view *view = &plan->view[v];
-        if (view->rank != 3 || view->swizzle_bytes != 128) cannot("gemm", "tensor maps of another kind");
+        if (view->rank != 3 || view->swizzle_bytes == 0) cannot("gemm", "tensor maps of another kind");
         const uintptr_t address = launch->operand[view->operand] + (uintptr_t)view->offset_bytes;
         if (!is_encodable(view, address)) {
             fprintf(stderr, "broken plan: the driver refuses its view %d\n", v);
             _exit(1);
         }
         struct cpu_tensor_map map = {.base = (const char *)address,
+                                     .swizzle_bytes = view->swizzle_bytes,
                                      .element_bytes = element_bytes(view->element),
                                      .mark = CPU_TENSOR_MAP};
         for (int i = 0; i < view->rank; i++) {

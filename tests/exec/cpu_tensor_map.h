@@ -8,11 +8,10 @@
 
 #define CPU_TENSOR_MAP UINT32_C(0x7e2502a9)
 
-/* The 128-byte swizzle is the only one. */
 struct cpu_tensor_map {
     const char *base;
     int64_t extent[3], stride_bytes[3]; /* stride_bytes[0] is unused */
-    unsigned box[3];
+    unsigned box[3], swizzle_bytes;     /* 32, 64 or 128 */
     int element_bytes;
     uint32_t mark;
 };

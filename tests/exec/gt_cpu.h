@@ -7,7 +7,8 @@
  *
  * Static __shared__ arrays and gt_shared_memory() hold NaN when a block starts. An asynchronous copy makes
  * its target NaN when it is issued and fills it only when its own thread waits for its group, or when a phase
- * of an mbarrier lacks nothing else and is waited for. Fences do nothing here: a missing one is not detected.
+ * of an mbarrier lacks nothing else and is waited for. Fences do nothing here, and a missing one is not
+ * detected, except of those between writes to a box and its store.
  */
 #ifndef GT_CPU_H
 #define GT_CPU_H
@@ -78,6 +79,14 @@ void gt_bulk_copy(void *to, const void *from, unsigned bytes, void *barrier);
 
 /* The same for a box of a tensor map (cpu_tensor_map.h), with zeros for what is beyond its extents. */
 void gt_tensor_copy(void *to, const void *map, int x, int y, int z, void *barrier);
+
+/* The other way: reads the box when it starts and again when this thread waits for its group. */
+void gt_tensor_store(const void *map, int x, int y, int z, const void *from);
+void gt_tensor_store_end(void);
+void gt_tensor_store_wait(int pending); /* until at most `pending` groups, the youngest ones, read a box */
+void gt_shared_write(const void *to,
+                     int bytes); /* this thread wrote there: it needs a fence before a store */
+void gt_shared_fence(void);
 
 void gt_product_begin(void); /* before a product with sums that no other one has on the way */
 /* A thread's part of sums[quads][4] += left * right, of 64 x 16 by 16 x 8 quads, which reads the matrices
@@ -266,7 +275,10 @@ static inline void bulk_copy(float *s, const float *g, unsigned bytes, struct mb
 {
     if (valid) gt_bulk_copy(s, g, bytes, b);
 }
-static inline void bulk_copy_fence() {}
+static inline void bulk_copy_fence()
+{
+    gt_shared_fence();
+}
 static inline void cluster_barrier()
 {
     gt_cluster_barrier();
@@ -447,6 +459,16 @@ template <int V> static inline void store_elements(unsigned short *g, const unsi
     if ((uintptr_t)g % (2 * V)) gt_misaligned(g, 2 * V);
     for (int i = 0; i < V; i++) g[i] = v[i];
 }
+template <bool BF16> static inline void load_two(float (&v)[2], const unsigned short *g, int count)
+{
+    if (count >= 2 && (uintptr_t)g % 4) gt_misaligned(g, 4);
+    for (int i = 0; i < 2; i++) v[i] = i < count ? unpacked<BF16>(g[i]) : 0.0f;
+}
+template <bool BF16> static inline void load_two(float (&v)[2], const float *g, int count)
+{
+    if (count >= 2 && (uintptr_t)g % 8) gt_misaligned(g, 8);
+    for (int i = 0; i < 2; i++) v[i] = i < count ? g[i] : 0.0f;
+}
 static inline void store_pair(shared_place s, unsigned word)
 {
     if ((uintptr_t)s % 4) gt_misaligned(s, 4);
@@ -515,6 +537,37 @@ static inline void tensor_copy(shared_place s, const struct tensor_map &map, int
                                struct mbarrier *b)
 {
     gt_tensor_copy(s, &map, x, y, z, b);
+}
+static inline void tensor_store(const struct tensor_map &map, int x, int y, int z, shared_place s)
+{
+    gt_tensor_store(&map, x, y, z, s);
+}
+static inline void tensor_store_end()
+{
+    gt_tensor_store_end();
+}
+template <int N> static inline void tensor_store_wait()
+{
+    gt_tensor_store_wait(N);
+}
+static inline void store_matrices(shared_place s, const unsigned (&v)[4])
+{
+    char *row[32];
+    const int lane = (int)threadIdx.x % 32;
+    if ((uintptr_t)s % 16) gt_misaligned(s, 16);
+    gt_warp_share(&s, sizeof s, row);
+    for (int i = 0; i < 4; i++) {
+        char *const to = row[8 * i + lane / 4] + lane % 4 * 4;
+        memcpy(to, &v[i], sizeof v[i]);
+        gt_shared_write(to, sizeof v[i]);
+    }
+}
+static inline void store_two(shared_place s, float x, float y)
+{
+    if ((uintptr_t)s % 8) gt_misaligned(s, 8);
+    s[0] = x;
+    s[1] = y;
+    gt_shared_write(s, 8);
 }
 static inline float *swizzle_aligned(float *s)
 {

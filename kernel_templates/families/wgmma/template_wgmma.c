@@ -13,7 +13,6 @@
 
 #define PACK_BYTES_MAX (INT64_C(256) << 20) /* for packed operands */
 
-#define BOX_LINE       64                 /* elements of a box's line: 128 bytes, as the swizzle */
 #define MAP_ALIGN      8                  /* elements: 16 bytes */
 #define MAP_STRIDE_MAX (INT64_C(1) << 40) /* bytes, cuTensorMapEncodeTiled */
 #define ACCUMULATORS   (TALL * RIGHT / 2)
@@ -35,7 +34,7 @@ static const char *check_gpu(const struct config *config, int known, const struc
 {
     if (gpu->arch != 90) return "wgmma exists on sm_90 alone";
     if (KNOWN(SMS) && SMS > gpu->sm_count) return "SMS is more than the GPU has";
-    if (!KNOWN(WALK)) return NULL;
+    if (!KNOWN(STORE)) return NULL;
     const struct resources need = wgmma_resources(config);
     if (need.smem_bytes > gpu->smem_per_block_bytes)
         return "the stages, or the sums, do not fit in a block's shared memory";
@@ -51,12 +50,19 @@ static bool is_mappable(const struct problem *p, int64_t ld, int64_t stride)
     return !p->pointers && ld % MAP_ALIGN == 0 && (p->batch <= 1 || stride % MAP_ALIGN == 0);
 }
 
+/* Are an operand's lines, or the items of its batch, too far apart for a tensor map? */
+static bool is_far(int64_t ld, int64_t stride, enum element element, const struct problem *p)
+{
+    const int64_t limit = MAP_STRIDE_MAX / element_bytes(element);
+    return ld >= limit || (p->batch > 1 && stride >= limit);
+}
+
 static const char *check_map(int64_t ld, int64_t stride, const struct problem *p)
 {
     if (p->pointers) return "tensor maps know no arrays of pointers: PACK must be 3";
     if (!is_mappable(p, ld, stride))
         return "tensor maps need operands whose lines begin at multiples of 16 bytes, or PACK";
-    if (ld >= MAP_STRIDE_MAX / 2 || (p->batch > 1 && stride >= MAP_STRIDE_MAX / 2))
+    if (is_far(ld, stride, gemm_type_row(p->type)->a, p))
         return "an operand's lines, or the items of its batch, are too far apart for a tensor map";
     return NULL;
 }
@@ -94,6 +100,11 @@ static const char *check_problem(const struct config *config, int known, const s
     if (!why && KNOWN(PACK) && !PACK_B) why = check_map(p->ldb, p->stride_b, p);
     if (why) return why;
     if (KNOWN(VC) && VC > line_align(p)) return "VC is wider than C is aligned";
+    const enum element c = gemm_type_row(p->type)->c;
+    if (KNOWN(STORE) && STORE && VC < element_vector(c))
+        return "STORE: C's lines begin at multiples of 16 bytes, and VC is as wide";
+    if (KNOWN(STORE) && STORE && is_far(p->ldc, p->stride_c, c, p))
+        return "C's lines, or the items of its batch, are too far apart for a tensor map";
     if (!KNOWN(BN)) return NULL;
     const int64_t rows = ceil_div(p->m, BM), columns = ceil_div(p->n, BN);
     if (rows > 0 && columns > GRID_X_MAX / rows) return "C has more tiles than a grid has blocks";
@@ -120,11 +131,12 @@ static struct workspace_item plan_workspace(const struct config *config, const s
     return item;
 }
 
-/* An operand as its map sees it: `lines` lines of `length` elements. */
+/* An operand as its map sees it: `lines` lines of `length` elements, in boxes. */
 struct source {
     enum launch_operand operand;
     enum element element;
     int64_t length, lines, ld, stride, offset_bytes; /* stride 0: all items of the batch are one */
+    unsigned box_bytes, box_lines;                   /* of a line; lines */
 };
 
 static struct source packed(struct source source, int64_t floats, int64_t item_floats)
@@ -136,36 +148,43 @@ static struct source packed(struct source source, int64_t floats, int64_t item_f
     return source;
 }
 
-static struct tensor_view view_of(const struct source *s, int64_t batch, unsigned box_lines, int at)
+static void add_view(struct launch_plan *plan, const struct source *s, int64_t batch, int at)
 {
     const bool items = batch > 1 && s->stride != 0;
-    return (struct tensor_view){.operand = s->operand,
-                                .element = s->element,
-                                .rank = 3,
-                                .offset_bytes = s->offset_bytes,
-                                .extent = {s->length, s->lines, items ? batch : 1},
-                                .stride_bytes = {2, 2 * s->ld, 2 * (items ? s->stride : s->ld)},
-                                .box = {BOX_LINE, box_lines, 1},
-                                .swizzle_bytes = 2 * BOX_LINE,
-                                .k_axis = -1,
-                                .batch_axis = items ? 2 : -1,
-                                .at = (uint16_t)at};
+    const int64_t bytes = element_bytes(s->element);
+    plan->view[plan->views++] =
+        (struct tensor_view){.operand = s->operand,
+                             .element = s->element,
+                             .rank = 3,
+                             .offset_bytes = s->offset_bytes,
+                             .extent = {s->length, s->lines, items ? batch : 1},
+                             .stride_bytes = {bytes, bytes * s->ld, bytes * (items ? s->stride : s->ld)},
+                             .box = {s->box_bytes / (unsigned)bytes, s->box_lines, 1},
+                             .swizzle_bytes = s->box_bytes,
+                             .k_axis = -1,
+                             .batch_axis = items ? 2 : -1,
+                             .at = (uint16_t)at};
 }
 
 static void plan_views(const struct config *config, const struct problem *p, struct workspace_item item,
                        struct launch_plan *plan)
 {
     const struct gemm_type_row *const type = gemm_type_row(p->type);
-    struct source a = {LAUNCH_A, type->a, problem_cols_a(p), problem_rows_a(p), p->lda, p->stride_a, 0};
-    struct source b = {LAUNCH_B, type->b, problem_cols_b(p), problem_rows_b(p), p->ldb, p->stride_b, 0};
-    if (PACK_A) a = packed(a, plan->counters, item.floats);
-    if (PACK_B) b = packed(b, plan->counters + item.b, item.floats);
     const bool TRANS_A = p->trans_a, TRANS_B = p->trans_b;
     const int64_t batch = smaller(p->batch, plan->batch_per_launch);
-    plan->view[plan->views++] = view_of(&a, PACK_A ? batch : p->batch, TRANS_A ? PIECE_K : (unsigned)BM,
-                                        SWAP ? MAP_RIGHT_AT : MAP_LEFT_AT);
-    plan->view[plan->views++] = view_of(&b, PACK_B ? batch : p->batch, TRANS_B ? (unsigned)BN : PIECE_K,
-                                        SWAP ? MAP_LEFT_AT : MAP_RIGHT_AT);
+    struct source a = {
+        LAUNCH_A, type->a,     problem_cols_a(p), problem_rows_a(p),
+        p->lda,   p->stride_a, .box_bytes = 128,  .box_lines = TRANS_A ? PIECE_K : (unsigned)BM};
+    struct source b = {
+        LAUNCH_B, type->b,     problem_cols_b(p), problem_rows_b(p),
+        p->ldb,   p->stride_b, .box_bytes = 128,  .box_lines = TRANS_B ? (unsigned)BN : PIECE_K};
+    if (PACK_A) a = packed(a, plan->counters, item.floats);
+    if (PACK_B) b = packed(b, plan->counters + item.b, item.floats);
+    add_view(plan, &a, PACK_A ? batch : p->batch, SWAP ? MAP_RIGHT_AT : MAP_LEFT_AT);
+    add_view(plan, &b, PACK_B ? batch : p->batch, SWAP ? MAP_LEFT_AT : MAP_RIGHT_AT);
+    const struct source c = {LAUNCH_C,       type->c, p->n, p->m, p->ldc, p->stride_c, .box_bytes = BOX_LINE,
+                             .box_lines = 16};
+    if (STORE) add_view(plan, &c, p->batch, MAP_C_AT);
     memset(plan->argument + plan->argument_bytes, 0, (size_t)(ARGUMENT_BYTES - plan->argument_bytes));
     memcpy(plan->argument + PDL_AT, &(int){PDL}, sizeof(int));
     plan->argument_bytes = ARGUMENT_BYTES;

@@ -3,12 +3,12 @@
  * both operands from shared memory: FP16 or BF16 operands, exact products, sums in FP32, C in the operands'
  * type or FP32.
  *
- *                                     STAGES tiles of BK k
- *                                   +-----+-----+-----+-----+        CONSUMERS groups of four warps, each
- * with a one warp: boxes by TMA -----> |     |     |     |     | -----> share of the left operand's rows: ^
- * +-----+-----+-----+-----+        sums in registers --> shared memory |                    full: bytes have
- * landed                           --> lines of C
- *               +------------------- empty: all groups have read it      (wgmma_store.cuh)
+ *                          STAGES tiles of BK k
+ *                        +-----+-----+-----+-----+        CONSUMERS groups of four warps, each with a
+ *     one warp:  TMA --> |     |     |     |     | -----> share of the left operand's rows: sums in
+ *         ^              +-----+-----+-----+-----+        registers --> shared memory --> C
+ *         |                 full: bytes have landed       (wgmma_store.cuh)
+ *         +---------------- empty: all groups have read it
  *
  * An operand that lies along k has lines of 64 k, 128 bytes, in shared memory; one that lies across k has
  * blocks of 64 x 64. Both are in the 128-byte swizzle, for which wgmma has descriptors. Tensor maps have the
@@ -16,13 +16,14 @@
  * B^T.
  *
  * A block takes one tile of C, or every so many (WALK): then its warp for copies is ahead by the whole ring
- * while the others store a tile. Blocks may share a tile of C and divide k among them (SPLIT_K): the last one
- * to arrive adds the parts (REDUCE 1), or they are a cluster and send each other their sums (REDUCE above 1).
- * Either order of additions is fixed, and with it the result, bit for bit.
+ * while the others store a tile, and with WALK 2 each group has tiles of its own, in turns, so that one
+ * stores while another multiplies. Blocks may share a tile of C and divide k among them (SPLIT_K): the last
+ * one to arrive adds the parts (REDUCE 1), or they are a cluster and send each other their sums (REDUCE above
+ * 1). Either order of additions is fixed, and with it the result, bit for bit.
  *
  * Parameters (-D) and their trade-offs: wgmma_params.def; legal combinations: wgmma_rules.h. TRANS_A, TRANS_B
  * are 0 or 1, TYPE_A and TYPE_C the elements' types. Launch and arguments: gemm_args.h, where pointers to
- * float stand for pointers to elements; the tensor maps follow.
+ * float stand for pointers to elements; tensor maps and PDL follow.
  */
 #include "gemm_args.h"
 #include "gt_arrive.cuh"
@@ -53,6 +54,9 @@ struct wgmma_args {
     struct gemm_args gemm;
     struct tensor_map left, right;
     alignas(64) int pdl; /* a parameter of the launch */
+#if STORE
+    struct tensor_map c;
+#endif
 };
 static_assert(sizeof(struct wgmma_args) == ARGUMENT_BYTES, "the host must know where everything is");
 
@@ -73,6 +77,11 @@ struct ring {
     }
     __device__ __forceinline__ struct mbarrier *empty(int i) const { return full(STAGES + i); }
     __device__ __forceinline__ float *inbox() const { return memory + (AFTER_BYTES + 16 * STAGES) / 4; }
+    /* With WALK 2: that the group may multiply its next tile, since the group before has found all of its. */
+    __device__ __forceinline__ struct mbarrier *go(int group) const
+    {
+        return reinterpret_cast<struct mbarrier *>(inbox()) + group;
+    }
 };
 
 /* Which stage of the ring is next, and the parity of its phase. */
@@ -85,6 +94,14 @@ struct turn {
         if (++stage < STAGES) return;
         stage = 0;
         parity ^= 1;
+    }
+
+    /* Passes over stages that others read. */
+    __device__ __forceinline__ void skip(int stages)
+    {
+        stage += stages;
+        parity ^= stage / STAGES % 2;
+        stage %= STAGES;
     }
 };
 
@@ -148,7 +165,9 @@ static __device__ __forceinline__ void multiply_stage(shared_place stage, int gr
     }
 }
 
-/* A stage is empty as soon as the products of the next one have been started. */
+/* A stage is empty as soon as the products of the next one have been started. With WALK 2 the groups go on
+ * one after the other: who waits for a stage that is further ahead than the ring is long takes an older phase
+ * for the one it waits for. */
 static __device__ __forceinline__ void consume(struct ring ring, int tiles, int group, struct turn &turn,
                                                float (&sum)[QUADS][4])
 {
@@ -157,8 +176,9 @@ static __device__ __forceinline__ void consume(struct ring ring, int tiles, int 
 #pragma unroll 1
     for (int tile = 0; tile < tiles; tile++) {
         mbarrier_wait(ring.full(turn.stage), turn.parity);
+        if (WALK == 2) mbarrier_arrive(ring.go((group + 1) % CONSUMERS), speaks && tile == tiles - 1);
         wgmma_begin();
-        multiply_stage(ring.stage(turn.stage), group, sum);
+        multiply_stage(ring.stage(turn.stage), WALK == 2 ? 0 : group, sum);
         wgmma_end();
         wgmma_wait<1>(sum);
         mbarrier_arrive(ring.empty(before), speaks && tile > 0);
@@ -187,8 +207,10 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS)
 #pragma unroll
         for (int i = 0; i < STAGES; i++) {
             mbarrier_init(ring.full(i), 1);
-            mbarrier_init(ring.empty(i), CONSUMERS * 4);
+            mbarrier_init(ring.empty(i), SHARERS * 4);
         }
+#pragma unroll
+        for (int i = 0; WALK == 2 && i < CONSUMERS; i++) mbarrier_init(ring.go(i), 4);
         mbarrier_ready();
     }
     if constexpr (CLUSTER) cluster::join(ring.inbox());
@@ -200,10 +222,18 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS)
     int tiles = ((k_left < args.gemm.k_per_split ? k_left : args.gemm.k_per_split) + BK - 1) / BK;
     if (scalar_of(args.gemm.alpha_device, args.gemm.alpha) == 0.0f) tiles = 0;
     struct turn turn;
-    for (unsigned block = blockIdx.x; block < tiles_of_c(args.gemm); block += gridDim.x) {
+    struct boxes boxes = {ring.memory};
+    const bool producer = threadIdx.x >= CONSUMER_THREADS;
+    const int group = producer ? 0 : threadIdx.x / WARPGROUP;
+    /* With WALK 2 a group's first tile, and the distance to its next one. */
+    const unsigned first = WALK == 2 ? group : 0, step = WALK == 2 && !producer ? CONSUMERS : 1;
+    unsigned go_parity = group == 0; /* the first group finds the phase before the first complete */
+    if (WALK == 2) turn.skip(group * tiles);
+    for (unsigned block = blockIdx.x + first * gridDim.x; block < tiles_of_c(args.gemm);
+         block += step * gridDim.x) {
         const struct tile_origin origin =
             tile_of_block<BM, BN>(block, args.gemm.m, args.gemm.n, args.gemm.group);
-        if (threadIdx.x >= CONSUMER_THREADS) {
+        if (producer) {
             if (threadIdx.x == CONSUMER_THREADS) {
                 produce(args, ring, origin, begin, tiles, turn);
                 next_kernel_may_begin(args.pdl == 2 && block + gridDim.x >= tiles_of_c(args.gemm));
@@ -215,9 +245,13 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS)
             for (int q = 0; q < QUADS; q++)
 #pragma unroll
                 for (int e = 0; e < 4; e++) sum[q][e] = 0.0f;
-            consume(ring, tiles, threadIdx.x / WARPGROUP, turn, sum);
-            store_sums(args.gemm, origin, ring.memory, ring.inbox(), sum);
+            if (WALK == 2 && tiles > 0) mbarrier_wait(ring.go(group), go_parity);
+            go_parity ^= 1;
+            consume(ring, tiles, group, turn, sum);
+            if (WALK == 2) turn.skip((CONSUMERS - 1) * tiles);
+            store_sums(args, origin, ring.memory, ring.inbox(), boxes, sum);
         }
         if (!WALK) break;
     }
+    boxes.wait();
 }

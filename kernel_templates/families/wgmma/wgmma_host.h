@@ -9,6 +9,7 @@
 #include "family_params.h"
 #define CONSUMERS (config->value[P_CONSUMERS])
 #define PDL       (config->value[P_PDL])
+#define STORE     (config->value[P_STORE])
 #define SWAP      (config->value[P_SWAP])
 #define WALK      (config->value[P_WALK])
 #include "wgmma_rules.h"

@@ -20,9 +20,12 @@
 #define CONSUMER_THREADS (WARPGROUP * CONSUMERS)
 #define THREADS          (CONSUMER_THREADS + 32)
 
+/* Warpgroups that share a tile: all, or each has its own (WALK 2). */
+#define SHARERS (WALK == 2 ? 1 : CONSUMERS)
+
 #define WGMMA_M 64
 #define WGMMA_K 16
-#define TALL    (LEFT / CONSUMERS / WGMMA_M) /* instructions down a warpgroup's rows */
+#define TALL    (LEFT / SHARERS / WGMMA_M) /* instructions down a warpgroup's rows */
 
 #define PACK_A (PACK % 2 == 1)
 #define PACK_B (PACK / 2 == 1)
@@ -38,28 +41,40 @@
 #define STAGE_BYTES (BK / PIECE_K * (LEFT_BYTES + RIGHT_BYTES))
 #define RING_BYTES  (STAGES * STAGE_BYTES)
 
-/* Sums pass through shared memory in FP32, in rows with a gap that makes neighbouring rows begin in different
- * banks: strips of a warp's 16 rows (SWAP: columns of a warpgroup) or, in a cluster, the tile. They take the
- * place of the stages or, if the block walks on, strips of 32 columns follow them. After both the mbarriers
- * of the stages, and the inbox of gt_cluster.cuh and its mbarrier, or a flag (gt_arrive.cuh). */
-#define SUMS_ROW(n)   ((n) + ((n) % 16 == 8 ? 0 : 8))
-#define STRIP_ROWS    (SWAP ? RIGHT : 16)
-#define STRIP_WIDTH   (SWAP ? WGMMA_M : WALK ? (RIGHT % 32 == 0 ? 32 : 8) : RIGHT)
-#define STRIP_BYTES   (4 * STRIP_ROWS * SUMS_ROW(STRIP_WIDTH))
-#define TILE_BYTES    (4 * BM * SUMS_ROW(BN))
-#define SUMS_BYTES    (CLUSTER ? TILE_BYTES : CONSUMERS * (SWAP ? 1 : 4) * STRIP_BYTES)
+/* Boxes of a warp's sums on their way to C (STORE): 16 rows of as many bytes, in the swizzle of that width.
+ */
+#define BOX_LINE  (BN % 64 == 0 ? 128 : BN % 32 == 0 ? 64 : 32)
+#define BOX_BYTES (16 * BOX_LINE)
+
+/* Otherwise sums pass through shared memory in FP32, in rows with a gap that makes neighbouring rows begin in
+ * different banks: strips of a warp's 16 rows (SWAP: columns of a warpgroup) or, in a cluster, the tile.
+ * Boxes or sums take the place of the stages or, if the block walks on, follow them, in strips of 32 columns.
+ * After both the mbarriers of the stages, and the inbox of gt_cluster.cuh and its mbarrier, or a flag
+ * (gt_arrive.cuh). */
+#define SUMS_ROW(n) ((n) + ((n) % 16 == 8 ? 0 : 8))
+#define STRIP_ROWS  (SWAP ? RIGHT : 16)
+#define STRIP_WIDTH (SWAP ? WGMMA_M : WALK ? (RIGHT % 32 == 0 ? 32 : 8) : RIGHT)
+#define STRIP_BYTES (4 * STRIP_ROWS * SUMS_ROW(STRIP_WIDTH))
+#define TILE_BYTES  (4 * BM * SUMS_ROW(BN))
+#define SUMS_BYTES                                                                                           \
+    (CLUSTER ? TILE_BYTES : CONSUMERS * (SWAP ? 1 : 4) * (STORE ? STORE * BOX_BYTES : STRIP_BYTES))
 #define SUMS_AT       (WALK ? RING_BYTES : 0)
 #define AFTER_BYTES   (RING_BYTES > SUMS_AT + SUMS_BYTES ? RING_BYTES : SUMS_AT + SUMS_BYTES)
 #define INBOX_FLOATS  (REDUCE > 1 ? REDUCE * ((BM + REDUCE - 1) / (REDUCE + !REDUCE)) * SUMS_ROW(BN) : 0)
 #define SWIZZLE_BYTES 1024 /* the ring begins at a multiple of it */
-#define SMEM_BYTES    (SWIZZLE_BYTES + AFTER_BYTES + 16 * STAGES + (CLUSTER ? 4 * INBOX_FLOATS + 8 : 16))
+#define SMEM_BYTES                                                                                           \
+    (SWIZZLE_BYTES + AFTER_BYTES + 16 * STAGES +                                                             \
+     (CLUSTER     ? 4 * INBOX_FLOATS + 8                                                                     \
+      : WALK == 2 ? 8 * CONSUMERS                                                                            \
+                  : 16))
 
 /* Offsets in the argument: the tensor maps of the left and the right operand follow struct gemm_args, then
- * PDL. */
+ * PDL and, if it is used, the map of C. */
 #define MAP_LEFT_AT    192
 #define MAP_RIGHT_AT   (MAP_LEFT_AT + 128)
 #define PDL_AT         (MAP_RIGHT_AT + 128)
-#define ARGUMENT_BYTES (PDL_AT + 64)
+#define MAP_C_AT       (PDL_AT + 64)
+#define ARGUMENT_BYTES (MAP_C_AT + (STORE ? 128 : 0))
 
 #endif
 
@@ -69,12 +84,15 @@ RULE(BN, BN % 8 == 0, "BN must be a multiple of 8")
 RULE(BK, BK % PIECE_K == 0, "BK must be a multiple of 64")
 RULE(SWAP, LEFT % WGMMA_M == 0,
      "the tile's side along the 64 rows of an instruction (BM, with SWAP BN) must be a multiple of 64")
-RULE(CONSUMERS, LEFT % (WGMMA_M * CONSUMERS) == 0,
-     "each of CONSUMERS must have a multiple of 64 rows (SWAP: columns)")
-RULE(CONSUMERS, TALL <= 2, "each of CONSUMERS has 128 rows at most (SWAP: columns)")
 RULE(VC, VC == 1 || VC == 2 || VC == 4 || VC == 8, "VC must be 1, 2, 4 or 8")
 RULE(WALK, !WALK || (!SWAP && LAST_BLOCK),
      "WALK: blocks that take several tiles share none, and A is the left operand (REDUCE 1, SWAP 0)")
+RULE(WALK, WALK<2 || CONSUMERS> 1, "WALK 2: CONSUMERS that take tiles in turns are more than one")
+RULE(WALK, LEFT % (WGMMA_M * SHARERS) == 0,
+     "each of CONSUMERS must have a multiple of 64 rows (SWAP: columns)")
+RULE(WALK, TALL <= 2, "each of CONSUMERS has 128 rows at most (SWAP: columns)")
+RULE(STORE, !STORE || (!SWAP && LAST_BLOCK && BN % 16 == 0),
+     "STORE: boxes of C have its rows, whole sums and 16 columns (SWAP 0, REDUCE 1, BN a multiple of 16)")
 RULE(REDUCE, BM >= REDUCE, "REDUCE: each block of a cluster adds at least one row of the tile")
 #endif
 

@@ -4,6 +4,7 @@
  * behind it. Part of wgmma.cu.
  *
  *     quads of a warp's instruction  -->  16 rows of C (SWAP: 64 columns, of a warpgroup)  -->  lines of C
+ *     quads of a warp's instruction, finished  -->  boxes  -->  C by TMA (STORE)
  *     quads of a cluster's block  -->  tile  -->  inboxes of the blocks, which add them  -->  lines of C
  */
 #ifndef GT_WGMMA_STORE_CUH
@@ -65,7 +66,7 @@ static __device__ __forceinline__ void store_strip(const struct destination &to,
 static __device__ __forceinline__ void store_strips(const float (&sum)[QUADS][4],
                                                     const struct destination &to, float *strips)
 {
-    const int group = threadIdx.x / WARPGROUP, warp = threadIdx.x % WARPGROUP / 32;
+    const int group = WALK == 2 ? 0 : threadIdx.x / WARPGROUP, warp = threadIdx.x % WARPGROUP / 32;
     float *const strip = strips + threadIdx.x / STRIP_THREADS * (STRIP_BYTES / 4);
 #pragma unroll
     for (int tall = 0; tall < TALL; tall++) {
@@ -79,6 +80,105 @@ static __device__ __forceinline__ void store_strips(const float (&sum)[QUADS][4]
         }
     }
 }
+
+/* The finished elements of a warp in boxes of 16 rows, each on its way to C while the next one is filled. */
+struct boxes {
+    float *memory; /* the ring */
+    int next = 0;
+
+#if STORE
+    static constexpr int COLUMNS = BOX_LINE / (int)sizeof(c_element);
+
+    /* The box that is free next, when its store of STORE boxes ago has read it. */
+    __device__ __forceinline__ shared_place take()
+    {
+        if (threadIdx.x % 32 == 0) tensor_store_wait<STORE - 1>();
+        __syncwarp();
+        const int box = threadIdx.x / 32 * STORE + next;
+        next = next + 1 == STORE ? 0 : next + 1;
+        return moved(place_in_shared(memory), SUMS_AT + box * BOX_BYTES);
+    }
+
+    /* (row, column): of C. */
+    __device__ __forceinline__ void send(const struct tensor_map &c, shared_place box, int row,
+                                         int column) const
+    {
+        bulk_copy_fence();
+        __syncwarp();
+        if (threadIdx.x % 32 != 0) return;
+        tensor_store(c, column, row, blockIdx.z, box);
+        tensor_store_end();
+    }
+
+    /* Where a row's 16 bytes of a number are in the swizzle. */
+    static __device__ __forceinline__ shared_place place(shared_place box, int row, int sixteen)
+    {
+        return moved(box, row * BOX_LINE + ((sixteen ^ row * BOX_LINE / 128 % (BOX_LINE / 16)) * 16));
+    }
+
+    /* Quads from `first` on, whose columns are those of the box. */
+    static __device__ __forceinline__ void fill(shared_place box, const float (&sum)[QUADS][4], int first)
+    {
+        const int lane = threadIdx.x % 32;
+#pragma unroll
+        for (int q = 0; q < COLUMNS / 8; q += sizeof(c_element) == 2 ? 2 : 1) {
+            const float(&quad)[4] = sum[first + q];
+            if constexpr (sizeof(c_element) == 2) {
+                const float(&beside)[4] = sum[first + q + 1];
+                const unsigned v[4] = {packed<BF16>(quad[0], quad[1]), packed<BF16>(quad[2], quad[3]),
+                                       packed<BF16>(beside[0], beside[1]),
+                                       packed<BF16>(beside[2], beside[3])};
+                store_matrices(place(box, lane % 16, q + lane / 16), v);
+            } else {
+                const int sixteen = 2 * q + lane % 4 / 2, row = lane / 4;
+                store_two(moved(place(box, row, sixteen), lane % 2 * 8), quad[0], quad[1]);
+                store_two(moved(place(box, row + 8, sixteen), lane % 2 * 8), quad[2], quad[3]);
+            }
+        }
+    }
+
+    /* All threads, before the block ends. */
+    __device__ __forceinline__ void wait() const
+    {
+        tensor_store_wait<0>();
+    }
+#else
+    __device__ __forceinline__ void wait() const {}
+#endif
+};
+
+#if STORE
+/* What is stored, in place of the sums: of the warp's rows from `row` of the tile on. */
+static __device__ __forceinline__ void finish_quads(float (&sum)[QUADS][4], const struct destination &to,
+                                                    int row)
+{
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int tall = 0; tall < TALL; tall++)
+#pragma unroll
+        for (int half = 0; half < 2; half++)
+            to.finish_pairs<RIGHT / 8>(row + tall * WGMMA_M + half * 8 + lane / 4, lane % 4 * 2,
+                                       [&](int q) { return &sum[tall * (RIGHT / 8) + q][2 * half]; });
+}
+
+static __device__ __forceinline__ void store_boxes(const struct wgmma_args &args, struct tile_origin origin,
+                                                   const struct destination &to, struct boxes &boxes,
+                                                   float (&sum)[QUADS][4])
+{
+    constexpr int COLUMNS = boxes::COLUMNS;
+    const int group = WALK == 2 ? 0 : threadIdx.x / WARPGROUP;
+    const int row = group * TALL * WGMMA_M + threadIdx.x % WARPGROUP / 32 * 16;
+    finish_quads(sum, to, row);
+#pragma unroll
+    for (int tall = 0; tall < TALL; tall++)
+#pragma unroll
+        for (int column = 0; column < RIGHT; column += COLUMNS) {
+            const shared_place box = boxes.take();
+            boxes::fill(box, sum, (tall * RIGHT + column) / 8);
+            boxes.send(args.c, box, origin.m + row + tall * WGMMA_M, origin.n + column);
+        }
+}
+#endif
 
 /* As a destination of gt_teams.cuh: vectors of 4, or what C's alignment allows. */
 constexpr int VECTOR = VC < 4 ? VC : 4;
@@ -136,15 +236,20 @@ static __device__ __forceinline__ bool reduce_tile(const struct gemm_args &args,
 }
 
 /* The threads that hold sums. */
-static __device__ __forceinline__ void store_sums(const struct gemm_args &args, struct tile_origin origin,
-                                                  float *memory, float *inbox, float (&sum)[QUADS][4])
+static __device__ __forceinline__ void store_sums(const struct wgmma_args &args, struct tile_origin origin,
+                                                  float *memory, float *inbox, struct boxes &boxes,
+                                                  float (&sum)[QUADS][4])
 {
     if constexpr (LAST_BLOCK && !WALK)
-        if (args.splits > 1 && !reduce_tile(args, sum, inbox)) return;
-    const struct destination to = destination_of(args, origin);
+        if (args.gemm.splits > 1 && !reduce_tile(args.gemm, sum, inbox)) return;
+    const struct destination to = destination_of(args.gemm, origin);
     if (!WALK) consumers_sync(); /* all groups have read the ring */
+#if STORE
+    store_boxes(args, origin, to, boxes, sum);
+#else
     if constexpr (CLUSTER) share_sums(sum, to, memory, inbox);
     else store_strips(sum, to, memory + SUMS_AT / 4);
+#endif
 }
 
 /* The other threads, which take part in the barriers of the whole block. */
