@@ -1,8 +1,10 @@
 /* The runtime library on a real GPU: products of BF16 and FP16 elements. Skipped (77) without one. With
  * TYPES_DB=FILE the winners of that database are used, of problems tuned before; else cuBLAS computes.
  */
+#include "rounds.h"
 #include "whole_matrix.h"
 
+#include "config.h"
 #include "gemmtune.h"
 #include "public_problem.h"
 
@@ -54,8 +56,131 @@ TEST(products_of_16_bit_elements_are_right)
     gt_close(handle);
 }
 
+/* A chain in which each product reads what the one before wrote: X of round i + 1 = A X of round i / 16,
+ * added to what is there, with parts and counters, packed operands and clears of the result in between. */
+struct chain {
+    struct gt_handle *handle;
+    struct gt_plan *plan;
+    struct device_buffer a, x[3];
+    size_t bytes;
+};
+
+enum { CHAIN_LENGTH = 24 };
+
+static void chain_run(const struct chain *chain, bool one_by_one)
+{
+    static const float alpha = 1.0f / 16, beta = 1;
+    for (int i = 0; i < CHAIN_LENGTH; i++) {
+        const CUdeviceptr from = chain->x[i % 3].address, to = chain->x[(i + 1) % 3].address;
+        if (i % 5 == 4)
+            assert_ok(device_check(cuda.MemsetD8Async(to, 0, chain->bytes, device.stream), "clear"));
+        struct gt_call call = gt_call_make(&alpha, (void *)(uintptr_t)chain->a.address,
+                                           (void *)(uintptr_t)from, &beta,        /* NOLINT */
+                                           (void *)(uintptr_t)to, device.stream); /* NOLINT */
+        call.flags = GT_AS_PLANNED;
+        if (gt_launch(chain->plan, &call)) fail_msg("%s", gt_error_text());
+        if (one_by_one) assert_ok(device_check(cuda.StreamSynchronize(device.stream), "wait"));
+    }
+}
+
+static void chain_graph(const struct chain *chain)
+{
+    CUgraph graph;
+    CUgraphExec exec;
+    assert_ok(
+        device_check(cuda.StreamBeginCapture(device.stream, CU_STREAM_CAPTURE_MODE_RELAXED), "capture"));
+    chain_run(chain, false);
+    assert_ok(device_check(cuda.StreamEndCapture(device.stream, &graph), "capture"));
+    assert_ok(device_check(cuda.GraphInstantiate(&exec, graph, 0), "make a graph"));
+    assert_ok(device_check(cuda.GraphLaunch(exec, device.stream), "run"));
+    assert_ok(device_check(cuda.StreamSynchronize(device.stream), "run"));
+    cuda.GraphExecDestroy(exec);
+    cuda.GraphDestroy(graph);
+}
+
+/* From the same beginning; out: what is in all of X in the end. */
+static void chain_result(const struct chain *chain, int how, unsigned char *out)
+{
+    for (int i = 0; i < 3; i++)
+        assert_ok(device_check(cuda.MemsetD32Async(chain->x[i].address, 0x3c003c00u + (unsigned)i,
+                                                   chain->bytes / 4, device.stream),
+                               "begin"));
+    assert_ok(device_check(cuda.StreamSynchronize(device.stream), "begin"));
+    if (how == 2) chain_graph(chain);
+    else chain_run(chain, how == 0);
+    assert_ok(device_check(cuda.StreamSynchronize(device.stream), "run"));
+    for (int i = 0; i < 3; i++)
+        assert_ok(device_check(
+            cuda.MemcpyDtoH(out + (size_t)i * chain->bytes, chain->x[i].address, chain->bytes), "read"));
+}
+
+static void check_chain(const char *problem, const char *config_text)
+{
+    struct problem p;
+    struct config config;
+    struct chain chain;
+    char path[300];
+    assert_ok(problem_parse(problem, &p));
+    assert_ok(config_parse(config_text, &config));
+    if (config.template->check(&config, &p, &device.gpu)) return; /* not on this GPU */
+    snprintf(path, sizeof path, "%s/winners.jsonl", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    round_winner(file, &device, problem, &config);
+    assert_int_equal(fclose(file), 0);
+    const struct gt_options options = {
+        .size = sizeof options, .database = "", .pretuned = folder, .flags = GT_QUIET};
+    struct gt_problem said = public_problem(&p);
+    said.flags |= GT_ADDS_TO_C;
+    struct gt_plan_info info = gt_plan_info_make();
+    if (gt_open(&chain.handle, &options) || gt_plan_open(chain.handle, &said, &chain.plan) ||
+        gt_plan_describe(chain.plan, &info))
+        fail_msg("%s: %s", config_text, gt_error_text());
+    if (!strstr(info.config, "PDL=")) fail_msg("%s: the library takes %s", config_text, info.config);
+    struct matrix a = random_matrix(gemm_type_row(p.type)->a, problem_span_a(&p), 5);
+    chain.a = a.there;
+    chain.bytes = (size_t)((problem_span_c(&p) * 2 + 15) / 16 * 16);
+    for (int i = 0; i < 3; i++) assert_ok(device_allocate(&chain.x[i], chain.bytes));
+    unsigned char *const alone = malloc(6 * chain.bytes), *const together = alone + 3 * chain.bytes;
+    assert_non_null(alone);
+    chain_result(&chain, 0, alone);
+    for (int round = 0; round < 20; round++)
+        for (int how = 1; how < 3; how++) {
+            chain_result(&chain, how, together);
+            if (memcmp(alone, together, 3 * chain.bytes) != 0)
+                fail_msg("%s: other bits %s", config_text, how == 2 ? "in a graph" : "in a stream");
+        }
+    free(alone);
+    for (int i = 0; i < 3; i++) device_free(&chain.x[i]);
+    matrix_free(&a);
+    gt_plan_close(chain.plan);
+    gt_close(chain.handle);
+}
+
+TEST(dependent_launches_see_what_the_kernels_before_wrote)
+{
+    check_chain(
+        "bf16gemm:nn:256x256x256:beta=1",
+        "wgmma BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=1 STAGES=4 PACK=0 VC=8 MIN_BLOCKS=1 REDUCE=1 WALK=0 "
+        "STORE=2 GROUP=1 SPLIT_K=4 SMS=1 PDL=1");
+    check_chain(
+        "bf16gemm:nn:255x255x255:beta=1",
+        "wgmma BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=1 STAGES=4 PACK=3 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=0 "
+        "STORE=0 GROUP=1 SPLIT_K=2 SMS=1 PDL=1");
+    check_chain(
+        "bf16gemm:nn:1024x1024x1024:beta=1",
+        "wgmma BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=2 STAGES=6 PACK=0 VC=8 MIN_BLOCKS=1 REDUCE=1 WALK=2 "
+        "STORE=2 GROUP=4 SPLIT_K=1 SMS=64 PDL=2");
+    check_chain(
+        "bf16gemm:nn:512x512x512:beta=1",
+        "wgmma BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=0 VC=8 MIN_BLOCKS=2 REDUCE=4 WALK=0 "
+        "STORE=0 GROUP=1 SPLIT_K=4 SMS=1 PDL=1");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(products_of_16_bit_elements_are_right)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_of_16_bit_elements_are_right),
+        cmocka_unit_test(dependent_launches_see_what_the_kernels_before_wrote)};
     return no_gpu() ? SKIPPED : cmocka_run_group_tests(tests, open_gpu, close_gpu);
 }

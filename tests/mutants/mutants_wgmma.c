@@ -34,6 +34,13 @@
     "wgmma BM=64 BN=24 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=3 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=0 GROUP=1 "  \
     "SPLIT_K=3 SMS=1 PDL=1"
 
+#define BOXES                                                                                                \
+    "wgmma BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=0 VC=8 MIN_BLOCKS=1 REDUCE=1 WALK=1 STORE=1 "  \
+    "GROUP=1 SPLIT_K=1 SMS=1"
+#define TURNS                                                                                                \
+    "wgmma BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=2 STAGES=3 PACK=0 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=2 GROUP=1 "  \
+    "SPLIT_K=1 SMS=1"
+
 #define LOOP(find, replace)                                                                                  \
     {                                                                                                        \
         "wgmma.cu", find, replace                                                                            \
@@ -85,7 +92,7 @@ const struct mutant mutants_wgmma[] = {
      LOOP("        wgmma_wait<1>(sum);\n        mbarrier_arrive(ring.empty(before), speaks && tile > 0);\n",
           "        mbarrier_arrive(ring.empty(before), speaks && tile > 0);\n        wgmma_wait<1>(sum);\n")},
     {"one group of warps gives a stage back for all", PAIR, "nt",
-     LOOP("mbarrier_init(ring.empty(i), CONSUMERS * 4)", "mbarrier_init(ring.empty(i), 4)")},
+     LOOP("mbarrier_init(ring.empty(i), SHARERS * 4)", "mbarrier_init(ring.empty(i), 4)")},
     {"sums are stored while products are on the way", PLAIN, "nt", LOOP("    wgmma_wait<0>(sum);\n", "")},
     {"products begin without a fence", PLAIN, "nt", LOOP("        wgmma_begin();\n", "")},
     {"the parity does not change", PLAIN, "nt", LOOP("        parity ^= 1;\n", "")},
@@ -176,6 +183,37 @@ const struct mutant mutants_wgmma[] = {
      "nt",
      {"gt_pack16.cuh", "args.workspace + args.counters + blockIdx.z * item.floats",
       "args.workspace + args.counters"}},
+    /* Boxes of C. */
+    {"a box is stored without a fence", BOXES, "nt", STORE("        bulk_copy_fence();\n", "")},
+    {"a box is stored before all lanes have filled it", BOXES, "nt",
+     STORE("        bulk_copy_fence();\n        __syncwarp();\n", "        bulk_copy_fence();\n")},
+    {"a box is filled while it is stored", BOXES, "nt",
+     STORE("tensor_store_wait<STORE - 1>();", "tensor_store_wait<STORE>();")},
+    {"a box is filled before lane 0 knows that it is free", BOXES, "nt",
+     STORE("tensor_store_wait<STORE - 1>();\n        __syncwarp();", "tensor_store_wait<STORE - 1>();")},
+    {"a block ends while its boxes are stored", BOXES, "nt", LOOP("    boxes.wait();\n", "")},
+    {"a box in another swizzle than its map", BOXES, "nt",
+     STORE("(sixteen ^ row * BOX_LINE / 128 % (BOX_LINE / 16))", "sixteen")},
+    {"halves of a quad's rows exchanged", BOXES, "nt",
+     STORE("place(box, lane % 16, q + lane / 16)", "place(box, (lane + 8) % 16, q + lane / 16)")},
+    {"all warps fill one box", BOXES, "nt",
+     STORE("const int box = threadIdx.x / 32 * STORE + next;", "const int box = next;")},
+    {"all items of a batch go to the first", BOXES, "nt",
+     STORE("column, row, blockIdx.z, box", "column, row, 0, box")},
+    {"C is blended with what is beyond its edge",
+     BOXES,
+     "nt",
+     {"gt_store16.cuh", "load_two<BF16>(old, from + 8 * q, left - 8 * q);",
+      "load_two<BF16>(old, from + 8 * q, 2);"}},
+    /* Groups that take tiles in turns. */
+    {"a group does not wait for its turn", TURNS, "nt",
+     LOOP("            if (WALK == 2 && tiles > 0) mbarrier_wait(ring.go(group), go_parity);\n", "")},
+    {"the next group may go on a stage too early", TURNS, "nt",
+     LOOP("speaks && tile == tiles - 1);\n        wgmma_begin",
+          "speaks && tile == 0);\n        wgmma_begin")},
+    {"a group takes the other's stages", TURNS, "nt",
+     LOOP("            if (WALK == 2) turn.skip((CONSUMERS - 1) * tiles);\n", "")},
+    {"both groups take the same tile", TURNS, "nt", LOOP("first = WALK == 2 ? group : 0", "first = 0")},
     /* Dependent launches. */
     {"does not wait for the kernel before", DEPENDENT, "nt", LOOP("    wait_for_kernel_before();\n", "")},
     {"packs what the kernel before has not written yet",
