@@ -417,6 +417,7 @@ void gt_tensor_store_wait(int pending)
 {
     struct stores *s = &stores_of[self];
     int done = 0;
+    if (s->count > 0) wait_in(READY); /* who writes to a box without having met this thread does so now */
     while (done < s->count && s->store[done].group >= 0 && s->store[done].group < s->groups - pending) {
         const struct box_store *const store = &s->store[done++];
         if (memcmp(store->data, store->from, box_bytes(&store->map)) != 0)

@@ -66,10 +66,14 @@ static bool begins_anywhere(const struct config *config, const struct problem *p
     return p->pointers || (strcmp(config->template->name, "tall") == 0 && config_get(config, "VC") == 1);
 }
 
-/* Elements that the lines and items of A (1) or B (2) must be multiples of: tensor maps ask for 16 bytes. */
+/* Elements that the lines and items of A (1), B (2) or C (4) must be multiples of: tensor maps ask for 16
+ * bytes. */
 static int line_unit(const struct config *config, int operand)
 {
-    return strcmp(config->template->name, "wgmma") == 0 && !(config_get(config, "PACK") & operand) ? 8 : 1;
+    if (strcmp(config->template->name, "wgmma") != 0) return 1;
+    const bool mapped =
+        operand == 4 ? config_get(config, "STORE") > 0 : !(config_get(config, "PACK") & operand);
+    return mapped ? 8 : 1;
 }
 
 static int larger(int x, int y)
@@ -94,13 +98,14 @@ static void add_shape(struct list *l, int64_t m, int64_t n, int64_t k, int64_t b
     /* Every third ragged shape has aligned rows anyway: vectors are aligned at a row's beginning and straddle
      * its end. */
     const int row_unit = unit == 1 && l->shapes++ % 3 == 0 ? 4 : unit;
-    const int unit_a = line_unit(l->config, 1), unit_b = line_unit(l->config, 2);
+    const int unit_a = line_unit(l->config, 1), unit_b = line_unit(l->config, 2),
+              unit_c = line_unit(l->config, 4);
     p.lda = round_up(problem_cols_a(&p) + x->lda + (problem_cols_a(&p) == 0), larger(row_unit, unit_a));
     p.ldb = round_up(problem_cols_b(&p) + x->ldb + (problem_cols_b(&p) == 0), larger(row_unit, unit_b));
-    p.ldc = round_up(p.n + x->ldc + (p.n == 0), row_unit);
+    p.ldc = round_up(p.n + x->ldc + (p.n == 0), larger(row_unit, unit_c));
     p.stride_a = problem_rows_a(&p) * p.lda + round_up(x->stride_c, larger(unit, unit_a));
     p.stride_b = problem_rows_b(&p) * p.ldb + round_up(x->stride_c, larger(unit, unit_b));
-    p.stride_c = p.m * p.ldc + round_up(x->stride_c, unit);
+    p.stride_c = p.m * p.ldc + round_up(x->stride_c, larger(unit, unit_c));
     p.stride_bias =
         l->turn % 2 ? problem_bias_length(&p) + (problem_bias_length(&p) > 0 ? x->stride_c : 0) : 0;
     if (p.pointers) problem_use_pointers(&p);

@@ -18,7 +18,7 @@ static struct tensor_map map;
 static void make_map(uint32_t mark)
 {
     struct cpu_tensor_map m = {
-        reinterpret_cast<const char *>(plane), {70, 10, 1}, {2, 160, 1920}, {64, 8, 1}, 2, mark};
+        reinterpret_cast<const char *>(plane), {70, 10, 1}, {2, 160, 1920}, {64, 8, 1}, 128, 2, mark};
     memcpy(&map, &m, sizeof m);
     for (int i = 0; i < 12; i++)
         for (int j = 0; j < 80; j++) plane[i][j] = (unsigned short)(100 * i + j);
@@ -59,6 +59,53 @@ TEST(misused_maps_and_boxes_end_the_test)
     assert_int_equal(status_of(copy_box<8, 1, 1024, true, 32>, 1, BOX_SMEM), BROKEN_KERNEL);
     make_map(0);
     assert_int_equal(status_of(copy_box<8, 1, 1024, true, 0>, 1, BOX_SMEM), BROKEN_KERNEL);
+}
+
+enum { FENCED = 1, MET = 2, KEPT = 4, WAITED = 8, ENDED = 16, ALL_STORED = 31 };
+
+/* Fills 8 lines of 32 elements: lane t of row r has 100 r + 10 i + t for matrix i, twice. */
+template <int DONE, int X, int Y> static void store_box(const struct gemm_args args)
+{
+    float *const box = swizzle_aligned(gt_shared_memory());
+    const int lane = (int)threadIdx.x, r = lane % 8;
+    unsigned v[4];
+    for (unsigned i = 0; i < 4; i++) v[i] = (100 * (lane / 4) + 10 * i + lane % 4) * 0x10001u;
+    store_matrices(reinterpret_cast<float *>(place(box, r, lane / 8 * 8)), v);
+    if (DONE & FENCED) bulk_copy_fence();
+    if (DONE & MET) __syncwarp();
+    if (lane == 0) {
+        tensor_store(map, X, Y, 0, box);
+        if (DONE & ENDED) tensor_store_end();
+        args.c[0] = plane[Y][X];
+    }
+    if (!(DONE & KEPT)) *place(box, r, 0) = 7;
+    if (DONE & WAITED && lane == 0) tensor_store_wait<0>();
+}
+
+TEST(a_stored_box_arrives_when_it_is_waited_for_without_what_is_beyond_the_extents)
+{
+    make_map(CPU_TENSOR_MAP);
+    plane[3][40] = 1234;
+    run(store_box<ALL_STORED, 40, 3>, 32, ORDER_FORWARD, 1, BOX_SMEM);
+    assert_true(out[0] == 1234);
+    for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 40; j++) {
+            const bool within = 3 + i < 10 && 40 + j < 70;
+            const int stored = 100 * i + j / 8 * 10 + j % 8 / 2, before = 100 * (3 + i) + 40 + j;
+            if (j < 32) assert_int_equal(plane[3 + i][40 + j], within ? stored : before);
+            else if (!within) assert_int_equal(plane[3 + i][40 + j], before);
+        }
+}
+
+TEST(boxes_that_are_stored_too_early_or_not_to_the_end_end_the_test)
+{
+    make_map(CPU_TENSOR_MAP);
+    assert_int_equal(status_of(store_box<ALL_STORED, 0, 0>, 32, BOX_SMEM), 0);
+    assert_int_equal(status_of(store_box<ALL_STORED & ~FENCED, 0, 0>, 32, BOX_SMEM), BROKEN_KERNEL);
+    assert_int_equal(status_of(store_box<ALL_STORED & ~MET, 0, 0>, 32, BOX_SMEM), BROKEN_KERNEL);
+    assert_int_equal(status_of(store_box<ALL_STORED & ~KEPT, 0, 0>, 32, BOX_SMEM), BROKEN_KERNEL);
+    assert_int_equal(status_of(store_box<ALL_STORED & ~WAITED, 0, 0>, 32, BOX_SMEM), BROKEN_KERNEL);
+    assert_int_equal(status_of(store_box<ALL_STORED & ~ENDED, 0, 0>, 32, BOX_SMEM), BROKEN_KERNEL);
 }
 
 /* ---- barriers of some threads ---- */
@@ -136,6 +183,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_box_has_its_elements_in_the_swizzle_and_zeros_beyond_the_extents),
         cmocka_unit_test(misused_maps_and_boxes_end_the_test),
+        cmocka_unit_test(a_stored_box_arrives_when_it_is_waited_for_without_what_is_beyond_the_extents),
+        cmocka_unit_test(boxes_that_are_stored_too_early_or_not_to_the_end_end_the_test),
         cmocka_unit_test(threads_of_a_group_meet_at_their_barrier),
         cmocka_unit_test(products_are_those_of_the_matrices_when_they_are_waited_for),
         cmocka_unit_test(products_that_are_not_waited_for_or_not_begun_end_the_test),

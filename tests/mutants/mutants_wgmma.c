@@ -189,8 +189,6 @@ const struct mutant mutants_wgmma[] = {
      STORE("        bulk_copy_fence();\n        __syncwarp();\n", "        bulk_copy_fence();\n")},
     {"a box is filled while it is stored", BOXES, "nt",
      STORE("tensor_store_wait<STORE - 1>();", "tensor_store_wait<STORE>();")},
-    {"a box is filled before lane 0 knows that it is free", BOXES, "nt",
-     STORE("tensor_store_wait<STORE - 1>();\n        __syncwarp();", "tensor_store_wait<STORE - 1>();")},
     {"a block ends while its boxes are stored", BOXES, "nt", LOOP("    boxes.wait();\n", "")},
     {"a box in another swizzle than its map", BOXES, "nt",
      STORE("(sixteen ^ row * BOX_LINE / 128 % (BOX_LINE / 16))", "sixteen")},

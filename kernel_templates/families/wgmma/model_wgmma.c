@@ -21,8 +21,10 @@
 #define SM_BYTES         42.4  /* an SM and clock that arrive from L2 */
 #define STORE_BYTES      10.9  /* an SM and clock that sums leave as C */
 #define WALK_STORE_BYTES 24.0  /* the same while copies go on; not measured yet */
+#define BOX_BYTES_CLOCK  32.0  /* the same in boxes; not measured yet */
 #define WALK_CYCLES      300.0 /* from a tile's store to the next product */
 #define DRAM_SHARE       0.81
+#define PDL_US           0.4 /* of LAUNCH_US that is hidden */
 #define CLUSTER_US       0.53
 #define LAST_BLOCK_US    2.15
 #define PACK_US          3.0  /* a launch before the product, and its end; it moves bytes as a copy does */
@@ -57,21 +59,29 @@ static double loop_cycles(const struct config *config, double count, double k, c
     return ceil(k / BK) * fmax(products + STEP_CYCLES / count, arrival);
 }
 
+/* Cycles in which so many blocks store a tile each. */
+static double store_cycles(const struct config *config, double count, const struct problem *p)
+{
+    const double rate = STORE ? BOX_BYTES_CLOCK : WALK ? WALK_STORE_BYTES : STORE_BYTES;
+    return count * BM * BN * element_bytes(gemm_type_row(p->type)->c) / rate;
+}
+
 /* Time of an SM that holds so many blocks, from the first copy to the last store. */
 static double blocks_us(const struct config *config, double count, double k, const struct problem *p,
                         const struct gpu *gpu)
 {
-    const double store = count * BM * BN * element_bytes(gemm_type_row(p->type)->c) / STORE_BYTES;
-    return (loop_cycles(config, count, k, p, gpu) + FILL_CYCLES + store) / gpu->clock_mhz;
+    return (loop_cycles(config, count, k, p, gpu) + FILL_CYCLES + store_cycles(config, count, p)) /
+           gpu->clock_mhz;
 }
 
-/* The same for blocks that walk: stores and copies of the next tile overlap. */
+/* The same for blocks that walk: stores and copies of the next tile overlap; with WALK 2 stores and products,
+ * too. */
 static double walk_us(const struct config *config, double count, double tiles, const struct problem *p,
                       const struct gpu *gpu)
 {
-    const double store = count * BM * BN * element_bytes(gemm_type_row(p->type)->c) / WALK_STORE_BYTES;
-    const double each = loop_cycles(config, count, (double)p->k, p, gpu) + store + WALK_CYCLES;
-    return (FILL_CYCLES + tiles * each) / gpu->clock_mhz;
+    const double loop = loop_cycles(config, count, (double)p->k, p, gpu);
+    const double alone = loop + store_cycles(config, count, p) + WALK_CYCLES;
+    return (FILL_CYCLES + tiles * (WALK == 2 ? fmax(loop, alone / CONSUMERS) : alone)) / gpu->clock_mhz;
 }
 
 static double compute_us(const struct config *config, const struct problem *p, const struct grid *grid,
@@ -99,7 +109,7 @@ static double overhead_us(const struct config *config, const struct problem *p, 
         2 * (double)p->batch * (double)p->k * ((PACK_A ? (double)p->m : 0) + (PACK_B ? (double)p->n : 0));
     const double pack = PACK ? PACK_US + 2 * packed / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3) : 0;
     const double sum = grid->splits <= 1 ? 0 : CLUSTER ? CLUSTER_US : LAST_BLOCK_US + PART_US * grid->splits;
-    return LAUNCH_US + sum + pack;
+    return LAUNCH_US - (PDL ? PDL_US : 0) + sum + pack;
 }
 
 struct prediction wgmma_predict(const struct config *config, const struct problem *problem,
