@@ -287,6 +287,70 @@ TEST(long_batches_are_cut_by_the_workspace)
     assert_int_equal(plan.workspace_bytes, (32 << 20) + 4 * 128);
 }
 
+/* Boxes of 16 rows and 128, 64 or 32 bytes, whatever C's type. */
+TEST(c_is_stored_by_a_map_of_its_own)
+{
+    const struct problem half = problem_of("hgemm:nt:1000x504x512:batch=3"),
+                         floats = problem_of("bf16gemm:nt:1000x500x512:c=f32:beta=1"),
+                         odd = problem_of("hgemm:nt:512x512x512:ldc=516"),
+                         pointers = problem_of("hgemm:nt:64x64x64:batch=2:pointers");
+    struct config config = with("STORE", 2);
+    config_set(&config, "WALK", 1);
+    config_set(&config, "SMS", 132);
+    config_set(&config, "BN", 96);
+    assert_taken(check(&config, &half, &h200));
+    struct launch_plan plan = plan_of(&config, &half);
+    assert_int_equal(plan.views, 3);
+    assert_int_equal(plan.argument_bytes, 640);
+    const struct tensor_view *c = &plan.view[2];
+    assert_int_equal(c->operand, LAUNCH_C);
+    assert_int_equal(c->element, ELEMENT_F16);
+    assert_true(c->extent[0] == 504 && c->extent[1] == 1000 && c->extent[2] == 3);
+    assert_true(c->stride_bytes[1] == 1008 && c->stride_bytes[2] == 1008000 && c->batch_axis == 2);
+    assert_true(c->box[0] == 32 && c->box[1] == 16 && c->box[2] == 1 && c->swizzle_bytes == 64);
+    assert_int_equal(c->at, 512);
+    config_set(&config, "VC", 4);
+    assert_refused(check(&config, &half, &h200), "VC is as wide");
+    assert_taken(check(&config, &floats, &h200));
+    plan = plan_of(&config, &floats);
+    assert_true(plan.view[2].element == ELEMENT_F32 && plan.view[2].box[0] == 16);
+    assert_true(plan.view[2].stride_bytes[1] == 2000 && plan.view[2].batch_axis == -1);
+    assert_refused(check(&config, &odd, &h200), "VC is as wide");
+    config_set(&config, "VC", 8);
+    assert_refused(check(&config, &odd, &h200), "VC is wider than C");
+    config_set(&config, "VC", 1);
+    config_set(&config, "PACK", 3);
+    assert_refused(check(&config, &pointers, &h200), "VC is as wide");
+    config = with("STORE", 2);
+    config_set(&config, "BN", 104);
+    assert_refused(check(&config, NULL, NULL), "STORE: boxes of C have its rows");
+    config_set(&config, "BN", 128);
+    config_set(&config, "REDUCE", 2);
+    assert_refused(check(&config, NULL, NULL), "STORE: boxes of C have its rows");
+}
+
+/* Each group has a whole tile, of up to 128 rows. */
+TEST(groups_that_take_turns_have_tiles_of_their_own)
+{
+    const struct problem p = problem_of("bf16gemm:nn:4096x4096x512");
+    struct config config = with("WALK", 2);
+    config_set(&config, "BN", 128);
+    config_set(&config, "STAGES", 6);
+    config_set(&config, "STORE", 2);
+    config_set(&config, "SMS", 132);
+    assert_taken(check(&config, &p, &h200));
+    assert_int_equal(config.template->resources(&config).accumulators, 2 * 128 / 2);
+    /* Stages and their mbarriers, two boxes of 2 KiB for each of eight warps, two mbarriers more. */
+    assert_int_equal(config.template->resources(&config).smem_bytes, 1024 + 6 * (32768 + 16) + 32768 + 16);
+    config_set(&config, "BM", 64);
+    assert_taken(check(&config, &p, &h200));
+    config_set(&config, "BM", 256);
+    assert_refused(check(&config, NULL, NULL), "128 rows at most");
+    config_set(&config, "BM", 128);
+    config_set(&config, "CONSUMERS", 1);
+    assert_refused(check(&config, NULL, NULL), "CONSUMERS that take tiles in turns are more than one");
+}
+
 static int pdl_in(const struct launch_plan *plan)
 {
     int pdl;
@@ -331,6 +395,8 @@ int main(void)
         cmocka_unit_test(items_at_one_address_are_one_item_of_the_map),
         cmocka_unit_test(blocks_that_walk_are_as_many_as_sms),
         cmocka_unit_test(operands_that_no_map_reads_are_packed),
+        cmocka_unit_test(c_is_stored_by_a_map_of_its_own),
+        cmocka_unit_test(groups_that_take_turns_have_tiles_of_their_own),
         cmocka_unit_test(every_kernel_may_begin_early_and_says_so),
         cmocka_unit_test(parts_keep_to_their_workspace),
         cmocka_unit_test(long_batches_are_cut_by_the_workspace),
