@@ -297,15 +297,18 @@ static unsigned box_bytes(const struct cpu_tensor_map *map)
 }
 
 /* The element (i, j, k) of the box at (x, y, z): where it lies in global memory, or NULL beyond the extents;
- * *offset from the box's beginning in shared memory, which is at a multiple of 1024 bytes. */
+ * *offset from the box's beginning in shared memory, which is at a multiple of 1024 bytes. An H100 stores
+ * whole 16 bytes: `out`, those in which a line ends count as within the extents. */
 static char *element_of_box(const struct cpu_tensor_map *map, const int64_t origin[3], const int64_t place[3],
-                            uintptr_t *offset)
+                            bool out, uintptr_t *offset)
 {
-    const int64_t bytes = map->element_bytes;
+    const int64_t bytes = map->element_bytes, sixteen = out ? 16 / bytes : 1;
     const int64_t line = (place[2] * map->box[1] + place[1]) * map->box[0] * bytes;
     *offset = swizzled((uintptr_t)(line + place[0] * bytes), map->swizzle_bytes);
-    for (int i = 0; i < 3; i++)
-        if (origin[i] + place[i] < 0 || origin[i] + place[i] >= map->extent[i]) return NULL;
+    for (int i = 0; i < 3; i++) {
+        const int64_t unit = i == 0 ? sixteen : 1, end = (map->extent[i] + unit - 1) / unit * unit;
+        if (origin[i] + place[i] < 0 || origin[i] + place[i] >= end) return NULL;
+    }
     return (char *)(uintptr_t)map->base + (origin[0] + place[0]) * bytes +
            (origin[1] + place[1]) * map->stride_bytes[1] + (origin[2] + place[2]) * map->stride_bytes[2];
 }
@@ -317,7 +320,7 @@ static void copy_box(const struct cpu_tensor_map *map, const int64_t origin[3], 
         for (int64_t j = 0; j < map->box[1]; j++)
             for (int64_t i = 0; i < map->box[0]; i++) {
                 uintptr_t offset;
-                char *const at = element_of_box(map, origin, (int64_t[]){i, j, k}, &offset);
+                char *const at = element_of_box(map, origin, (int64_t[]){i, j, k}, out, &offset);
                 if (at && out) memcpy(at, box + offset, (size_t)map->element_bytes);
                 else if (at) memcpy(box + offset, at, (size_t)map->element_bytes);
             }

@@ -93,7 +93,7 @@ static void add_shape(struct list *l, int64_t m, int64_t n, int64_t k, int64_t b
     p.alpha = s->alpha;
     p.beta = s->beta;
     p.m = m;
-    p.n = n;
+    p.n = round_up(n, line_unit(l->config, 4)); /* TMA stores whole 16 bytes of a line */
     p.k = k;
     /* Every third ragged shape has aligned rows anyway: vectors are aligned at a row's beginning and straddle
      * its end. */

@@ -538,6 +538,19 @@ static inline void tensor_copy(shared_place s, const struct tensor_map &map, int
 {
     gt_tensor_copy(s, &map, x, y, z, b);
 }
+static inline void tensor_copy_to(shared_place s, const struct tensor_map &map, int x, int y, int z,
+                                  struct mbarrier *b, unsigned short blocks)
+{
+    for (unsigned r = 0; blocks >> r; r++)
+        if (blocks >> r & 1)
+            gt_tensor_copy(gt_cluster_target(s, r), &map, x, y, z,
+                           gt_cluster_target(reinterpret_cast<float *>(b), r));
+}
+static inline void mbarrier_arrive_at(struct mbarrier *b, unsigned block, bool who)
+{
+    if (who) b = reinterpret_cast<struct mbarrier *>(gt_cluster_target(reinterpret_cast<float *>(b), block));
+    gt_mbarrier_arrive(b, 0, who);
+}
 static inline void tensor_store(const struct tensor_map &map, int x, int y, int z, shared_place s)
 {
     gt_tensor_store(&map, x, y, z, s);

@@ -82,7 +82,7 @@ template <int DONE, int X, int Y> static void store_box(const struct gemm_args a
     if (DONE & WAITED && lane == 0) tensor_store_wait<0>();
 }
 
-TEST(a_stored_box_arrives_when_it_is_waited_for_without_what_is_beyond_the_extents)
+TEST(a_stored_box_arrives_when_it_is_waited_for_without_lines_and_sixteen_bytes_beyond_the_extents)
 {
     make_map(CPU_TENSOR_MAP);
     plane[3][40] = 1234;
@@ -90,7 +90,7 @@ TEST(a_stored_box_arrives_when_it_is_waited_for_without_what_is_beyond_the_exten
     assert_true(out[0] == 1234);
     for (int i = 0; i < 8; i++)
         for (int j = 0; j < 40; j++) {
-            const bool within = 3 + i < 10 && 40 + j < 70;
+            const bool within = 3 + i < 10 && 40 + j < 72; /* 70 end within 16 bytes */
             const int stored = 100 * i + j / 8 * 10 + j % 8 / 2, before = 100 * (3 + i) + 40 + j;
             if (j < 32) assert_int_equal(plane[3 + i][40 + j], within ? stored : before);
             else if (!within) assert_int_equal(plane[3 + i][40 + j], before);
@@ -183,7 +183,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_box_has_its_elements_in_the_swizzle_and_zeros_beyond_the_extents),
         cmocka_unit_test(misused_maps_and_boxes_end_the_test),
-        cmocka_unit_test(a_stored_box_arrives_when_it_is_waited_for_without_what_is_beyond_the_extents),
+        cmocka_unit_test(
+            a_stored_box_arrives_when_it_is_waited_for_without_lines_and_sixteen_bytes_beyond_the_extents),
         cmocka_unit_test(boxes_that_are_stored_too_early_or_not_to_the_end_end_the_test),
         cmocka_unit_test(threads_of_a_group_meet_at_their_barrier),
         cmocka_unit_test(products_are_those_of_the_matrices_when_they_are_waited_for),

@@ -41,6 +41,11 @@
     "wgmma BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=2 STAGES=3 PACK=0 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=2 GROUP=1 "  \
     "SPLIT_K=1 SMS=1"
 
+#define PAIRED                                                                                               \
+    "wgmma BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=0 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=1 "          \
+    "MULTICAST=1 "                                                                                           \
+    "GROUP=1 SPLIT_K=1 SMS=2"
+
 #define LOOP(find, replace)                                                                                  \
     {                                                                                                        \
         "wgmma.cu", find, replace                                                                            \
@@ -87,12 +92,12 @@ const struct mutant mutants_wgmma[] = {
     {"waits for the wrong phase of a full stage", PLAIN, "nt",
      LOOP("ring.full(turn.stage), turn.parity)", "ring.full(turn.stage), turn.parity ^ 1)")},
     {"a stage is given back while it is multiplied", PLAIN, "nt",
-     LOOP("ring.empty(before), speaks && tile > 0", "ring.empty(turn.stage), speaks")},
+     LOOP("ring.empty(before), tile > 0", "ring.empty(turn.stage), true")},
     {"a stage is given back before the products before it are waited for", PAIR, "nt",
-     LOOP("        wgmma_wait<1>(sum);\n        mbarrier_arrive(ring.empty(before), speaks && tile > 0);\n",
-          "        mbarrier_arrive(ring.empty(before), speaks && tile > 0);\n        wgmma_wait<1>(sum);\n")},
+     LOOP("        wgmma_wait<1>(sum);\n        give_back(ring.empty(before), tile > 0);\n",
+          "        give_back(ring.empty(before), tile > 0);\n        wgmma_wait<1>(sum);\n")},
     {"one group of warps gives a stage back for all", PAIR, "nt",
-     LOOP("mbarrier_init(ring.empty(i), SHARERS * 4)", "mbarrier_init(ring.empty(i), 4)")},
+     LOOP("mbarrier_init(ring.empty(i), SHARERS * 4 * PAIR)", "mbarrier_init(ring.empty(i), 4)")},
     {"sums are stored while products are on the way", PLAIN, "nt", LOOP("    wgmma_wait<0>(sum);\n", "")},
     {"products begin without a fence", PLAIN, "nt", LOOP("        wgmma_begin();\n", "")},
     {"the parity does not change", PLAIN, "nt", LOOP("        parity ^= 1;\n", "")},
@@ -154,12 +159,11 @@ const struct mutant mutants_wgmma[] = {
     /* Blocks that take several tiles. */
     {"a tile left out", WALKING, "nt", LOOP("block += gridDim.x)", "block += 2 * gridDim.x)")},
     {"the last stage of a tile is not given back", WALKING, "nt",
-     LOOP("    if (WALK) mbarrier_arrive(ring.empty(before), speaks && tiles > 0);\n", "")},
+     LOOP("    if (WALK) give_back(ring.empty(before), tiles > 0);\n", "")},
     {"the last stage of a tile is given back before it has been multiplied", WALKING, "nt",
-     LOOP(
-         "    wgmma_wait<0>(sum);\n    if (WALK) mbarrier_arrive(ring.empty(before), speaks && tiles > 0);\n",
-         "    if (WALK) mbarrier_arrive(ring.empty(before), speaks && tiles > 0);\n    "
-         "wgmma_wait<0>(sum);\n")},
+     LOOP("    wgmma_wait<0>(sum);\n    if (WALK) give_back(ring.empty(before), tiles > 0);\n",
+          "    if (WALK) give_back(ring.empty(before), tiles > 0);\n    "
+          "wgmma_wait<0>(sum);\n")},
     {"every tile begins at the first stage", WALKING, "nt",
      LOOP("consume(ring, tiles, threadIdx.x / WARPGROUP, turn, sum);",
           "struct turn again; consume(ring, tiles, threadIdx.x / WARPGROUP, again, sum);")},
@@ -207,11 +211,24 @@ const struct mutant mutants_wgmma[] = {
     {"a group does not wait for its turn", TURNS, "nt",
      LOOP("            if (WALK == 2 && tiles > 0) mbarrier_wait(ring.go(group), go_parity);\n", "")},
     {"the next group may go on a stage too early", TURNS, "nt",
-     LOOP("speaks && tile == tiles - 1);\n        wgmma_begin",
-          "speaks && tile == 0);\n        wgmma_begin")},
+     LOOP("&& tile == tiles - 1);", "&& tile == 0);")},
     {"a group takes the other's stages", TURNS, "nt",
      LOOP("            if (WALK == 2) turn.skip((CONSUMERS - 1) * tiles);\n", "")},
     {"both groups take the same tile", TURNS, "nt", LOOP("first = WALK == 2 ? group : 0", "first = 0")},
+    /* Neighbours that copy for each other. */
+    {"copies over what the neighbour still reads", PAIRED, "nt",
+     LOOP("mbarrier_init(ring.empty(i), SHARERS * 4 * PAIR)", "mbarrier_init(ring.empty(i), SHARERS * 4)")},
+    {"copies to the neighbour before it has mbarriers", PAIRED, "nt",
+     LOOP("if constexpr (PAIR > 1) cluster_barrier(); /* the other block's mbarriers are ready */\n    else ",
+          "")},
+    {"a block ends while the neighbour copies for it", PAIRED, "nt",
+     LOOP("    if constexpr (PAIR > 1) cluster_barrier(); /* the other block may still copy here, and arrive "
+          "*/\n",
+          "")},
+    {"both copy the same half", PAIRED, "nt", LOOP("SHARE ? (int)blockIdx.y * (LINES / 2) : 0", "0")},
+    {"each copies its half for itself alone", PAIRED, "nt",
+     LOOP("item, full, 3)", "item, full, 1 << blockIdx.y)")},
+    {"both have the tile above", PAIRED, "nt", LOOP("origin.m += blockIdx.y * BM;", ";")},
     /* Dependent launches. */
     {"does not wait for the kernel before", DEPENDENT, "nt", LOOP("    wait_for_kernel_before();\n", "")},
     {"packs what the kernel before has not written yet",

@@ -103,6 +103,8 @@ static const char *check_problem(const struct config *config, int known, const s
     const enum element c = gemm_type_row(p->type)->c;
     if (KNOWN(STORE) && STORE && VC < element_vector(c))
         return "STORE: C's lines begin at multiples of 16 bytes, and VC is as wide";
+    if (KNOWN(STORE) && STORE && p->n % element_vector(c) != 0)
+        return "STORE: TMA stores whole 16 bytes, and C's lines end within them";
     if (KNOWN(STORE) && STORE && is_far(p->ldc, p->stride_c, c, p))
         return "C's lines, or the items of its batch, are too far apart for a tensor map";
     if (!KNOWN(BN)) return NULL;
@@ -172,12 +174,22 @@ static void plan_views(const struct config *config, const struct problem *p, str
     const struct gemm_type_row *const type = gemm_type_row(p->type);
     const bool TRANS_A = p->trans_a, TRANS_B = p->trans_b;
     const int64_t batch = smaller(p->batch, plan->batch_per_launch);
-    struct source a = {
-        LAUNCH_A, type->a,     problem_cols_a(p), problem_rows_a(p),
-        p->lda,   p->stride_a, .box_bytes = 128,  .box_lines = TRANS_A ? PIECE_K : (unsigned)BM};
-    struct source b = {
-        LAUNCH_B, type->b,     problem_cols_b(p), problem_rows_b(p),
-        p->ldb,   p->stride_b, .box_bytes = 128,  .box_lines = TRANS_B ? (unsigned)BN : PIECE_K};
+    struct source a = {LAUNCH_A,
+                       type->a,
+                       problem_cols_a(p),
+                       problem_rows_a(p),
+                       p->lda,
+                       p->stride_a,
+                       .box_bytes = 128,
+                       .box_lines = (TRANS_A ? PIECE_K : (unsigned)BM) / (MULTICAST == 2 ? 2 : 1)};
+    struct source b = {LAUNCH_B,
+                       type->b,
+                       problem_cols_b(p),
+                       problem_rows_b(p),
+                       p->ldb,
+                       p->stride_b,
+                       .box_bytes = 128,
+                       .box_lines = (TRANS_B ? (unsigned)BN : PIECE_K) / (MULTICAST == 1 ? 2 : 1)};
     if (PACK_A) a = packed(a, plan->counters, item.floats);
     if (PACK_B) b = packed(b, plan->counters + item.b, item.floats);
     add_view(plan, &a, PACK_A ? batch : p->batch, SWAP ? MAP_RIGHT_AT : MAP_LEFT_AT);
@@ -207,7 +219,7 @@ static void wgmma_plan(const struct config *config, const struct problem *p, str
 
     const struct resources need = wgmma_resources(config);
     const struct k_cut parts = cut(config, p->k);
-    const int64_t rows = ceil_div(p->m, BM), tiles = rows * ceil_div(p->n, BN);
+    const int64_t rows = ceil_div(p->m, PAIR_M), tiles = rows * ceil_div(p->n, PAIR_N);
     struct gemm_args args = gemm_args_of(p);
     args.splits = (int)parts.splits;
     args.k_per_split = (int)parts.k_per_split;
@@ -216,15 +228,17 @@ static void wgmma_plan(const struct config *config, const struct problem *p, str
     gemm_args_put(plan, p, &args);
     plan_views(config, p, item, plan);
     const unsigned slice = (unsigned)smaller(p->batch, plan->batch_per_launch);
-    const int64_t blocks = WALK ? smaller(tiles, (int64_t)SMS * MIN_BLOCKS) : tiles;
+    const int64_t blocks = WALK ? smaller(tiles, (int64_t)SMS * MIN_BLOCKS / PAIR) : tiles;
+    const int64_t together = PAIR > 1 ? PAIR : parts.splits;
+    const unsigned clustered = CLUSTER || PAIR > 1;
     const bool packs = PACK && p->k > 0;
     if (packs) plan->kernel[plan->kernels++] = pack_launch(config, p, slice);
     plan->kernel[plan->kernels++] =
         (struct kernel_launch){.entry = "gemm",
-                               .grid = {(unsigned)blocks, (unsigned)parts.splits, slice},
+                               .grid = {(unsigned)blocks, (unsigned)together, slice},
                                .threads = (unsigned)need.threads,
                                .smem_bytes = (unsigned)need.smem_bytes,
-                               .cluster = {CLUSTER ? 1 : 0, (unsigned)(CLUSTER), CLUSTER ? 1 : 0},
+                               .cluster = {clustered, clustered * (unsigned)together, clustered},
                                .dependent = packs || PDL};
 }
 

@@ -8,6 +8,7 @@
 #define PARAMS "wgmma_params.def"
 #include "family_params.h"
 #define CONSUMERS (config->value[P_CONSUMERS])
+#define MULTICAST (config->value[P_MULTICAST])
 #define PDL       (config->value[P_PDL])
 #define STORE     (config->value[P_STORE])
 #define SWAP      (config->value[P_SWAP])
