@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* gt_pack16.cuh — where a block finds its part of the workspace (gt_workspace16.h), and a kernel that runs
  * before the product and copies there operands whose lines begin anywhere. It uses the names of the family's
- * rules: PACK, PACK_A, PACK_B, LAST_BLOCK, BM, BN.
+ * rules: PACK, PACK_A, PACK_B, LAST_BLOCK, BM, BN, and where blocks form pairs PAIR, PAIR_M and PAIR_N.
  *
  * A warp copies PACK_ELEMENTS of a line: pairs of elements, which are loaded one by one since their address
  * is a multiple of 2 bytes, and stored as words. Memory bandwidth limits it: each thread has eight loads in
@@ -17,10 +17,17 @@
 #include "gt_store16.cuh"
 #include "gt_workspace16.h"
 
+#ifndef PAIR
+#define PAIR   1
+#define PAIR_M BM
+#define PAIR_N BN
+#endif
+
 /* The block's batch item in the workspace. */
 static __device__ __forceinline__ struct workspace_item item_of(const struct gemm_args &args)
 {
-    const long long tiles = ((long long)args.m + BM - 1) / BM * ((args.n + BN - 1) / BN);
+    const long long tiles =
+        ((long long)args.m + PAIR_M - 1) / PAIR_M * ((args.n + PAIR_N - 1) / PAIR_N) * PAIR;
     return workspace_item(PACK, TRANS_A, TRANS_B, args.m, args.n, args.k,
                           LAST_BLOCK && args.splits > 1 ? tiles * args.splits * (BM * BN) : 0);
 }

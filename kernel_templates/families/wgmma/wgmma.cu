@@ -60,6 +60,16 @@ struct wgmma_args {
 };
 static_assert(sizeof(struct wgmma_args) == ARGUMENT_BYTES, "the host must know where everything is");
 
+/* Which of a pair the block is, and which part of k it multiplies. */
+static __device__ __forceinline__ int rank_of_block()
+{
+    return blockIdx.y % PAIR;
+}
+static __device__ __forceinline__ int split_of_block()
+{
+    return blockIdx.y / PAIR;
+}
+
 #include "gt_pack16.cuh"
 #include "wgmma_store.cuh"
 
@@ -112,7 +122,7 @@ static __device__ __forceinline__ void copy_piece(shared_place to, const struct 
                                                   int k, int item, struct mbarrier *full)
 {
     constexpr int LINES = ALONG_K ? EXTENT : 64;
-    const int first = SHARE ? (int)blockIdx.y * (LINES / 2) : 0;
+    const int first = SHARE ? rank_of_block() * (LINES / 2) : 0;
     if (SHARE) to = moved(to, first * 128);
 #pragma unroll
     for (int i = 0; i < (ALONG_K ? 1 : EXTENT / 64); i++) {
@@ -139,10 +149,9 @@ static __device__ __forceinline__ void produce(const struct wgmma_args &args, st
         for (int piece = 0; piece < BK / PIECE_K; piece++) {
             const shared_place to = moved(ring.stage(turn.stage), piece * (LEFT_BYTES + RIGHT_BYTES));
             const int k = begin + tile * BK + piece * PIECE_K;
-            copy_piece<LEFT_ALONG_K, LEFT, MULTICAST == 2>(to, args.left, left, k, SWAP ? item_b : item_a,
-                                                           full);
-            copy_piece<RIGHT_ALONG_K, RIGHT, MULTICAST == 1>(moved(to, LEFT_BYTES), args.right, right, k,
-                                                             SWAP ? item_a : item_b, full);
+            copy_piece<LEFT_ALONG_K, LEFT, SHARED_LEFT>(to, args.left, left, k, SWAP ? item_b : item_a, full);
+            copy_piece<RIGHT_ALONG_K, RIGHT, SHARED_RIGHT>(moved(to, LEFT_BYTES), args.right, right, k,
+                                                           SWAP ? item_a : item_b, full);
         }
     }
 }
@@ -211,8 +220,8 @@ static __device__ __forceinline__ unsigned tiles_of_c(const struct gemm_args &ar
 static __device__ __forceinline__ struct tile_origin tile_of_pair(unsigned pair, const struct gemm_args &args)
 {
     struct tile_origin origin = tile_of_block<PAIR_M, PAIR_N>(pair, args.m, args.n, args.group);
-    if (MULTICAST == 1) origin.m += blockIdx.y * BM;
-    if (MULTICAST == 2) origin.n += blockIdx.y * BN;
+    if (MULTICAST == 1) origin.m += rank_of_block() * BM;
+    if (MULTICAST == 2) origin.n += rank_of_block() * BN;
     return origin;
 }
 
@@ -245,7 +254,7 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS)
     next_kernel_may_begin(args.pdl == 1);
     wait_for_kernel_before();
 
-    const int begin = PAIR > 1 ? 0 : blockIdx.y * args.gemm.k_per_split, k_left = args.gemm.k - begin;
+    const int begin = split_of_block() * args.gemm.k_per_split, k_left = args.gemm.k - begin;
     int tiles = ((k_left < args.gemm.k_per_split ? k_left : args.gemm.k_per_split) + BK - 1) / BK;
     if (scalar_of(args.gemm.alpha_device, args.gemm.alpha) == 0.0f) tiles = 0;
     struct turn turn;

@@ -32,6 +32,10 @@
 #define PAIR_M (MULTICAST == 1 ? 2 * BM : BM)
 #define PAIR_N (MULTICAST == 2 ? 2 * BN : BN)
 
+/* The operand that they share is the left or the right one. */
+#define SHARED_LEFT  (MULTICAST == (SWAP ? 1 : 2))
+#define SHARED_RIGHT (MULTICAST == (SWAP ? 2 : 1))
+
 #define PACK_A (PACK % 2 == 1)
 #define PACK_B (PACK / 2 == 1)
 
@@ -98,21 +102,20 @@ RULE(WALK, LEFT % (WGMMA_M * SHARERS) == 0,
 RULE(WALK, TALL <= 2, "each of CONSUMERS has 128 rows at most (SWAP: columns)")
 RULE(STORE, !STORE || (!SWAP && LAST_BLOCK && BN % 16 == 0),
      "STORE: boxes of C have its rows, whole sums and 16 columns (SWAP 0, REDUCE 1, BN a multiple of 16)")
-RULE(MULTICAST, !MULTICAST || (!SWAP && LAST_BLOCK),
-     "MULTICAST: the two blocks have whole sums, and A is the left operand (REDUCE 1, SWAP 0)")
+RULE(MULTICAST, !MULTICAST || LAST_BLOCK, "MULTICAST: the two blocks are a cluster already (REDUCE 1)")
+RULE(MULTICAST, !SHARED_RIGHT || RIGHT % 16 == 0,
+     "MULTICAST: half of a shared operand's lines is a multiple of 8: BN (with SWAP BM) is one of 16")
 RULE(REDUCE, BM >= REDUCE, "REDUCE: each block of a cluster adds at least one row of the tile")
 #endif
 
 #ifdef RULE_OP
 RULE_OP(SWAP, RIGHT_ALONG_K || RIGHT % 64 == 0,
         "an operand across k is copied in blocks of 64: BN (with SWAP BM) must be a multiple of 64")
-RULE_OP(MULTICAST, MULTICAST != 1 || !RIGHT_ALONG_K || BN % 16 == 0,
-        "MULTICAST 1: half of B's lines is a multiple of 8: BN must be a multiple of 16")
 #endif
 
 #ifdef HOST_RULES
-RULE(SPLIT_K, !MULTICAST || SPLIT_K == 1, "MULTICAST: the two blocks share no tile (SPLIT_K 1)")
 RULE(SPLIT_K, !CLUSTER || SPLIT_K == CLUSTER, "SPLIT_K must be the size of the cluster (REDUCE)")
 RULE(SPLIT_K, !WALK || SPLIT_K == 1, "WALK: blocks that take several tiles share none (SPLIT_K 1)")
+RULE(SMS, !WALK || SMS % PAIR == 0, "MULTICAST: blocks that walk are pairs: SMS is even")
 RULE(SMS, WALK || SMS == 1, "SMS means nothing without WALK")
 #endif

@@ -215,9 +215,15 @@ static __device__ __forceinline__ void share_sums(const float (&sum)[QUADS][4], 
         inbox, to_c{to, (int)blockIdx.y * cluster::SHARE});
 }
 
+static __device__ __forceinline__ unsigned number_of_tile()
+{
+    return blockIdx.x * PAIR + rank_of_block();
+}
+
 static __device__ __forceinline__ unsigned *arrivals_of_tile(const struct gemm_args &args)
 {
-    return reinterpret_cast<unsigned *>(args.workspace) + (long long)blockIdx.z * gridDim.x + blockIdx.x;
+    return reinterpret_cast<unsigned *>(args.workspace) + (long long)blockIdx.z * gridDim.x * PAIR +
+           number_of_tile();
 }
 
 /* Stores the block's sums as its part of the tile. Returns true for the last block of the tile; its sums are
@@ -228,8 +234,8 @@ static __device__ __forceinline__ bool reduce_tile(const struct gemm_args &args,
     using part = tile_part<QUADS, 4, CONSUMER_THREADS, MIN_BLOCKS>;
     const struct workspace_item item = item_of(args);
     float *const parts =
-        base_of(args, item) + item.parts + (long long)blockIdx.x * args.splits * part::FLOATS;
-    part::store(parts + (long long)blockIdx.y * part::FLOATS, sum, 1.0f);
+        base_of(args, item) + item.parts + (long long)number_of_tile() * args.splits * part::FLOATS;
+    part::store(parts + (long long)split_of_block() * part::FLOATS, sum, 1.0f);
     if (!last_to_arrive(arrivals_of_tile(args), args.splits, flag)) return false;
     part::add(parts, args.splits, sum);
     return true;
