@@ -1,8 +1,8 @@
 /* model_wgmma.c — predicted time of a wgmma kernel: waves of blocks, each limited by the tensor cores or by
  * the bytes that arrive in its SM; device memory; fixed costs.
  *
- * The constants are fitted to 1,939 trials on an H100 (2026-11-25): of those within 1.6 times the fastest of
- * their problem the mean error is 12 %, and the first by the model is 2 % slower than the fastest tried.
+ * The constants are fitted to 1,939 trials on an H100 (2026-11-25), those of stores, clusters and the last
+ * block to 208 more, which were timed side by side.
  */
 #include "wgmma_host.h"
 
@@ -18,17 +18,20 @@
 #define FILL_CYCLES      1500.0 /* until the first product, and from the last to the end */
 #define LAUNCH_US        1.56
 #define LATENCY_US       1.27
-#define SM_BYTES         42.4  /* an SM and clock that arrive from L2 */
+#define SM_BYTES         48.0  /* an SM and clock that arrive from L2, of lines at multiples of 128 bytes */
+#define SHARED_BYTES     0.6   /* as many as count of an operand that two blocks share; not measured yet */
 #define STORE_BYTES      10.9  /* an SM and clock that sums leave as C */
-#define WALK_STORE_BYTES 24.0  /* the same while copies go on; not measured yet */
-#define BOX_BYTES_CLOCK  32.0  /* the same in boxes; not measured yet */
+#define WALK_STORE_BYTES 7.0   /* the same while copies go on */
+#define BOXES_BYTES      22.0  /* the same in boxes */
 #define WALK_CYCLES      300.0 /* from a tile's store to the next product */
+#define TURN_CYCLES      800.0 /* from a group's last product to the other's first */
 #define DRAM_SHARE       0.81
 #define PDL_US           0.4 /* of LAUNCH_US that is hidden */
-#define CLUSTER_US       0.53
-#define LAST_BLOCK_US    2.15
-#define PACK_US          3.0  /* a launch before the product, and its end; it moves bytes as a copy does */
-#define PART_US          0.06 /* more of the last block for each part */
+#define CLUSTER_US       0.2
+#define CLUSTER_PART_US  2.75e-5 /* more for each block after the first and element of its tile */
+#define LAST_BLOCK_US    2.0
+#define PACK_US          3.0    /* a launch before the product, and its end; it moves bytes as a copy does */
+#define PART_US          3.6e-5 /* more of the last block for each part and element of its tile */
 
 #define REGISTERS_BESIDE 40 /* C: as likely as not to spill with less */
 
@@ -39,7 +42,7 @@ struct grid {
 static struct grid grid_of(const struct config *config, const struct problem *p, const struct gpu *gpu)
 {
     const struct k_cut parts = cut_k(p->k, BK, SPLIT_K, CLUSTER);
-    const double tiles = ceil((double)p->m / BM) * ceil((double)p->n / BN);
+    const double tiles = PAIR * ceil((double)p->m / PAIR_M) * ceil((double)p->n / PAIR_N);
     return (struct grid){.blocks = tiles * (double)parts.splits * (double)p->batch,
                          .splits = (double)parts.splits,
                          .k = fmin((double)parts.k_per_split, (double)p->k),
@@ -54,15 +57,21 @@ static double loop_cycles(const struct config *config, double count, double k, c
         gpu_peak_tflops(gpu, p->type) * 1e6 / gpu->sm_count / gpu->clock_mhz / 2 * WGMMA_SHARE;
     /* Both operands come from shared memory, where 64 rows of the left one take as long as some columns. */
     const double products = count * LEFT * fmax(RIGHT, TALL > 1 ? 52 : 89) * BK / rate;
+    const bool straddle = (!PACK_A && p->lda % 64 != 0) || (!PACK_B && p->ldb % 64 != 0);
+    const double shared = SHARED_LEFT ? LEFT : SHARED_RIGHT ? RIGHT : 0;
+    const double bytes = STAGE_BYTES - (1 - SHARED_BYTES) * 2 * BK * shared;
     const double on_the_way = count * (STAGES - 1) * STAGE_BYTES / LATENCY_US / gpu->clock_mhz;
-    const double arrival = count * STAGE_BYTES / fmin(SM_BYTES, on_the_way);
+    const double arrival = count * bytes / fmin(straddle ? SM_BYTES / 2 : SM_BYTES, on_the_way);
     return ceil(k / BK) * fmax(products + STEP_CYCLES / count, arrival);
 }
 
 /* Cycles in which so many blocks store a tile each. */
 static double store_cycles(const struct config *config, double count, const struct problem *p)
 {
-    const double rate = STORE ? BOX_BYTES_CLOCK : WALK ? WALK_STORE_BYTES : STORE_BYTES;
+    const double all = STORE  ? BOXES_BYTES
+                       : WALK ? WALK_STORE_BYTES
+                              : STORE_BYTES,
+                 rate = all * SHARERS / CONSUMERS;
     return count * BM * BN * element_bytes(gemm_type_row(p->type)->c) / rate;
 }
 
@@ -81,7 +90,8 @@ static double walk_us(const struct config *config, double count, double tiles, c
 {
     const double loop = loop_cycles(config, count, (double)p->k, p, gpu);
     const double alone = loop + store_cycles(config, count, p) + WALK_CYCLES;
-    return (FILL_CYCLES + tiles * (WALK == 2 ? fmax(loop, alone / CONSUMERS) : alone)) / gpu->clock_mhz;
+    return (FILL_CYCLES + tiles * (WALK == 2 ? fmax(loop + TURN_CYCLES, alone / CONSUMERS) : alone)) /
+           gpu->clock_mhz;
 }
 
 static double compute_us(const struct config *config, const struct problem *p, const struct grid *grid,
@@ -108,7 +118,10 @@ static double overhead_us(const struct config *config, const struct problem *p, 
     const double packed =
         2 * (double)p->batch * (double)p->k * ((PACK_A ? (double)p->m : 0) + (PACK_B ? (double)p->n : 0));
     const double pack = PACK ? PACK_US + 2 * packed / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3) : 0;
-    const double sum = grid->splits <= 1 ? 0 : CLUSTER ? CLUSTER_US : LAST_BLOCK_US + PART_US * grid->splits;
+    const double tile = (double)BM * BN, sum = grid->splits <= 1 ? 0
+                                               : CLUSTER
+                                                   ? CLUSTER_US + CLUSTER_PART_US * (grid->splits - 1) * tile
+                                                   : LAST_BLOCK_US + PART_US * grid->splits * tile;
     return LAUNCH_US - (PDL ? PDL_US : 0) + sum + pack;
 }
 
