@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* gemv16_run.cuh — a lane's elements of an operand in a run of RUN_K k, and their loads. Part of gemv16.cu.
+ *
+ * Lane 4 g + t has k = 8 t + e, e = 0 .. 7, of COUNT lines x: place(j, g), j = 0 .. COUNT - 1. They come in
+ * vectors of V, along k or along x as in memory, two elements a word; with V = 1 each has a word of its own,
+ * because putting two together would wait for both.
+ */
+#ifndef GT_GEMV16_RUN_CUH
+#define GT_GEMV16_RUN_CUH
+
+template <int COUNT, bool ALONG_K, int V, bool ONCE> struct operand_runs {
+    static constexpr int WORDS = RUN_WORDS(COUNT, V), EACH = V == 1 ? 1 : 2; /* elements a word */
+
+    const unsigned short *from; /* the lane's first element of run 0 */
+    long long ld;
+    int left; /* x from there to the edge */
+
+    /* Line j of lane group g, counted from the operand's first. */
+    static __device__ __forceinline__ constexpr int place(int j, int g)
+    {
+        return ALONG_K ? 8 * j + g : j / V * (8 * V) + g * V + j % V;
+    }
+
+    static __device__ __forceinline__ constexpr int slot(int j, int e)
+    {
+        return ALONG_K ? 8 * j + e : COUNT * e + j;
+    }
+
+    /* Two neighbours along k, e = 2 q and 2 q + 1, in one word. */
+    static __device__ __forceinline__ unsigned pair(const unsigned (&word)[WORDS], int j, int q)
+    {
+        const unsigned low = word[slot(j, 2 * q) / EACH], high = word[slot(j, 2 * q + 1) / EACH];
+        if (V == 1) return low | high << 16;
+        if (ALONG_K) return low;
+        return j % 2 == 0 ? (low & 0xffff) | high << 16 : low >> 16 | (high & 0xffff0000u);
+    }
+
+    __device__ __forceinline__ void start(const unsigned short *matrix, long long leading, int x0, int x_end,
+                                          int k0, int lane)
+    {
+        const int x = x0 + place(0, lane / 4), k = k0 + lane % 4 * 8;
+        ld = leading;
+        left = x_end - x;
+        from = matrix + (ALONG_K ? x * leading + k : k * leading + x);
+    }
+
+    __device__ __forceinline__ const unsigned short *element(int run, int j, int e) const
+    {
+        const int x = place(j, 0), k = run * RUN_K + e;
+        return from + (ALONG_K ? x * ld + k : k * ld + x);
+    }
+
+    /* Whole runs, vector by vector. If not `valid`, nothing is read; what is beyond the edge stays as it is. */
+    __device__ __forceinline__ void fetch(unsigned (&word)[WORDS], int run, bool valid) const
+    {
+#pragma unroll
+        for (int i = 0; i < 8 * COUNT; i += V) {
+            const int j = ALONG_K ? i / 8 : i % COUNT, e = ALONG_K ? i % 8 : i / COUNT;
+            load_run<V, ONCE>(word + i / EACH, element(run, j, e), valid && place(j, 0) < left);
+        }
+    }
+
+    /* The first `count` k of a run, element by element, and zeros. */
+    __device__ __forceinline__ void fetch_rest(unsigned (&word)[WORDS], int run, int count) const
+    {
+        const int mine = count - thread_index() % 4 * 8;
+#pragma unroll
+        for (int i = 0; i < 8 * COUNT; i++) {
+            const int j = ALONG_K ? i / 8 : i % COUNT, e = ALONG_K ? i % 8 : i / COUNT;
+            const unsigned bits = load_element(element(run, j, e), e < mine && place(j, 0) < left);
+            if (i % EACH == 0) word[i / EACH] = bits;
+            else word[i / EACH] |= bits << 16;
+        }
+    }
+};
+
+#endif
