@@ -64,7 +64,8 @@ constexpr int BM = TILE_M, BN = TILE_N;
 
 struct gemv16_args {
     struct gemm_args gemm;
-    alignas(64) int pdl, ask;
+    alignas(64) int pdl;
+    int ask;
 };
 static_assert(sizeof(struct gemv16_args) == ARGUMENT_BYTES, "the host must know where everything is");
 

@@ -7,6 +7,7 @@
 
 #define PARAMS "gemv16_params.def"
 #include "family_params.h"
+#define FEW (config->value[P_FEW])
 #define ASK (config->value[P_ASK])
 #define PDL (config->value[P_PDL])
 #include "gemv16_rules.h"

@@ -12,13 +12,13 @@
 #define RUN_K   32 /* k that a warp takes at a time: 8 of each of four lanes, two instructions */
 #define ASK_K   128
 #define THREADS (32 * WARPS_X * WARPS_K)
-#define EIGHTS  (ROWS / 8)             /* rows of a lane */
+#define EIGHTS  (FEW / 8)             /* rows of a lane */
 #define TILE_X  (8 * TX * WARPS_X)     /* columns of the streamed operand per block */
 #define STEP_K  (RUN_K * DEPTH * WARPS_K) /* k per block and pass of its loop */
 
 /* The tile in rows and columns of C. */
-#define TILE_M (SIDE == 0 ? ROWS : TILE_X)
-#define TILE_N (SIDE == 0 ? TILE_X : ROWS)
+#define TILE_M (SIDE == 0 ? FEW : TILE_X)
+#define TILE_N (SIDE == 0 ? TILE_X : FEW)
 
 /* Which operand is streamed, and whether it and the small one are contiguous along k in memory. */
 #define STREAM_ALONG_K (SIDE == 0 ? TRANS_B : !TRANS_A)
@@ -45,7 +45,7 @@
 #endif
 
 #ifdef RULE
-RULE(ROWS, ROWS % 8 == 0, "ROWS must be a multiple of 8")
+RULE(FEW, FEW % 8 == 0, "FEW must be a multiple of 8")
 RULE(VX, VX == 1 || VX == 2 || VX == 4 || VX == 8, "VX must be 1, 2, 4 or 8")
 RULE(VS, VS == 1 || VS == 2 || VS == 4 || VS == 8, "VS must be 1, 2, 4 or 8")
 RULE(VC, VC == 1 || VC == 2 || VC == 4 || VC == 8, "VC must be 1, 2, 4 or 8")
@@ -55,7 +55,7 @@ RULE(REDUCE, TILE_M >= REDUCE, "REDUCE: each block of a cluster adds at least on
 
 #ifdef RULE_OP
 RULE_OP(VX, STREAM_ALONG_K || TX % VX == 0, "VX must divide TX where the streamed operand runs across k")
-RULE_OP(VS, SMALL_ALONG_K || EIGHTS % VS == 0, "VS must divide ROWS / 8 where the small operand runs across k")
+RULE_OP(VS, SMALL_ALONG_K || EIGHTS % VS == 0, "VS must divide FEW / 8 where the small operand runs across k")
 #endif
 
 /* Rules for the host alone: launch-time parameters. */

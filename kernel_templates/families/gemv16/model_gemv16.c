@@ -95,7 +95,7 @@ struct prediction gemv16_predict(const struct config *config, const struct probl
     p.memory_us = full * wave_us(config, problem, &grid, gpu, p.blocks_per_sm, at_once);
     if (rest > 0) p.memory_us += wave_us(config, problem, &grid, gpu, ceil(rest / grid.sms), rest);
     p.memory_us *= registers_spill_factor(spills);
-    const double sums = (double)ROWS * TILE_X * WARPS_K;
+    const double sums = (double)FEW * TILE_X * WARPS_K;
     p.overhead_us = LAUNCH_US + FILL_US + WAVE_US * fmax(0, p.waves - 1) + SUM_US * sums / SUMS_A_UNIT;
     if (grid.splits > 1) p.overhead_us += CLUSTER ? CLUSTER_US : LAST_BLOCK_US;
     if (PDL) p.overhead_us -= EARLY_US;

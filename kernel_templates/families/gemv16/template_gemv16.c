@@ -84,8 +84,8 @@ static const char *check_problem(const struct config *config, int known, const s
 {
     (void)gpu;
     if (!p) return NULL;
-    if (KNOWN(ROWS) && rows_of(config, p) > ROWS)
-        return SIDE == 0 ? "C has more rows than ROWS" : "C has more columns than ROWS";
+    if (KNOWN(FEW) && rows_of(config, p) > FEW)
+        return SIDE == 0 ? "C has more rows than FEW" : "C has more columns than FEW";
     if (KNOWN(VX) && VX > (SIDE == 0 ? align_b(p) : align_a(p)))
         return "VX is wider than the streamed operand is aligned";
     if (KNOWN(VS) && VS > (SIDE == 0 ? align_a(p) : align_b(p)))
