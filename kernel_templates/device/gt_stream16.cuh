@@ -13,6 +13,9 @@
 #ifndef GT_STREAM16_CUH
 #define GT_STREAM16_CUH
 
+#include "gt_early_args.h"
+#include "gt_memory.cuh"
+
 #ifdef GT_CPU
 #include "gt_cpu.h"
 #else
@@ -59,4 +62,28 @@ static __device__ __forceinline__ void ask_for_run(const unsigned short *g, int 
 }
 
 #endif
+
+/* Whether operands may be asked for while the kernel before runs: where they lie, and whether they are read at
+ * all, must not be something that it may write. */
+static __device__ __forceinline__ bool can_ask(const struct early_args &all, int k)
+{
+#if POINTERS
+    return false;
+#else
+    return all.ask > 0 && k > 0 && !all.gemm.alpha_device && all.gemm.alpha != 0.0f;
+#endif
+}
+
+/* All threads: asks L2 for `count` lines of an operand, of k from k0 on. Warps take turns, because a warp asks
+ * for one line after the other. */
+template <bool ALONG_K, int THREAD_COUNT>
+static __device__ __forceinline__ void ask_for_tile(const unsigned short *matrix, long long ld, int x0, int count,
+                                                    int k0, int k)
+{
+    const int lines = ALONG_K ? count : k, first = ALONG_K ? x0 : k0, at = ALONG_K ? k0 : x0;
+#pragma unroll 1
+    for (int i = thread_index() % 32 * (THREAD_COUNT / 32) + thread_index() / 32; i < lines; i += THREAD_COUNT)
+        ask_for_run(matrix + (first + i) * ld + at, 2 * (ALONG_K ? k : count));
+}
+
 #endif

@@ -7,7 +7,7 @@
  *                                         -->  inboxes of a cluster's blocks, which add them   (gt_cluster.cuh)
  *                                         -->  parts in the workspace, which the last block adds
  *
- * It uses the names of the family's rules: BM, BN, VC, THREADS, WARPS_K, CLUSTER, TILE_BYTES, AFTER_BYTES,
+ * It uses the names of the family's rules: BM, BN, THREADS, WARPS_K, CLUSTER, TILE_BYTES, AFTER_BYTES,
  * INBOX_FLOATS.
  */
 #ifndef GT_SUM16_CUH
@@ -21,16 +21,22 @@
 #include "gt_store16.cuh"
 #include "gt_teams.cuh"
 
-/* As a destination of gt_teams.cuh: vectors of 4, or what C's alignment allows. */
-constexpr int VECTOR = VC < 4 ? VC : 4;
+using cluster = cluster_tile<BM, BN, SUMS_ROW(BN), 4, THREADS, CLUSTER>;
+static_assert(!CLUSTER || INBOX_FLOATS == cluster::FLOATS, "the host must know how large the inbox is");
 
-struct to_c {
+static __device__ __forceinline__ float *inbox()
+{
+    return gt_shared_memory() + AFTER_BYTES / 4;
+}
+
+/* Destinations of gt_teams.cuh, for vectors of W sums. */
+template <int W> struct to_c {
     const struct destination &to;
     int first; /* row of the tile that rows are counted from */
 
     __device__ __forceinline__ void operator()(int row, int column, const float *sum) const
     {
-        if (first + row < BM) to.put<VECTOR>(first + row, column, sum); /* a cluster's last share is short */
+        if (first + row < BM) to.put<W>(first + row, column, sum); /* a cluster's last share is short */
     }
 };
 
@@ -39,51 +45,46 @@ struct to_part {
 
     __device__ __forceinline__ void operator()(int row, int column, const float *sum) const
     {
-        store_global<VECTOR>(part + row * BN + column, sum);
+        store_global<4>(part + row * BN + column, sum);
     }
 };
 
-using cluster = cluster_tile<BM, BN, SUMS_ROW(BN), VECTOR, THREADS, CLUSTER>;
-static_assert(!CLUSTER || INBOX_FLOATS == cluster::FLOATS, "the host must know how large the inbox is");
-
-static __device__ __forceinline__ float *inbox()
+/* Adds the tiles of all teams of the block, and of all blocks of its cluster, and stores them, in accesses of V
+ * elements and at most 4. */
+template <int V> static __device__ __forceinline__ void add_tiles(const struct destination &to)
 {
-    return gt_shared_memory() + AFTER_BYTES / 4;
-}
-
-/* Adds the tiles of all teams of the block, and of all blocks of its cluster, and stores them. */
-static __device__ __forceinline__ void add_tiles(const struct destination &to)
-{
-    constexpr int ROW = SUMS_ROW(BN);
+    constexpr int ROW = SUMS_ROW(BN), W = V < 4 ? V : 4;
     float *const tiles = gt_shared_memory();
     __syncthreads();
     if constexpr (CLUSTER) {
         cluster::wait_for_others();
         team_tiles<BM, BN, ROW, 4, THREADS, WARPS_K>::add(tiles, cluster::owner<4>{inbox()});
         mbarrier_wait(cluster::full(inbox()), 0);
-        team_tiles<cluster::SHARE, BN, ROW, VECTOR, THREADS, cluster::BLOCKS>::add(
-            inbox(), to_c{to, (int)blockIdx.y * cluster::SHARE});
+        team_tiles<cluster::SHARE, BN, ROW, W, THREADS, cluster::BLOCKS>::add(
+            inbox(), to_c<W>{to, (int)blockIdx.y * cluster::SHARE});
     } else {
-        team_tiles<BM, BN, ROW, VECTOR, THREADS, WARPS_K>::add(tiles, to_c{to, 0});
+        team_tiles<BM, BN, ROW, W, THREADS, WARPS_K>::add(tiles, to_c<W>{to, 0});
     }
 }
 
 /* Adds the tiles of all teams of the block and stores them as its part; the last block of the tile adds all
- * parts, in their order. parts: of the tile, after each other; counter: the tile's. */
-static __device__ __forceinline__ void add_parts(const struct gemm_args &args, float *parts, long long counter,
+ * parts, in their order. parts: of the tile, one after the other. */
+template <int V>
+static __device__ __forceinline__ void add_parts(const struct gemm_args &args, float *parts, unsigned *counter,
                                                  const struct destination &to)
 {
+    constexpr int W = V < 4 ? V : 4;
     __syncthreads();
-    team_tiles<BM, BN, SUMS_ROW(BN), VECTOR, THREADS, WARPS_K>::add(
+    team_tiles<BM, BN, SUMS_ROW(BN), 4, THREADS, WARPS_K>::add(
         gt_shared_memory(), to_part{parts + (long long)blockIdx.y * (BM * BN)});
-    if (!last_to_arrive(reinterpret_cast<unsigned *>(args.workspace) + counter, args.splits, inbox())) return;
+    if (!last_to_arrive(counter, args.splits, inbox())) return;
 #pragma unroll 1
-    for (int i = thread_index(); i < BM * BN / VECTOR; i += THREADS) {
-        const int row = i / (BN / VECTOR), column = i % (BN / VECTOR) * VECTOR;
-        float sum[VECTOR];
+    for (int i = thread_index(); i < BM * BN / W; i += THREADS) {
+        const int row = i / (BN / W), column = i % (BN / W) * W;
+        float sum[W];
         if (row >= to.m || column >= to.n) continue;
-        add_splits<VECTOR>(sum, parts + i * VECTOR, BM * BN, 0, args.splits);
-        to.put<VECTOR>(row, column, sum);
+        add_splits<W>(sum, parts + i * W, BM * BN, 0, args.splits);
+        to.put<W>(row, column, sum);
     }
 }
 

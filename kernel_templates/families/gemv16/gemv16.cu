@@ -42,6 +42,7 @@
 #include "gt_arrive.cuh"
 #include "gt_cluster.cuh"
 #include "gt_dependent.cuh"
+#include "gt_early_args.h"
 #include "gt_epilogue.cuh"
 #include "gt_memory.cuh"
 #include "gt_mma16.cuh"
@@ -61,13 +62,6 @@ constexpr int BM = TILE_M, BN = TILE_N;
 
 #include "gemv16_run.cuh"
 #include "gt_sum16.cuh"
-
-struct gemv16_args {
-    struct gemm_args gemm;
-    alignas(64) int pdl;
-    int ask;
-};
-static_assert(sizeof(struct gemv16_args) == ARGUMENT_BYTES, "the host must know where everything is");
 
 using small_runs = operand_runs<EIGHTS, SMALL_ALONG_K, VS, false>;
 using stream_runs = operand_runs<TX, STREAM_ALONG_K, VX, true>;
@@ -108,23 +102,14 @@ static __device__ __forceinline__ long long stream_ld(const struct gemm_args &ar
     return SIDE == 0 ? args.ldb : args.lda;
 }
 
-/* Asks L2 for the first `runs` times ASK_K of the block's part of the streamed operand, line by line. Where
- * the kernel before may write addresses, or whether there is anything to read, nothing is asked for. */
-static __device__ __forceinline__ void ask_for_stream(const struct gemm_args &args, int runs)
+/* Asks L2 for the first k of the block's part of the streamed operand. */
+static __device__ __forceinline__ void ask_for_stream(const struct early_args &all)
 {
-#if !POINTERS
-    const struct part part = part_of(args);
-    const int length = min(part.length, runs * ASK_K), columns = min(part.columns - part.first_column, TILE_X);
-    if (length <= 0 || args.alpha_device || args.alpha == 0.0f) return;
-    const unsigned short *const from = stream_of(args);
-    const long long ld = stream_ld(args);
-    const int lines = STREAM_ALONG_K ? columns : length;
-#pragma unroll 1
-    for (int line = thread_index(); line < lines; line += THREADS)
-        ask_for_run(STREAM_ALONG_K ? from + (part.first_column + line) * ld + part.begin
-                                   : from + (part.begin + line) * ld + part.first_column,
-                    2 * (STREAM_ALONG_K ? length : columns));
-#endif
+    const struct part part = part_of(all.gemm);
+    if (can_ask(all, part.length))
+        ask_for_tile<STREAM_ALONG_K, THREADS>(stream_of(all.gemm), stream_ld(all.gemm), part.first_column,
+                                              min(part.columns - part.first_column, TILE_X), part.begin,
+                                              min(part.length, all.ask * EARLY_K));
 }
 
 struct runs {
@@ -165,7 +150,7 @@ struct runs {
 /* sum += the products over the warp's runs of the block's range of k. The last warp also takes what is less
  * than a run. */
 static __device__ __forceinline__ void multiply(const struct gemm_args &args, const struct part &part,
-                                                float (&sum)[TALL][TX][4])
+                                                bool let_next, float (&sum)[TALL][TX][4])
 {
     const int lane = thread_index() % 32, warp = thread_index() / 32;
     const int warp_k = warp % WARPS_K, whole = part.length / RUN_K, rest = part.length % RUN_K;
@@ -175,23 +160,23 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, co
     stream.start(stream_of(args), stream_ld(args), part.first_column + warp / WARPS_K * (8 * TX), part.columns,
                  part.begin, lane);
 
-    struct runs on_the_way[DEPTH], last;
-    const bool has_rest = warp_k == WARPS_K - 1 && rest > 0;
+    struct runs on_the_way[DEPTH];
 #pragma unroll
     for (int d = 0; d < DEPTH; d++) on_the_way[d].clear();
     int run = warp_k * DEPTH;
 #pragma unroll
     for (int d = 0; d < DEPTH; d++) {
+        if (d == DEPTH - 1 && warp_k == WARPS_K - 1 && rest > 0) {
+            stream.fetch_rest(on_the_way[d].stream, whole, rest);
+            small.fetch_rest(on_the_way[d].small, whole, rest);
+            on_the_way[d].multiply(sum);
+        }
         stream.fetch(on_the_way[d].stream, run + d, run + d < whole);
         small.fetch(on_the_way[d].small, run + d, run + d < whole);
     }
-    if (has_rest) {
-        stream.fetch_rest(last.stream, whole, rest);
-        small.fetch_rest(last.small, whole, rest);
-        last.multiply(sum);
-    }
 #pragma unroll 1
-    for (; run < whole; run += WARPS_K * DEPTH)
+    for (; run < whole; run += WARPS_K * DEPTH) {
+        next_kernel_may_begin(let_next && run + WARPS_K * DEPTH >= whole);
 #pragma unroll
         for (int d = 0; d < DEPTH; d++) {
             const int next = run + d + WARPS_K * DEPTH;
@@ -199,6 +184,7 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, co
             stream.fetch(on_the_way[d].stream, next, next < whole);
             small.fetch(on_the_way[d].small, next, next < whole);
         }
+    }
 }
 
 /* Puts the warp's sums into its tile in shared memory, in rows and columns of C. */
@@ -223,11 +209,11 @@ static __device__ __forceinline__ void put_sums(const float (&sum)[TALL][TX][4])
 }
 
 extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS)
-    gemm(const __grid_constant__ struct gemv16_args all)
+    gemm(const __grid_constant__ struct early_args all)
 {
     const struct gemm_args &args = all.gemm;
     next_kernel_may_begin(all.pdl == 1);
-    if (all.ask > 0) ask_for_stream(args, all.ask);
+    ask_for_stream(all);
     if constexpr (CLUSTER) cluster::join(inbox());
     wait_for_kernel_before();
     float sum[TALL][TX][4];
@@ -238,14 +224,14 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS)
 #pragma unroll
             for (int e = 0; e < 4; e++) sum[i][j][e] = 0.0f;
     const struct part part = part_of(args);
-    if (part.length > 0 && scalar_of(args.alpha_device, args.alpha) != 0.0f) multiply(args, part, sum);
-    next_kernel_may_begin(all.pdl == 2);
+    if (part.length > 0 && scalar_of(args.alpha_device, args.alpha) != 0.0f) multiply(args, part, all.pdl == 2, sum);
     put_sums(sum);
     const struct tile_origin origin = {SIDE == 0 ? 0 : (int)blockIdx.x * TILE_X,
                                        SIDE == 0 ? (int)blockIdx.x * TILE_X : 0};
     const struct destination to = destination_of(args, origin);
     const long long tile = (long long)blockIdx.z * gridDim.x + blockIdx.x;
     if (LAST_BLOCK && args.splits > 1)
-        add_parts(args, args.workspace + args.counters + tile * args.splits * (BM * BN), tile, to);
-    else add_tiles(to);
+        add_parts<VC>(args, args.workspace + args.counters + tile * args.splits * (BM * BN),
+                      reinterpret_cast<unsigned *>(args.workspace) + tile, to);
+    else add_tiles<VC>(to);
 }

@@ -10,7 +10,6 @@
 #define GT_GEMV16_SIZES
 
 #define RUN_K   32 /* k that a warp takes at a time: 8 of each of four lanes, two instructions */
-#define ASK_K   128
 #define THREADS (32 * WARPS_X * WARPS_K)
 #define EIGHTS  (FEW / 8)             /* rows of a lane */
 #define TILE_X  (8 * TX * WARPS_X)     /* columns of the streamed operand per block */
@@ -37,10 +36,6 @@
 
 /* Words of a lane's RUN_K / 4 k of so many rows or columns, by V elements a load. */
 #define RUN_WORDS(count, v) ((v) == 1 ? 8 * (count) : 4 * (count))
-
-/* In the argument, behind struct gemm_args: PDL and ASK. */
-#define EARLY_AT       192
-#define ARGUMENT_BYTES (EARLY_AT + 64)
 
 #endif
 

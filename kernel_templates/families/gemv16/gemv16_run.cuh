@@ -44,19 +44,33 @@ template <int COUNT, bool ALONG_K, int V, bool ONCE> struct operand_runs {
         from = matrix + (ALONG_K ? x * leading + k : k * leading + x);
     }
 
-    __device__ __forceinline__ const unsigned short *element(int run, int j, int e) const
+    /* A run's lines in memory: along k COUNT of them, 8 apart, across k its 8 k. The compiler must not know how
+     * far they are apart: it would keep the address of each. */
+    static constexpr int LINES = ALONG_K ? COUNT : 8, LENGTH = ALONG_K ? 8 : COUNT;
+
+    __device__ __forceinline__ const unsigned short *first_line(int run) const
     {
-        const int x = place(j, 0), k = run * RUN_K + e;
-        return from + (ALONG_K ? x * ld + k : k * ld + x);
+        return from + (ALONG_K ? run * RUN_K : run * RUN_K * ld);
+    }
+
+    __device__ __forceinline__ const unsigned short *next_line(const unsigned short *at) const
+    {
+        return reinterpret_cast<const unsigned short *>(
+            opaque(reinterpret_cast<long long>(at + (ALONG_K ? 8 * ld : ld))));
     }
 
     /* Whole runs, vector by vector. If not `valid`, nothing is read; what is beyond the edge stays as it is. */
     __device__ __forceinline__ void fetch(unsigned (&word)[WORDS], int run, bool valid) const
     {
+        const unsigned short *at = first_line(run);
 #pragma unroll
-        for (int i = 0; i < 8 * COUNT; i += V) {
-            const int j = ALONG_K ? i / 8 : i % COUNT, e = ALONG_K ? i % 8 : i / COUNT;
-            load_run<V, ONCE>(word + i / EACH, element(run, j, e), valid && place(j, 0) < left);
+        for (int line = 0; line < LINES; line++) {
+#pragma unroll
+            for (int i = 0; i < LENGTH; i += V) {
+                const int x = ALONG_K ? 8 * line : place(i, 0);
+                load_run<V, ONCE>(word + (line * LENGTH + i) / EACH, at + (ALONG_K ? i : x), valid && x < left);
+            }
+            at = next_line(at);
         }
     }
 
@@ -64,12 +78,17 @@ template <int COUNT, bool ALONG_K, int V, bool ONCE> struct operand_runs {
     __device__ __forceinline__ void fetch_rest(unsigned (&word)[WORDS], int run, int count) const
     {
         const int mine = count - thread_index() % 4 * 8;
+        const unsigned short *at = first_line(run);
 #pragma unroll
-        for (int i = 0; i < 8 * COUNT; i++) {
-            const int j = ALONG_K ? i / 8 : i % COUNT, e = ALONG_K ? i % 8 : i / COUNT;
-            const unsigned bits = load_element(element(run, j, e), e < mine && place(j, 0) < left);
-            if (i % EACH == 0) word[i / EACH] = bits;
-            else word[i / EACH] |= bits << 16;
+        for (int line = 0; line < LINES; line++) {
+#pragma unroll
+            for (int i = 0; i < LENGTH; i++) {
+                const int x = ALONG_K ? 8 * line : place(i, 0), k = ALONG_K ? i : line;
+                const unsigned bits = load_element(at + (ALONG_K ? i : x), k < mine && x < left);
+                unsigned &to = word[(line * LENGTH + i) / EACH];
+                to = i % EACH == 0 ? bits : to | bits << 16;
+            }
+            at = next_line(at);
         }
     }
 };

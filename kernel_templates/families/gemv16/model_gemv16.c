@@ -84,9 +84,9 @@ struct prediction gemv16_predict(const struct config *config, const struct probl
 {
     const struct grid grid = grid_of(config, problem, gpu);
     const int limit = registers_limit(gpu, THREADS, MIN_BLOCKS);
-    const double needed = (EIGHTS + 1) / 2 * TX * 4 + DEPTH * (RUN_WORDS(EIGHTS, VS) + RUN_WORDS(TX, VX)) + 32.0;
+    const double needed = (EIGHTS + 1) / 2 * TX * 4 + DEPTH * (RUN_WORDS(EIGHTS, VS) + RUN_WORDS(TX, VX)) + 40.0;
     const double spills = facts ? facts->spill_bytes > 0 : registers_spill_chance(needed, limit);
-    const int registers = facts ? facts->registers : (int)fmin(needed + 8, limit);
+    const int registers = facts ? facts->registers : (int)fmin(needed + 12, limit);
     const int smem_bytes = SMEM_BYTES + (facts ? facts->static_smem_bytes : 0);
     struct prediction p = {.blocks_per_sm = blocks_at_once(gpu, THREADS, registers, smem_bytes)};
     const double at_once = p.blocks_per_sm * grid.sms;

@@ -6,13 +6,9 @@
 #include "launch_limits.h"
 #include "split_k.h"
 
-#include <string.h>
-
 #define WORKSPACE_BYTES_MAX (INT64_C(64) << 20)
 #define REGISTERS_BESIDES   28 /* pointers and counters: with less room the compiler spills */
 #define COUNTERS_UNIT       64 /* the parts begin at a line of memory, too */
-
-_Static_assert(EARLY_AT >= sizeof(struct gemm_args) && EARLY_AT % 64 == 0, "PDL and ASK follow the arguments");
 
 #define RULES    "gemv16_rules.h"
 #define COMPUTES "the gemv16 family computes bf16gemm and hgemm, to C in 16 bits or FP32"
@@ -118,9 +114,7 @@ static void gemv16_plan(const struct config *config, const struct problem *p, st
         plan->workspace_bytes = 4 * args.counters + items * item_bytes;
     }
     gemm_args_put(plan, p, &args);
-    memset(plan->argument + plan->argument_bytes, 0, (size_t)(ARGUMENT_BYTES - plan->argument_bytes));
-    memcpy(plan->argument + EARLY_AT, (int[]){PDL, ASK}, 2 * sizeof(int));
-    plan->argument_bytes = ARGUMENT_BYTES;
+    gemm_args_put_early(plan, PDL, ASK);
     plan->kernel[plan->kernels++] =
         (struct kernel_launch){.entry = "gemm",
                                .grid = {(unsigned)tiles, (unsigned)parts.splits,
