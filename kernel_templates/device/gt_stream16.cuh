@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* gt_stream16.cuh — loads of elements of 16 bits for products that are as fast as they arrive. The contract is
- * as in gt_memory.cuh.
+/* gt_stream16.cuh — loads of elements of 16 bits for products that are as fast as they arrive. The contract
+ * is as in gt_memory.cuh.
  *
  *   load_run<V, ONCE>(w, g, ok)
  *                            w[0..(V + 1) / 2) = the V elements at g, 1, 2, 4 or 8, two a word, if ok; else
@@ -27,11 +27,12 @@ static __device__ __forceinline__ void load_run(unsigned *w, const unsigned shor
 {
     static_assert(V == 1 || V == 2 || V == 4 || V == 8, "vectors hold 1, 2, 4 or 8 elements");
     if constexpr (V == 8 && ONCE)
-        asm volatile("{.reg .pred p; .reg .b64 first; setp.ne.b32 p, %5, 0; "
-                     "createpolicy.fractional.L2::evict_first.b64 first, 1.0; "
-                     "@p ld.global.L1::no_allocate.L2::cache_hint.L2::128B.v4.b32 {%0, %1, %2, %3}, [%4], first;}"
-                     : "+r"(w[0]), "+r"(w[1]), "+r"(w[2]), "+r"(w[3])
-                     : "l"(g), "r"((int)valid));
+        asm volatile(
+            "{.reg .pred p; .reg .b64 first; setp.ne.b32 p, %5, 0; "
+            "createpolicy.fractional.L2::evict_first.b64 first, 1.0; "
+            "@p ld.global.L1::no_allocate.L2::cache_hint.L2::128B.v4.b32 {%0, %1, %2, %3}, [%4], first;}"
+            : "+r"(w[0]), "+r"(w[1]), "+r"(w[2]), "+r"(w[3])
+            : "l"(g), "r"((int)valid));
     else if constexpr (V == 8)
         asm volatile("{.reg .pred p; setp.ne.b32 p, %5, 0; @p ld.global.v4.b32 {%0, %1, %2, %3}, [%4];}"
                      : "+r"(w[0]), "+r"(w[1]), "+r"(w[2]), "+r"(w[3])
@@ -63,8 +64,8 @@ static __device__ __forceinline__ void ask_for_run(const unsigned short *g, int 
 
 #endif
 
-/* Whether operands may be asked for while the kernel before runs: where they lie, and whether they are read at
- * all, must not be something that it may write. */
+/* Whether operands may be asked for while the kernel before runs: where they lie, and whether they are read
+ * at all, must not be something that it may write. */
 static __device__ __forceinline__ bool can_ask(const struct early_args &all, int k)
 {
 #if POINTERS
@@ -74,15 +75,16 @@ static __device__ __forceinline__ bool can_ask(const struct early_args &all, int
 #endif
 }
 
-/* All threads: asks L2 for `count` lines of an operand, of k from k0 on. Warps take turns, because a warp asks
- * for one line after the other. */
+/* All threads: asks L2 for `count` lines of an operand, of k from k0 on. Warps take turns, because a warp
+ * asks for one line after the other. */
 template <bool ALONG_K, int THREAD_COUNT>
-static __device__ __forceinline__ void ask_for_tile(const unsigned short *matrix, long long ld, int x0, int count,
-                                                    int k0, int k)
+static __device__ __forceinline__ void ask_for_tile(const unsigned short *matrix, long long ld, int x0,
+                                                    int count, int k0, int k)
 {
     const int lines = ALONG_K ? count : k, first = ALONG_K ? x0 : k0, at = ALONG_K ? k0 : x0;
 #pragma unroll 1
-    for (int i = thread_index() % 32 * (THREAD_COUNT / 32) + thread_index() / 32; i < lines; i += THREAD_COUNT)
+    for (int i = thread_index() % 32 * (THREAD_COUNT / 32) + thread_index() / 32; i < lines;
+         i += THREAD_COUNT)
         ask_for_run(matrix + (first + i) * ld + at, 2 * (ALONG_K ? k : count));
 }
 

@@ -4,7 +4,7 @@
  * SUMS_ROW(BN) apart, one tile after the other.
  *
  *     tiles of the teams  -->  their sum  -->  lines of C
- *                                         -->  inboxes of a cluster's blocks, which add them   (gt_cluster.cuh)
+ *                                         -->  inboxes of a cluster's blocks, which add them (gt_cluster.cuh)
  *                                         -->  parts in the workspace, which the last block adds
  *
  * It uses the names of the family's rules: BM, BN, THREADS, WARPS_K, CLUSTER, TILE_BYTES, AFTER_BYTES,
@@ -49,8 +49,8 @@ struct to_part {
     }
 };
 
-/* Adds the tiles of all teams of the block, and of all blocks of its cluster, and stores them, in accesses of V
- * elements and at most 4. */
+/* Adds the tiles of all teams of the block, and of all blocks of its cluster, and stores them, in accesses of
+ * V elements and at most 4. */
 template <int V> static __device__ __forceinline__ void add_tiles(const struct destination &to)
 {
     constexpr int ROW = SUMS_ROW(BN), W = V < 4 ? V : 4;
@@ -70,8 +70,8 @@ template <int V> static __device__ __forceinline__ void add_tiles(const struct d
 /* Adds the tiles of all teams of the block and stores them as its part; the last block of the tile adds all
  * parts, in their order. parts: of the tile, one after the other. */
 template <int V>
-static __device__ __forceinline__ void add_parts(const struct gemm_args &args, float *parts, unsigned *counter,
-                                                 const struct destination &to)
+static __device__ __forceinline__ void add_parts(const struct gemm_args &args, float *parts,
+                                                 unsigned *counter, const struct destination &to)
 {
     constexpr int W = V < 4 ? V : 4;
     __syncthreads();

@@ -7,8 +7,8 @@
  *
  * OP: nn, nt, tn, tt, all, or turns: one for each configuration, another for the next. WITH: --epilogues,
  * another epilogue for each kernel; --pointers, arrays of the addresses of batch items, and single elements
- * at a time of what is not packed, unless the kernel looks at the addresses; or --mixed, neither, an epilogue, or pointers, in turn, and on fewer
- * shapes.
+ * at a time of what is not packed, unless the kernel looks at the addresses; or --mixed, neither, an
+ * epilogue, or pointers, in turn, and on fewer shapes.
  *
  * Exit: 0 all right, 1 something wrong (described on stderr), 2 usage.
  */

@@ -186,7 +186,10 @@ static int exec_few(struct list *l, bool thorough)
     const struct tile tile = l->config->template->tile(l->config);
     const int rows = most_rows(l->config), splits = config_get(l->config, "SPLIT_K");
     const int x = config_get(l->config, "SIDE") == 1 ? tile.m : tile.n;
-    const int chunk = tile.k, steps = template_param(l->config->template, "STEPS") >= 0 ? config_get(l->config, "STEPS") : config_get(l->config, "DEPTH"), step = chunk / steps;
+    const int chunk = tile.k,
+              steps = template_param(l->config->template, "STEPS") >= 0 ? config_get(l->config, "STEPS")
+                                                                        : config_get(l->config, "DEPTH"),
+              step = chunk / steps;
     const int unit = larger(4, widest(l->config));
     add_few(l, rows, x, chunk * splits, 1, unit);
     add_few(l, rows, 2 * x + 4, (2 * chunk + step) * splits + 4, 1, unit);

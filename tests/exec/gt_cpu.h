@@ -526,8 +526,7 @@ static inline void next_kernel_may_begin(bool now)
 }
 
 /* The functions of gt_stream16.cuh. */
-template <int V, bool ONCE>
-static inline void load_run(unsigned *w, const unsigned short *g, bool valid)
+template <int V, bool ONCE> static inline void load_run(unsigned *w, const unsigned short *g, bool valid)
 {
     if (!valid) return;
     if ((uintptr_t)g % (2 * V)) gt_misaligned(g, 2 * V);

@@ -17,9 +17,9 @@
  *        8 .. 15   the same lanes again            TX / VX such pieces side by side
  *        .. TX times
  *
- * A product of 16 x 8 by mma.sync adds up 16 k, in any order, if both operands have the same: lane 4 g + t of a
- * run of 32 k has k = 8 t .. 8 t + 7 of its rows and columns g (gemv16_run.cuh), which makes 16-byte loads of
- * either layout. Words of neighbours along x are turned into words of neighbours along k by a byte
+ * A product of 16 x 8 by mma.sync adds up 16 k, in any order, if both operands have the same: lane 4 g + t of
+ * a run of 32 k has k = 8 t .. 8 t + 7 of its rows and columns g (gemv16_run.cuh), which makes 16-byte loads
+ * of either layout. Words of neighbours along x are turned into words of neighbours along k by a byte
  * permutation.
  *
  *     warp 0   runs 0 .. DEPTH - 1     WARPS_K DEPTH ..
@@ -30,13 +30,13 @@
  * order, so the same call gives the same bits: through shared memory, by a cluster (REDUCE 2 to 8) or through
  * the workspace by the last block of a tile to arrive (REDUCE 1).
  *
- * A kernel that begins early (PDL) reads nothing before the kernel before it has ended, which may have written
- * the weights. But it may ask L2 for them (ASK): L2 is where all SMs' writes meet, so what is there is never
- * stale.
+ * A kernel that begins early (PDL) reads nothing before the kernel before it has ended, which may have
+ * written the weights. But it may ask L2 for them (ASK): L2 is where all SMs' writes meet, so what is there
+ * is never stale.
  *
- * Parameters (-D) and their trade-offs: gemv16_params.def; legal combinations: gemv16_rules.h. TRANS_A, TRANS_B
- * are 0 or 1, TYPE_A and TYPE_C the elements' types. Launch and arguments: gemm_args.h, where pointers to float
- * stand for pointers to elements.
+ * Parameters (-D) and their trade-offs: gemv16_params.def; legal combinations: gemv16_rules.h. TRANS_A,
+ * TRANS_B are 0 or 1, TYPE_A and TYPE_C the elements' types. Launch and arguments: gemm_args.h, where
+ * pointers to float stand for pointers to elements.
  */
 #include "gemm_args.h"
 #include "gt_arrive.cuh"
@@ -134,7 +134,9 @@ struct runs {
 #pragma unroll
                 for (int e = 0; e < 4; e++) {
                     const int eight = 2 * i + e % 2;
-                    left[i][e] = eight < EIGHTS ? small_runs::pair(small, eight < EIGHTS ? eight : 0, 2 * s + e / 2) : 0;
+                    left[i][e] = eight < EIGHTS
+                                     ? small_runs::pair(small, eight < EIGHTS ? eight : 0, 2 * s + e / 2)
+                                     : 0;
                 }
 #pragma unroll
             for (int j = 0; j < TX; j++) {
@@ -157,8 +159,8 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, co
     small_runs small;
     stream_runs stream;
     small.start(small_of(args), SIDE == 0 ? args.lda : args.ldb, 0, part.rows, part.begin, lane);
-    stream.start(stream_of(args), stream_ld(args), part.first_column + warp / WARPS_K * (8 * TX), part.columns,
-                 part.begin, lane);
+    stream.start(stream_of(args), stream_ld(args), part.first_column + warp / WARPS_K * (8 * TX),
+                 part.columns, part.begin, lane);
 
     struct runs on_the_way[DEPTH];
 #pragma unroll
@@ -224,7 +226,8 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS)
 #pragma unroll
             for (int e = 0; e < 4; e++) sum[i][j][e] = 0.0f;
     const struct part part = part_of(args);
-    if (part.length > 0 && scalar_of(args.alpha_device, args.alpha) != 0.0f) multiply(args, part, all.pdl == 2, sum);
+    if (part.length > 0 && scalar_of(args.alpha_device, args.alpha) != 0.0f)
+        multiply(args, part, all.pdl == 2, sum);
     put_sums(sum);
     const struct tile_origin origin = {SIDE == 0 ? 0 : (int)blockIdx.x * TILE_X,
                                        SIDE == 0 ? (int)blockIdx.x * TILE_X : 0};

@@ -11,8 +11,8 @@
 
 #define RUN_K   32 /* k that a warp takes at a time: 8 of each of four lanes, two instructions */
 #define THREADS (32 * WARPS_X * WARPS_K)
-#define EIGHTS  (FEW / 8)             /* rows of a lane */
-#define TILE_X  (8 * TX * WARPS_X)     /* columns of the streamed operand per block */
+#define EIGHTS  (FEW / 8)                 /* rows of a lane */
+#define TILE_X  (8 * TX * WARPS_X)        /* columns of the streamed operand per block */
 #define STEP_K  (RUN_K * DEPTH * WARPS_K) /* k per block and pass of its loop */
 
 /* The tile in rows and columns of C. */
@@ -26,13 +26,14 @@
 #define LAST_BLOCK (REDUCE == 1)
 #define CLUSTER    (REDUCE > 1 ? REDUCE : 0)
 
-/* Shared memory: the sums of each of WARPS_K warps in rows of C, whose length is 8 floats more than a multiple
- * of 16; then the inbox of gt_cluster.cuh and its mbarrier. */
-#define SUMS_ROW(n)  ((n) + ((n) % 16 == 8 ? 0 : 8))
-#define TILE_BYTES   (4 * TILE_M * SUMS_ROW(TILE_N))
-#define AFTER_BYTES  (WARPS_K * TILE_BYTES)
-#define INBOX_FLOATS (REDUCE > 1 ? REDUCE * ((TILE_M + REDUCE - 1) / (REDUCE + !REDUCE)) * SUMS_ROW(TILE_N) : 0)
-#define SMEM_BYTES   (AFTER_BYTES + (CLUSTER ? 4 * INBOX_FLOATS + 8 : 16)) /* 16: a flag (gt_arrive.cuh) */
+/* Shared memory: the sums of each of WARPS_K warps in rows of C, whose length is 8 floats more than a
+ * multiple of 16; then the inbox of gt_cluster.cuh and its mbarrier. */
+#define SUMS_ROW(n) ((n) + ((n) % 16 == 8 ? 0 : 8))
+#define TILE_BYTES  (4 * TILE_M * SUMS_ROW(TILE_N))
+#define AFTER_BYTES (WARPS_K * TILE_BYTES)
+#define INBOX_FLOATS                                                                                         \
+    (REDUCE > 1 ? REDUCE * ((TILE_M + REDUCE - 1) / (REDUCE + !REDUCE)) * SUMS_ROW(TILE_N) : 0)
+#define SMEM_BYTES (AFTER_BYTES + (CLUSTER ? 4 * INBOX_FLOATS + 8 : 16)) /* 16: a flag (gt_arrive.cuh) */
 
 /* Words of a lane's RUN_K / 4 k of so many rows or columns, by V elements a load. */
 #define RUN_WORDS(count, v) ((v) == 1 ? 8 * (count) : 4 * (count))

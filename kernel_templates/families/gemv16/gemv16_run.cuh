@@ -44,8 +44,8 @@ template <int COUNT, bool ALONG_K, int V, bool ONCE> struct operand_runs {
         from = matrix + (ALONG_K ? x * leading + k : k * leading + x);
     }
 
-    /* A run's lines in memory: along k COUNT of them, 8 apart, across k its 8 k. The compiler must not know how
-     * far they are apart: it would keep the address of each. */
+    /* A run's lines in memory: along k COUNT of them, 8 apart, across k its 8 k. The compiler must not know
+     * how far they are apart: it would keep the address of each. */
     static constexpr int LINES = ALONG_K ? COUNT : 8, LENGTH = ALONG_K ? 8 : COUNT;
 
     __device__ __forceinline__ const unsigned short *first_line(int run) const
@@ -59,7 +59,8 @@ template <int COUNT, bool ALONG_K, int V, bool ONCE> struct operand_runs {
             opaque(reinterpret_cast<long long>(at + (ALONG_K ? 8 * ld : ld))));
     }
 
-    /* Whole runs, vector by vector. If not `valid`, nothing is read; what is beyond the edge stays as it is. */
+    /* Whole runs, vector by vector. If not `valid`, nothing is read; what is beyond the edge stays as it is.
+     */
     __device__ __forceinline__ void fetch(unsigned (&word)[WORDS], int run, bool valid) const
     {
         const unsigned short *at = first_line(run);
@@ -68,7 +69,8 @@ template <int COUNT, bool ALONG_K, int V, bool ONCE> struct operand_runs {
 #pragma unroll
             for (int i = 0; i < LENGTH; i += V) {
                 const int x = ALONG_K ? 8 * line : place(i, 0);
-                load_run<V, ONCE>(word + (line * LENGTH + i) / EACH, at + (ALONG_K ? i : x), valid && x < left);
+                load_run<V, ONCE>(word + (line * LENGTH + i) / EACH, at + (ALONG_K ? i : x),
+                                  valid && x < left);
             }
             at = next_line(at);
         }

@@ -72,10 +72,12 @@ static double wave_us(const struct config *config, const struct problem *p, cons
     const double stream = 2 * grid->k * fmin(columns, TILE_X), small = 2 * grid->k * rows * WARPS_X;
     const double runs = grid->k / RUN_K * WARPS_X; /* of all warps of a block */
     const double on_the_way = count * fmin(WARPS_X * WARPS_K * DEPTH, runs) * RUN_K * 2 * 8 * TX;
-    const double dram = blocks * stream / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3 * sector_share(config, stream_along_k));
+    const double dram =
+        blocks * stream / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3 * sector_share(config, stream_along_k));
     const double arrival = count * (stream + small) / (SM_BYTES * gpu->clock_mhz);
     const double waiting = count * stream * LATENCY_US / on_the_way;
-    const double slots = count * runs * run_slots(config, small_along_k, stream_along_k) / 4 / FILLED / gpu->clock_mhz;
+    const double slots =
+        count * runs * run_slots(config, small_along_k, stream_along_k) / 4 / FILLED / gpu->clock_mhz;
     return overlapped_us(fmax(dram, waiting), fmax(arrival, slots), 4);
 }
 
@@ -84,7 +86,8 @@ struct prediction gemv16_predict(const struct config *config, const struct probl
 {
     const struct grid grid = grid_of(config, problem, gpu);
     const int limit = registers_limit(gpu, THREADS, MIN_BLOCKS);
-    const double needed = (EIGHTS + 1) / 2 * TX * 4 + DEPTH * (RUN_WORDS(EIGHTS, VS) + RUN_WORDS(TX, VX)) + 40.0;
+    const double needed =
+        (EIGHTS + 1) / 2 * TX * 4 + DEPTH * (RUN_WORDS(EIGHTS, VS) + RUN_WORDS(TX, VX)) + 40.0;
     const double spills = facts ? facts->spill_bytes > 0 : registers_spill_chance(needed, limit);
     const int registers = facts ? facts->registers : (int)fmin(needed + 12, limit);
     const int smem_bytes = SMEM_BYTES + (facts ? facts->static_smem_bytes : 0);

@@ -27,8 +27,7 @@ static const char *check_gpu(const struct config *config, int known, const struc
     if (CLUSTER && gpu->arch < 90) return "REDUCE above 1 needs clusters (sm_90)";
     if (KNOWN(PDL) && PDL && gpu->arch < 90) return "PDL above 0 needs sm_90";
     const struct resources need = gemv16_resources(config);
-    if (need.smem_bytes > gpu->smem_per_block_bytes)
-        return "the sums do not fit in a block's shared memory";
+    if (need.smem_bytes > gpu->smem_per_block_bytes) return "the sums do not fit in a block's shared memory";
     return check_residence(gpu, need.threads, need.smem_bytes, MIN_BLOCKS,
                            need.accumulators + DEPTH * (RUN_WORDS(EIGHTS, VS) + RUN_WORDS(TX, VX)) +
                                REGISTERS_BESIDES);

@@ -149,9 +149,9 @@ static __device__ __forceinline__ void next_stage_ready()
 /* sum += the products over k from `begin` to `end`. let_next: the next kernel may begin when all copies have
  * started. */
 template <int V_A, int V_B>
-static __device__ __forceinline__ void multiply(struct source a, struct source b, const struct gemm_args &args,
-                                                struct tile_origin origin, int begin, int end, bool let_next,
-                                                float (&sum)[QUADS][4])
+static __device__ __forceinline__ void multiply(struct source a, struct source b,
+                                                const struct gemm_args &args, struct tile_origin origin,
+                                                int begin, int end, bool let_next, float (&sum)[QUADS][4])
 {
     const int thread = thread_index(), lane = thread % 32, tiles = (end - begin - 1) / BK + 1;
     const shared_place stages = place_in_shared(gt_shared_memory());
@@ -226,7 +226,8 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
         multiply<PACK_A ? VA : 1, PACK_B ? VB : 1>(a, b, args, origin, begin, end, let_next, sum);
 }
 
-/* Adds what the block's teams and the other blocks have summed up, and stores it in accesses of V elements. */
+/* Adds what the block's teams and the other blocks have summed up, and stores it in accesses of V elements.
+ */
 template <int V>
 static __device__ __forceinline__ void store(const struct gemm_args &args, const float (&sum)[QUADS][4],
                                              const struct destination &to)
@@ -242,8 +243,8 @@ static __device__ __forceinline__ void store(const struct gemm_args &args, const
 }
 
 /* Asks L2 for the first k of the block's part of what is not packed. */
-static __device__ __forceinline__ void ask_for_operands(const struct early_args &all, struct tile_origin origin,
-                                                        int begin, int end)
+static __device__ __forceinline__ void ask_for_operands(const struct early_args &all,
+                                                        struct tile_origin origin, int begin, int end)
 {
     const struct gemm_args &args = all.gemm;
     if (!can_ask(all, end - begin)) return;

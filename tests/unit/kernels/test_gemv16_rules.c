@@ -1,5 +1,5 @@
-/* The host's half of the streaming family for 16-bit operands: which configurations it takes, and how it launches
- * them. */
+/* The host's half of the streaming family for 16-bit operands: which configurations it takes, and how it
+ * launches them. */
 #include "one_family.h"
 
 #include "gemm_block.h"
@@ -11,8 +11,9 @@ static const char *const base_text = GEMV16_BASE;
 
 TEST(each_rule_refuses_its_violation_and_says_why)
 {
-    static const struct outside outside[] = {{"SIDE", 2}, {"FEW", 7},    {"FEW", 72}, {"TX", 0},  {"DEPTH", 17},
-                                             {"PDL", 3},  {"REDUCE", 9}, {"ASK", -1}, {"ASK", 513}};
+    static const struct outside outside[] = {{"SIDE", 2},   {"FEW", 7},    {"FEW", 72},
+                                             {"TX", 0},     {"DEPTH", 17}, {"PDL", 3},
+                                             {"REDUCE", 9}, {"ASK", -1},   {"ASK", 513}};
     static const struct violation cases[] = {{"FEW", 12, "FEW must be a multiple of 8"},
                                              {"VX", 3, "VX must be 1, 2, 4 or 8"},
                                              {"VS", 6, "VS must be 1, 2, 4 or 8"},
@@ -29,9 +30,11 @@ TEST(each_rule_refuses_its_violation_and_says_why)
 TEST(few_rows_or_few_columns_are_the_side_that_is_not_streamed)
 {
     struct config config = with("FEW", 16);
-    const struct problem rows = problem_of("bf16gemm:nt:16x512x512"), more = problem_of("bf16gemm:nt:17x512x512"),
+    const struct problem rows = problem_of("bf16gemm:nt:16x512x512"),
+                         more = problem_of("bf16gemm:nt:17x512x512"),
                          columns = problem_of("bf16gemm:nt:512x16x512"),
-                         more_columns = problem_of("bf16gemm:nt:512x17x512"), tf32 = problem_of("tf32gemm:nt:8x64x64");
+                         more_columns = problem_of("bf16gemm:nt:512x17x512"),
+                         tf32 = problem_of("tf32gemm:nt:8x64x64");
     assert_taken(check(&config, &rows, &h200));
     assert_refused(check(&config, &more, &h200), "more rows than FEW");
     assert_refused(check(&config, &tf32, &h200), "computes bf16gemm and hgemm");
@@ -70,8 +73,8 @@ TEST(vectors_follow_the_lines_of_the_operands_and_across_k_their_length)
     assert_refused(check(&config, &short_lines, &h200), "VX is wider than the streamed operand");
 }
 
-/* Tiles of 16 columns; sums in 8 rows of 24 floats for each of 8 warps, then the flag, or an inbox of 8 rows and
- * its barrier. */
+/* Tiles of 16 columns; sums in 8 rows of 24 floats for each of 8 warps, then the flag, or an inbox of 8 rows
+ * and its barrier. */
 TEST(tiles_parts_and_shared_memory_are_those_of_the_problem)
 {
     const struct problem p = problem_of("bf16gemm:nt:8x1000x1000:batch=3");
@@ -117,7 +120,8 @@ TEST(a_kernel_that_begins_early_says_so_to_the_driver_and_to_itself)
 TEST(parts_keep_to_their_workspace_and_long_batches_are_cut_by_it)
 {
     const struct config config = with("SPLIT_K", 1024);
-    const struct problem fits = problem_of("bf16gemm:nt:8x2048x32768"), large = problem_of("bf16gemm:nt:8x2064x32768"),
+    const struct problem fits = problem_of("bf16gemm:nt:8x2048x32768"),
+                         large = problem_of("bf16gemm:nt:8x2064x32768"),
                          many = problem_of("bf16gemm:nt:8x64x32768:batch=100");
     assert_taken(check(&config, &fits, &h200)); /* exactly 64 MiB */
     assert_refused(check(&config, &large, &h200), "more than 64 MiB");
