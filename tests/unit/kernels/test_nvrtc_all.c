@@ -176,7 +176,7 @@ static bool is_hoppers(const char *text)
     return strncmp(text, "wgmma", 5) == 0;
 }
 
-static void add_tensor_cores(const char *file, const char *type)
+static void add_tensor_cores(const char *file, const char *type, const char *shape, const char *ragged)
 {
     struct space *space = NULL;
     char path[300];
@@ -184,19 +184,21 @@ static void add_tensor_cores(const char *file, const char *type)
     assert_ok(space_load(path, &space));
     for (size_t arch = 0; arch < ARCHS; arch++) {
         if (archs[arch] < 80 || (archs[arch] != 90 && is_hoppers(file))) continue;
-        for (int op = 0; op < 4; op++) add_spread_of(type, space, NULL, "4096x4096x4096", op, arch);
-        add_spread_of(type, space, NULL, "1001x333x77", (int)arch % 4, arch);
+        for (int op = 0; op < 4; op++) add_spread_of(type, space, NULL, shape, op, arch);
+        add_spread_of(type, space, NULL, ragged, (int)arch % 4, arch);
     }
     space_free(space);
 }
 
 TEST(a_spread_of_the_tensor_cores_spaces_builds_for_every_architecture_that_has_them)
 {
-    add_tensor_cores("mma.conf", "tf32gemm");
-    add_tensor_cores("mma16.conf", "bf16gemm");
-    add_tensor_cores("mma16.conf", "hgemm");
-    add_tensor_cores("wgmma.conf", "bf16gemm");
-    add_tensor_cores("wgmma.conf", "hgemm");
+    static const char *const types[] = {"bf16gemm", "hgemm"};
+    add_tensor_cores("mma.conf", "tf32gemm", "4096x4096x4096", "1001x333x77");
+    for (int i = 0; i < 2; i++) {
+        add_tensor_cores("mma16.conf", types[i], "4096x4096x4096", "1001x333x77");
+        add_tensor_cores("gemv16.conf", types[i], "8x4096x4096", "1001x33x77");
+        add_tensor_cores("wgmma.conf", types[i], "4096x4096x4096", "1001x333x77");
+    }
     build_all();
 }
 
