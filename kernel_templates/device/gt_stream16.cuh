@@ -5,7 +5,9 @@
  *   load_run<V, ONCE>(w, g, ok)
  *                            w[0..(V + 1) / 2) = the V elements at g, 1, 2, 4 or 8, two a word, if ok; else
  *                            w is left as it is and g is not touched. ONCE: they are read once, by one thread
- *   ask_for_run(g, bytes)    prefetch to L2 what lies there in whole 16 bytes (sm_90; before that nothing)
+ *   ask_for_run(g, bytes)    prefetch to L2 what lies there in whole 16 bytes (sm_90; before that nothing). A
+ *                            warp asks for one run after the other
+ *   ask_for_line(g)          prefetch to L2 the line of memory in which g is
  *
  * The loads are plain ones, not those for memory that nobody writes while the kernel runs: the kernel before
  * may do so until this one has waited for it.
@@ -51,6 +53,11 @@ static __device__ __forceinline__ void load_run(unsigned *w, const unsigned shor
                      : "l"(g), "r"((int)valid));
 }
 
+static __device__ __forceinline__ void ask_for_line(const unsigned short *g)
+{
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(g));
+}
+
 static __device__ __forceinline__ void ask_for_run(const unsigned short *g, int bytes)
 {
 #if __CUDA_ARCH__ >= 900
@@ -75,17 +82,24 @@ static __device__ __forceinline__ bool can_ask(const struct early_args &all, int
 #endif
 }
 
-/* All threads: asks L2 for `count` lines of an operand, of k from k0 on. Warps take turns, because a warp
- * asks for one line after the other. */
+/* All threads: asks L2 for `count` lines of an operand, of k from k0 on. Runs along k are long, those across k
+ * are a few lines of memory. */
 template <bool ALONG_K, int THREAD_COUNT>
 static __device__ __forceinline__ void ask_for_tile(const unsigned short *matrix, long long ld, int x0,
                                                     int count, int k0, int k)
 {
-    const int lines = ALONG_K ? count : k, first = ALONG_K ? x0 : k0, at = ALONG_K ? k0 : x0;
+    constexpr int WARPS_OF_BLOCK = THREAD_COUNT / 32, LINE = 64; /* elements */
+    const int thread = thread_index();
+    if constexpr (ALONG_K) {
 #pragma unroll 1
-    for (int i = thread_index() % 32 * (THREAD_COUNT / 32) + thread_index() / 32; i < lines;
-         i += THREAD_COUNT)
-        ask_for_run(matrix + (first + i) * ld + at, 2 * (ALONG_K ? k : count));
+        for (int i = thread % 32 * WARPS_OF_BLOCK + thread / 32; i < count; i += THREAD_COUNT)
+            ask_for_run(matrix + (x0 + i) * ld + k0, 2 * k);
+    } else {
+#pragma unroll 1
+        for (int i = thread; i < k; i += THREAD_COUNT)
+#pragma unroll 1
+            for (int x = 0; x < count; x += LINE) ask_for_line(matrix + (k0 + i) * ld + x0 + x);
+    }
 }
 
 #endif

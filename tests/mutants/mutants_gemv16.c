@@ -3,25 +3,25 @@
 
 #define PLAIN                                                                                                \
     "gemv16 SIDE=0 FEW=8 TX=2 VX=2 VS=1 VC=2 WARPS_X=2 WARPS_K=2 DEPTH=2 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=1 "   \
-    "PDL=0 ASK=0"
+    "PDL=0 ASK=0 PAD=0"
 #define TALL                                                                                                 \
     "gemv16 SIDE=0 FEW=24 TX=4 VX=4 VS=1 VC=4 WARPS_X=1 WARPS_K=2 DEPTH=1 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=1 "  \
-    "PDL=0 ASK=0"
+    "PDL=0 ASK=0 PAD=0"
 #define COLUMNS                                                                                              \
     "gemv16 SIDE=1 FEW=16 TX=2 VX=2 VS=2 VC=2 WARPS_X=1 WARPS_K=2 DEPTH=2 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=1 "  \
-    "PDL=0 ASK=0"
+    "PDL=0 ASK=0 PAD=0"
 #define ELEMENTS                                                                                             \
     "gemv16 SIDE=0 FEW=8 TX=1 VX=1 VS=1 VC=1 WARPS_X=1 WARPS_K=1 DEPTH=1 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=1 "   \
-    "PDL=0 ASK=0"
+    "PDL=0 ASK=0 PAD=0"
 #define PARTS                                                                                                \
     "gemv16 SIDE=0 FEW=8 TX=2 VX=1 VS=1 VC=2 WARPS_X=1 WARPS_K=2 DEPTH=1 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=3 "   \
-    "PDL=0 ASK=0"
+    "PDL=0 ASK=0 PAD=0"
 #define CLUSTER                                                                                              \
     "gemv16 SIDE=1 FEW=8 TX=1 VX=1 VS=1 VC=2 WARPS_X=2 WARPS_K=1 DEPTH=1 MIN_BLOCKS=1 REDUCE=3 SPLIT_K=3 "   \
-    "PDL=0 ASK=0"
+    "PDL=0 ASK=0 PAD=0"
 #define DEPENDENT                                                                                            \
     "gemv16 SIDE=0 FEW=8 TX=2 VX=2 VS=1 VC=2 WARPS_X=1 WARPS_K=2 DEPTH=1 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=3 "   \
-    "PDL=1 ASK=2"
+    "PDL=1 ASK=2 PAD=0"
 
 #define RUN(find, replace)                                                                                   \
     {                                                                                                        \

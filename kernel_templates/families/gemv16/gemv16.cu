@@ -17,10 +17,10 @@
  *        8 .. 15   the same lanes again            TX / VX such pieces side by side
  *        .. TX times
  *
- * A product of 16 x 8 by mma.sync adds up 16 k, in any order, if both operands have the same: lane 4 g + t of
- * a run of 32 k has k = 8 t .. 8 t + 7 of its rows and columns g (gemv16_run.cuh), which makes 16-byte loads
- * of either layout. Words of neighbours along x are turned into words of neighbours along k by a byte
- * permutation.
+ * A product of 16 x 8 by mma.sync adds up 16 k, in any order, if both operands have the same: lane 4 g + t has
+ * k = 8 t .. 8 t + 7 of every 32 k of its rows and columns g (gemv16_run.cuh), which makes 16-byte loads of
+ * either layout. A run is two of these, 128 bytes along k. Words of neighbours along x are turned into words of
+ * neighbours along k by a byte permutation.
  *
  *     warp 0   runs 0 .. DEPTH - 1     WARPS_K DEPTH ..
  *     warp 1   DEPTH .. 2 DEPTH - 1    ..                   each has DEPTH runs on their way
@@ -123,25 +123,26 @@ struct runs {
         for (int i = 0; i < stream_runs::WORDS; i++) stream[i] = 0;
     }
 
-    /* sum += small * stream */
+    /* sum += small * stream: two instructions for each half of the run. */
     __device__ __forceinline__ void multiply(float (&sum)[TALL][TX][4]) const
     {
 #pragma unroll
-        for (int s = 0; s < 2; s++) {
+        for (int step = 0; step < 4; step++) {
+            const int half = step / 2, q = step % 2 * 2;
             unsigned left[TALL][4];
 #pragma unroll
             for (int i = 0; i < TALL; i++)
 #pragma unroll
                 for (int e = 0; e < 4; e++) {
                     const int eight = 2 * i + e % 2;
-                    left[i][e] = eight < EIGHTS
-                                     ? small_runs::pair(small, eight < EIGHTS ? eight : 0, 2 * s + e / 2)
-                                     : 0;
+                    left[i][e] =
+                        eight < EIGHTS ? small_runs::pair(small, half, eight < EIGHTS ? eight : 0, q + e / 2)
+                                       : 0;
                 }
 #pragma unroll
             for (int j = 0; j < TX; j++) {
-                const unsigned right[2] = {stream_runs::pair(stream, j, 2 * s),
-                                           stream_runs::pair(stream, j, 2 * s + 1)};
+                const unsigned right[2] = {stream_runs::pair(stream, half, j, q),
+                                           stream_runs::pair(stream, half, j, q + 1)};
 #pragma unroll
                 for (int i = 0; i < TALL; i++) multiply_add<BF16>(sum[i][j], left[i], right);
             }
@@ -182,7 +183,11 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, co
 #pragma unroll
         for (int d = 0; d < DEPTH; d++) {
             const int next = run + d + WARPS_K * DEPTH;
-            if (run + d < whole) on_the_way[d].multiply(sum);
+            if (run + d < whole) {
+                stream.exchange(on_the_way[d].stream);
+                small.exchange(on_the_way[d].small);
+                on_the_way[d].multiply(sum);
+            }
             stream.fetch(on_the_way[d].stream, next, next < whole);
             small.fetch(on_the_way[d].small, next, next < whole);
         }

@@ -9,6 +9,7 @@
 #include "family_params.h"
 #define FEW (config->value[P_FEW])
 #define ASK (config->value[P_ASK])
+#define PAD (config->value[P_PAD])
 #define PDL (config->value[P_PDL])
 #include "gemv16_rules.h"
 

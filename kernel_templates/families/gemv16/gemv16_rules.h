@@ -9,7 +9,7 @@
 #ifndef GT_GEMV16_SIZES
 #define GT_GEMV16_SIZES
 
-#define RUN_K   32 /* k that a warp takes at a time: 8 of each of four lanes, two instructions */
+#define RUN_K   64 /* k that a warp takes at a time: a line of memory, four instructions */
 #define THREADS (32 * WARPS_X * WARPS_K)
 #define EIGHTS  (FEW / 8)                 /* rows of a lane */
 #define TILE_X  (8 * TX * WARPS_X)        /* columns of the streamed operand per block */
@@ -36,7 +36,7 @@
 #define SMEM_BYTES (AFTER_BYTES + (CLUSTER ? 4 * INBOX_FLOATS + 8 : 16)) /* 16: a flag (gt_arrive.cuh) */
 
 /* Words of a lane's RUN_K / 4 k of so many rows or columns, by V elements a load. */
-#define RUN_WORDS(count, v) ((v) == 1 ? 8 * (count) : 4 * (count))
+#define RUN_WORDS(count, v) ((v) == 1 ? 16 * (count) : 8 * (count))
 
 #endif
 
@@ -58,4 +58,5 @@ RULE_OP(VS, SMALL_ALONG_K || EIGHTS % VS == 0, "VS must divide FEW / 8 where the
 #ifdef HOST_RULES
 RULE(SPLIT_K, !CLUSTER || SPLIT_K == CLUSTER, "SPLIT_K must be the size of the cluster (REDUCE)")
 RULE(ASK, ASK == 0 || PDL > 0, "ASK is for kernels that begin early (PDL)")
+RULE(PAD, PAD == 0 || PDL > 0, "PAD is for kernels that begin early (PDL)")
 #endif

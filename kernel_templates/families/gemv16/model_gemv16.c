@@ -48,10 +48,10 @@ static struct grid grid_of(const struct config *config, const struct problem *p,
 /* Issue slots of a warp's run. */
 static double run_slots(const struct config *config, bool small_along_k, bool stream_along_k)
 {
-    const double loads = 8.0 * TX / VX + 8.0 * EIGHTS / VS, products = 2.0 * TX * ((EIGHTS + 1) / 2);
+    const double loads = 16.0 * TX / VX + 16.0 * EIGHTS / VS, products = 4.0 * TX * ((EIGHTS + 1) / 2);
     double pairs = 0;
-    if (!stream_along_k || VX == 1) pairs += 4.0 * TX;
-    if (!small_along_k || VS == 1) pairs += 4.0 * EIGHTS;
+    if (!stream_along_k || VX == 1) pairs += 8.0 * TX;
+    if (!small_along_k || VS == 1) pairs += 8.0 * EIGHTS;
     return loads * LOAD_SLOTS + products * PRODUCT_SLOTS + pairs * PAIR_SLOTS;
 }
 
@@ -90,7 +90,8 @@ struct prediction gemv16_predict(const struct config *config, const struct probl
         (EIGHTS + 1) / 2 * TX * 4 + DEPTH * (RUN_WORDS(EIGHTS, VS) + RUN_WORDS(TX, VX)) + 40.0;
     const double spills = facts ? facts->spill_bytes > 0 : registers_spill_chance(needed, limit);
     const int registers = facts ? facts->registers : (int)fmin(needed + 12, limit);
-    const int smem_bytes = SMEM_BYTES + (facts ? facts->static_smem_bytes : 0);
+    const int smem_bytes =
+        config->template->resources(config).smem_bytes + (facts ? facts->static_smem_bytes : 0);
     struct prediction p = {.blocks_per_sm = blocks_at_once(gpu, THREADS, registers, smem_bytes)};
     const double at_once = p.blocks_per_sm * grid.sms;
     p.waves = grid.blocks / at_once;

@@ -16,12 +16,14 @@
 
 static struct resources gemv16_resources(const struct config *config)
 {
-    return (struct resources){
-        .threads = THREADS, .smem_bytes = SMEM_BYTES, .accumulators = (EIGHTS + 1) / 2 * TX * 4};
+    return (struct resources){.threads = THREADS,
+                              .smem_bytes = SMEM_BYTES > 1024 * PAD ? SMEM_BYTES : 1024 * PAD,
+                              .accumulators = (EIGHTS + 1) / 2 * TX * 4};
 }
 
-static const char *check_gpu(const struct config *config, int known, const struct gpu *gpu)
+static const char *check_gpu(const struct config *all, int known, const struct gpu *gpu)
 {
+    const struct config least = known_config(all, known), *const config = &least;
     if (!gpu_has_cp_async(gpu)) return "mma.sync with k 16 needs sm_80";
     if (!KNOWN(REDUCE)) return NULL;
     if (CLUSTER && gpu->arch < 90) return "REDUCE above 1 needs clusters (sm_90)";
