@@ -82,8 +82,8 @@ static __device__ __forceinline__ bool can_ask(const struct early_args &all, int
 #endif
 }
 
-/* All threads: asks L2 for `count` lines of an operand, of k from k0 on. Runs along k are long, those across k
- * are a few lines of memory. */
+/* All threads: asks L2 for `count` lines of an operand, of k from k0 on. Runs along k are long, those across
+ * k are a few lines of memory. */
 template <bool ALONG_K, int THREAD_COUNT>
 static __device__ __forceinline__ void ask_for_tile(const unsigned short *matrix, long long ld, int x0,
                                                     int count, int k0, int k)

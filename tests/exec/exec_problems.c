@@ -207,6 +207,7 @@ static int exec_few(struct list *l, bool thorough)
     add_few(l, 1, 3 * x + 1, chunk + 1, 1, 1);
     add_few(l, rows, 3 * x, 5 * chunk * splits, 2, unit);
     add_few(l, rows, 2 * x + 2, 2 * chunk + 2, 2, 2);
+    add_few(l, rows - 1, 2 * x - 4, 2 * chunk * splits, 1, unit);
     add_few(l, rows, x / 2, 127, 1, 1);
     add_few(l, rows - 1, 2 * x + 3, 4 * step + 3, 3, 1);
     add_few(l, rows, 12, 0, 1, unit);

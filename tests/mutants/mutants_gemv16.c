@@ -4,6 +4,12 @@
 #define PLAIN                                                                                                \
     "gemv16 SIDE=0 FEW=8 TX=2 VX=2 VS=1 VC=2 WARPS_X=2 WARPS_K=2 DEPTH=2 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=1 "   \
     "PDL=0 ASK=0 PAD=0"
+#define DEEP                                                                                                 \
+    "gemv16 SIDE=0 FEW=8 TX=1 VX=1 VS=1 VC=1 WARPS_X=1 WARPS_K=2 DEPTH=2 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=1 "   \
+    "PDL=0 ASK=0 PAD=0"
+#define WIDE                                                                                                 \
+    "gemv16 SIDE=0 FEW=16 TX=1 VX=8 VS=8 VC=1 WARPS_X=1 WARPS_K=2 DEPTH=1 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=1 "  \
+    "PDL=0 ASK=0 PAD=0"
 #define TALL                                                                                                 \
     "gemv16 SIDE=0 FEW=24 TX=4 VX=4 VS=1 VC=4 WARPS_X=1 WARPS_K=2 DEPTH=1 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=1 "  \
     "PDL=0 ASK=0 PAD=0"
@@ -54,31 +60,44 @@ const struct mutant mutants_gemv16[] = {
     {"offset of a line in 32 bits", PLAIN, "nt", RUN("x * leading + k", "x * (int)leading + k")},
     {"offset of a line across k in 32 bits", PLAIN, "nn", RUN("k * leading + x", "k * (int)leading + x")},
     {"lines one element too far apart", PLAIN, "nt", RUN("ld = leading;", "ld = leading + 1;")},
-    {"the next line of a lane is its neighbour's", PLAIN, "nt", RUN("8 * ld : ld", "ld : ld")},
-    {"runs across k begin a k too early", PLAIN, "nn", RUN("run * RUN_K * ld", "run * (RUN_K - 1) * ld")},
-    {"offset of a run in 32 bits", ELEMENTS, "nn", RUN("run * RUN_K * ld", "run * RUN_K * (int)ld")},
+    {"the next line of a lane is its neighbour's", PLAIN, "nt",
+     RUN("                    at = moved_on(at, ALONG_K ? 8 * ld : ld);",
+         "                    at = moved_on(at, ld);")},
+    {"both halves of a run are the first", PLAIN, "nn", RUN("run * RUN_K + half * 32;", "run * RUN_K;")},
+    {"runs are half as long", PLAIN, "nt", RUN("run * RUN_K + half * 32;", "run * 32 + half * 32;")},
     {"columns beyond the edge loaded", PLAIN, "nt", RUN("valid && x < left", "valid")},
     {"columns beyond the edge loaded across k", PLAIN, "nn",
      RUN("valid && x < left", "valid && (x < left || !ALONG_K)")},
     {"the last column not loaded", PLAIN, "nt", RUN("left = x_end - x;", "left = x_end - x - 1;")},
     {"runs beyond the end loaded", PLAIN, "nt", RUN("valid && x < left", "x < left")},
     {"the second vector of a line is the first", TALL, "nt",
-     RUN("at + (ALONG_K ? i : x), valid", "at + (ALONG_K ? 0 : x), valid")},
+     RUN("at + (ALONG_K ? i : x),", "at + (ALONG_K ? 0 : x),")},
     {"the rest takes k beyond the end", PLAIN, "nt", RUN("k < mine &&", "")},
-    {"the rest loses its last k", PLAIN, "nt", RUN("mine = count - thread", "mine = count - 1 - thread")},
+    {"the rest loses its last k", PLAIN, "nt", RUN("count - half * 32 -", "count - 1 - half * 32 -")},
     {"the rest is the same for all lanes", PLAIN, "nn", RUN("- thread_index() % 4 * 8", "")},
-    {"the rest takes columns beyond the edge", PLAIN, "nt", RUN("k < mine && x < left", "k < mine")},
-    {"the rest keeps what was there", PLAIN, "nt",
-     RUN("i % EACH == 0 ? bits :", "i % EACH == 0 ? to | bits :")},
+    {"the rest takes columns beyond the edge", PLAIN, "nt", RUN("k < mine && x < left - moved", "k < mine")},
     {"the rest loses the second element of a word", PLAIN, "nt", RUN("to | bits << 16", "to")},
+    /* Whole lines of memory. */
+    {"halves not exchanged", WIDE, "nt", MAIN("stream.exchange(on_the_way[d].stream);", "")},
+    {"halves of the small operand not exchanged", WIDE, "nt",
+     MAIN("small.exchange(on_the_way[d].small);", "")},
+    {"halves exchanged with the wrong lane", WIDE, "nt", RUN("odd ? low : high, 4)", "odd ? low : high, 1)")},
+    {"the half that is kept is sent", WIDE, "nt", RUN("odd ? low : high, 4)", "odd ? high : low, 4)")},
+    {"columns are those of a load", WIDE, "nt", RUN("8 * j + g % 2 * 4 + g / 2", "8 * j + g")},
+    {"every second four lines skipped", WIDE, "nt", RUN("moved_on(at, 4 * ld)", "moved_on(at, 8 * ld)")},
+    {"both lanes load the same half of a line", WIDE, "nt", RUN("(PAIRED ? group % 2 * 32 : 0);", "0;")},
+    {"whole lines beyond the edge loaded", WIDE, "nt", RUN("valid && 4 * line < left", "valid")},
+    {"the rest from the line that the lane loads", WIDE, "nt",
+     RUN("PAIRED ? place(0, group) - group / 2 : 0", "0")},
+    {"the rest from the half that the lane loads", WIDE, "nt",
+     RUN("moved * ld - group % 2 * 32", "moved * ld")},
     /* The loop. */
-    {"sets not cleared", PLAIN, "nt", MAIN("on_the_way[d].clear();", "")},
     {"the rest left out", PLAIN, "nn", MAIN("&& rest > 0", "&& false")},
     {"every warp takes the rest", PLAIN, "nn", MAIN("&& warp_k == WARPS_K - 1 && rest", "&& rest")},
     {"the rest begins with the first run", PLAIN, "nn",
      MAIN("stream.fetch_rest(on_the_way[d].stream, whole, rest)",
           "stream.fetch_rest(on_the_way[d].stream, 0, rest)")},
-    {"runs beyond the last multiplied", PLAIN, "nt", MAIN("if (run + d < whole) on_the_way", "on_the_way")},
+    {"runs beyond the last multiplied", DEEP, "nt", MAIN("if (run + d < whole) {", "{")},
     {"warps begin with the same run", PLAIN, "nt", MAIN("int run = warp_k * DEPTH;", "int run = 0;")},
     {"warps do not step over each other's runs", PLAIN, "nt",
      MAIN("run < whole; run += WARPS_K * DEPTH", "run < whole; run += DEPTH")},
@@ -88,9 +107,9 @@ const struct mutant mutants_gemv16[] = {
      MAIN("small.fetch(on_the_way[d].small, next, next < whole)",
           "small.fetch(on_the_way[d].small, next - 1, next < whole)")},
     {"both instructions of a run have the first's rows", PLAIN, "nt",
-     MAIN("eight : 0, 2 * s + e / 2)", "eight : 0, e / 2)")},
+     MAIN("eight : 0, q + e / 2)", "eight : 0, e / 2)")},
     {"both instructions of a run have the first's columns", PLAIN, "nt",
-     MAIN("{stream_runs::pair(stream, j, 2 * s),", "{stream_runs::pair(stream, j, 0),")},
+     MAIN("{stream_runs::pair(stream, half, j, q),", "{stream_runs::pair(stream, half, j, 0),")},
     {"upper rows are the lower ones", TALL, "nt", MAIN("eight = 2 * i + e % 2;", "eight = 2 * i;")},
     {"rows of the second instruction are the first's", TALL, "nt",
      MAIN("eight = 2 * i + e % 2;", "eight = e % 2;")},

@@ -17,10 +17,10 @@
  *        8 .. 15   the same lanes again            TX / VX such pieces side by side
  *        .. TX times
  *
- * A product of 16 x 8 by mma.sync adds up 16 k, in any order, if both operands have the same: lane 4 g + t has
- * k = 8 t .. 8 t + 7 of every 32 k of its rows and columns g (gemv16_run.cuh), which makes 16-byte loads of
- * either layout. A run is two of these, 128 bytes along k. Words of neighbours along x are turned into words of
- * neighbours along k by a byte permutation.
+ * A product of 16 x 8 by mma.sync adds up 16 k, in any order, if both operands have the same: lane 4 g + t
+ * has k = 8 t .. 8 t + 7 of every 32 k of its rows and columns g (gemv16_run.cuh), which makes 16-byte loads
+ * of either layout. A run is two of these, 128 bytes along k. Words of neighbours along x are turned into
+ * words of neighbours along k by a byte permutation.
  *
  *     warp 0   runs 0 .. DEPTH - 1     WARPS_K DEPTH ..
  *     warp 1   DEPTH .. 2 DEPTH - 1    ..                   each has DEPTH runs on their way
@@ -135,9 +135,9 @@ struct runs {
 #pragma unroll
                 for (int e = 0; e < 4; e++) {
                     const int eight = 2 * i + e % 2;
-                    left[i][e] =
-                        eight < EIGHTS ? small_runs::pair(small, half, eight < EIGHTS ? eight : 0, q + e / 2)
-                                       : 0;
+                    left[i][e] = eight < EIGHTS
+                                     ? small_runs::pair(small, half, eight < EIGHTS ? eight : 0, q + e / 2)
+                                     : 0;
                 }
 #pragma unroll
             for (int j = 0; j < TX; j++) {

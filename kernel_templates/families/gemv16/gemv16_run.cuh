@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* gemv16_run.cuh — a lane's elements of an operand in a run of RUN_K k, and their loads. Part of gemv16.cu.
  *
- * A run has two halves of 32 k. Of each, lane 4 g + t has k = 8 t + e, e = 0 .. 7, of COUNT lines x: place(j, g),
- * j = 0 .. COUNT - 1. They come in vectors of V, along k or along x as in memory, two elements a word; with
- * V = 1 each has a word of its own, because putting two together would wait for both.
+ * A run has two halves of 32 k. Of each, lane 4 g + t has k = 8 t + e, e = 0 .. 7, of COUNT lines x: place(j,
+ * g), j = 0 .. COUNT - 1. They come in vectors of V, along k or along x as in memory, two elements a word;
+ * with V = 1 each has a word of its own, because putting two together would wait for both.
  *
- * L2 sends a whole line of memory in the time of a half. So 16-byte loads along k (PAIRED) ask for whole lines,
- * four at a time, and neighbouring groups of lanes exchange halves when they have arrived:
+ * L2 sends a whole line of memory in the time of a half. So 16-byte loads along k (PAIRED) ask for whole
+ * lines, four at a time, and neighbouring groups of lanes exchange halves when they have arrived:
  *
  *              k  0 .. 31    32 .. 63                          k  0 .. 31    32 .. 63
  *     line h      lanes 2 h  2 h + 1    the first load         lanes 2 h     2 h          after the exchange
@@ -65,13 +65,15 @@ template <int COUNT, bool ALONG_K, int V, bool ONCE> struct operand_runs {
     /* Of the lane's lines, along k 8 apart, across k its 8 k. */
     static constexpr int LINES = ALONG_K ? COUNT : 8, LENGTH = ALONG_K ? 8 : COUNT;
 
-    __device__ __forceinline__ const unsigned short *half_of(const unsigned short *first, int run, int half) const
+    __device__ __forceinline__ const unsigned short *half_of(const unsigned short *first, int run,
+                                                             int half) const
     {
         const int k = run * RUN_K + half * 32;
         return first + (ALONG_K ? k : k * ld);
     }
 
-    /* Whole runs, vector by vector. If not `valid`, nothing is read; what is beyond the edge stays as it is. */
+    /* Whole runs, vector by vector. If not `valid`, nothing is read; what is beyond the edge stays as it is.
+     */
     __device__ __forceinline__ void fetch(unsigned (&word)[WORDS], int run, bool valid) const
     {
         if constexpr (PAIRED) {
@@ -90,8 +92,8 @@ template <int COUNT, bool ALONG_K, int V, bool ONCE> struct operand_runs {
 #pragma unroll
                     for (int i = 0; i < LENGTH; i += V) {
                         const int x = ALONG_K ? 8 * line : place(i, 0);
-                        load_run<V, ONCE>(word + half * HALF + (line * LENGTH + i) / EACH, at + (ALONG_K ? i : x),
-                                          valid && x < left);
+                        load_run<V, ONCE>(word + half * HALF + (line * LENGTH + i) / EACH,
+                                          at + (ALONG_K ? i : x), valid && x < left);
                     }
                     at = moved_on(at, ALONG_K ? 8 * ld : ld);
                 }
@@ -117,7 +119,8 @@ template <int COUNT, bool ALONG_K, int V, bool ONCE> struct operand_runs {
     /* The first `count` k of a run, element by element, and zeros; they need no exchange. */
     __device__ __forceinline__ void fetch_rest(unsigned (&word)[WORDS], int run, int count) const
     {
-        const int moved = PAIRED ? place(0, group) - group / 2 : 0; /* lines from the first that fetch loads */
+        const int moved =
+            PAIRED ? place(0, group) - group / 2 : 0; /* lines from the first that fetch loads */
         const unsigned short *const first = from + (PAIRED ? moved * ld - group % 2 * 32 : 0);
 #pragma unroll
         for (int half = 0; half < 2; half++) {
@@ -128,8 +131,7 @@ template <int COUNT, bool ALONG_K, int V, bool ONCE> struct operand_runs {
 #pragma unroll
                 for (int i = 0; i < LENGTH; i++) {
                     const int x = ALONG_K ? 8 * line : place(i, 0), k = ALONG_K ? i : line;
-                    const unsigned bits =
-                        load_element(at + (ALONG_K ? i : x), k < mine && x < left - moved);
+                    const unsigned bits = load_element(at + (ALONG_K ? i : x), k < mine && x < left - moved);
                     unsigned &to = word[half * HALF + (line * LENGTH + i) / EACH];
                     to = i % EACH == 0 ? bits : to | bits << 16;
                 }

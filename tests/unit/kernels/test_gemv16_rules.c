@@ -11,16 +11,17 @@ static const char *const base_text = GEMV16_BASE;
 
 TEST(each_rule_refuses_its_violation_and_says_why)
 {
-    static const struct outside outside[] = {{"SIDE", 2},   {"FEW", 7},    {"FEW", 72},
-                                             {"TX", 0},     {"DEPTH", 17}, {"PDL", 3},
-                                             {"REDUCE", 9}, {"ASK", -1},   {"ASK", 513}};
+    static const struct outside outside[] = {{"SIDE", 2},  {"FEW", 7},  {"FEW", 72},   {"TX", 0},
+                                             {"DEPTH", 9}, {"PDL", 3},  {"REDUCE", 9}, {"ASK", -1},
+                                             {"ASK", 513}, {"PAD", 225}};
     static const struct violation cases[] = {{"FEW", 12, "FEW must be a multiple of 8"},
                                              {"VX", 3, "VX must be 1, 2, 4 or 8"},
                                              {"VS", 6, "VS must be 1, 2, 4 or 8"},
                                              {"VC", 5, "VC must be 1, 2, 4 or 8"},
                                              {"WARPS_X", 5, "1024 threads"},
                                              {"REDUCE", 4, "SPLIT_K must be the size of the cluster"},
-                                             {"ASK", 16, "kernels that begin early"}};
+                                             {"ASK", 16, "ASK is for kernels that begin early"},
+                                             {"PAD", 76, "PAD is for kernels that begin early"}};
     assert_each_outside(outside, sizeof outside / sizeof *outside);
     assert_each_refused(cases, sizeof cases / sizeof *cases);
     const struct config legal = base();
@@ -44,7 +45,7 @@ TEST(few_rows_or_few_columns_are_the_side_that_is_not_streamed)
     const struct tile tile = config.template->tile(&config);
     assert_int_equal(tile.m, 16);
     assert_int_equal(tile.n, 16);
-    assert_int_equal(tile.k, 32 * 8 * 4);
+    assert_int_equal(tile.k, 64 * 8 * 2);
 }
 
 /* Along k the kernel looks at the end of a line, across k it does not. */
@@ -66,7 +67,7 @@ TEST(vectors_follow_the_lines_of_the_operands_and_across_k_their_length)
     const struct problem ragged = problem_of("bf16gemm:nt:7x511x507:lda=512:ldb=512:ldc=512");
     assert_taken(check(&config, &ragged, &h200));
     config = with("TX", 8);
-    config_set(&config, "DEPTH", 2);
+    config_set(&config, "DEPTH", 1);
     const struct problem across = problem_of("bf16gemm:nn:8x512x512"),
                          short_lines = problem_of("bf16gemm:nn:8x508x512:ldb=512:ldc=512");
     assert_taken(check(&config, &across, &h200));
@@ -78,7 +79,7 @@ TEST(vectors_follow_the_lines_of_the_operands_and_across_k_their_length)
 TEST(tiles_parts_and_shared_memory_are_those_of_the_problem)
 {
     const struct problem p = problem_of("bf16gemm:nt:8x1000x1000:batch=3");
-    struct config config = with("SPLIT_K", 4); /* 32 runs of k: 8 each */
+    struct config config = with("SPLIT_K", 4); /* 16 runs of k: 4 each */
     struct launch_plan plan = plan_of(&config, &p);
     assert_int_equal(plan.kernels, 1);
     assert_int_equal(plan.kernel[0].grid[0], 63);
@@ -109,6 +110,8 @@ TEST(a_kernel_that_begins_early_says_so_to_the_driver_and_to_itself)
     assert_int_equal(early[0], 1);
     assert_int_equal(early[1], 64);
     assert_true(plan.kernel[0].dependent);
+    config_set(&config, "PAD", 76);
+    assert_int_equal(plan_of(&config, &p).kernel[0].smem_bytes, 76 << 10);
     gpu.arch = 89;
     assert_refused(check(&config, &p, &gpu), "PDL above 0 needs sm_90");
     config = base();
