@@ -2,31 +2,40 @@
 #include "mutants.h"
 
 #define PLAIN                                                                                                \
-    "gemv16 SIDE=0 FEW=8 TX=2 VX=2 VS=1 VC=2 WARPS_X=2 WARPS_K=2 DEPTH=2 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=1 "   \
+    "gemv16 SIDE=0 FEW=8 TX=2 VX=2 VS=1 VC=2 WARPS_X=2 WARPS_K=2 SPAN=2 DEPTH=2 MIN_BLOCKS=1 REDUCE=1 "      \
+    "SPLIT_K=1 "                                                                                             \
     "PDL=0 ASK=0 PAD=0"
 #define DEEP                                                                                                 \
-    "gemv16 SIDE=0 FEW=8 TX=1 VX=1 VS=1 VC=1 WARPS_X=1 WARPS_K=2 DEPTH=2 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=1 "   \
+    "gemv16 SIDE=0 FEW=8 TX=1 VX=1 VS=1 VC=1 WARPS_X=1 WARPS_K=2 SPAN=2 DEPTH=2 MIN_BLOCKS=1 REDUCE=1 "      \
+    "SPLIT_K=1 "                                                                                             \
     "PDL=0 ASK=0 PAD=0"
 #define WIDE                                                                                                 \
-    "gemv16 SIDE=0 FEW=16 TX=1 VX=8 VS=8 VC=1 WARPS_X=1 WARPS_K=2 DEPTH=1 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=1 "  \
+    "gemv16 SIDE=0 FEW=16 TX=1 VX=8 VS=8 VC=1 WARPS_X=1 WARPS_K=2 SPAN=4 DEPTH=1 MIN_BLOCKS=1 REDUCE=1 "     \
+    "SPLIT_K=1 "                                                                                             \
     "PDL=0 ASK=0 PAD=0"
 #define TALL                                                                                                 \
-    "gemv16 SIDE=0 FEW=24 TX=4 VX=4 VS=1 VC=4 WARPS_X=1 WARPS_K=2 DEPTH=1 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=1 "  \
+    "gemv16 SIDE=0 FEW=24 TX=4 VX=4 VS=1 VC=4 WARPS_X=1 WARPS_K=2 SPAN=2 DEPTH=1 MIN_BLOCKS=1 REDUCE=1 "     \
+    "SPLIT_K=1 "                                                                                             \
     "PDL=0 ASK=0 PAD=0"
 #define COLUMNS                                                                                              \
-    "gemv16 SIDE=1 FEW=16 TX=2 VX=2 VS=2 VC=2 WARPS_X=1 WARPS_K=2 DEPTH=2 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=1 "  \
+    "gemv16 SIDE=1 FEW=16 TX=2 VX=2 VS=2 VC=2 WARPS_X=1 WARPS_K=2 SPAN=2 DEPTH=2 MIN_BLOCKS=1 REDUCE=1 "     \
+    "SPLIT_K=1 "                                                                                             \
     "PDL=0 ASK=0 PAD=0"
 #define ELEMENTS                                                                                             \
-    "gemv16 SIDE=0 FEW=8 TX=1 VX=1 VS=1 VC=1 WARPS_X=1 WARPS_K=1 DEPTH=1 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=1 "   \
+    "gemv16 SIDE=0 FEW=8 TX=1 VX=1 VS=1 VC=1 WARPS_X=1 WARPS_K=1 SPAN=2 DEPTH=1 MIN_BLOCKS=1 REDUCE=1 "      \
+    "SPLIT_K=1 "                                                                                             \
     "PDL=0 ASK=0 PAD=0"
 #define PARTS                                                                                                \
-    "gemv16 SIDE=0 FEW=8 TX=2 VX=1 VS=1 VC=2 WARPS_X=1 WARPS_K=2 DEPTH=1 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=3 "   \
+    "gemv16 SIDE=0 FEW=8 TX=2 VX=1 VS=1 VC=2 WARPS_X=1 WARPS_K=2 SPAN=2 DEPTH=1 MIN_BLOCKS=1 REDUCE=1 "      \
+    "SPLIT_K=3 "                                                                                             \
     "PDL=0 ASK=0 PAD=0"
 #define CLUSTER                                                                                              \
-    "gemv16 SIDE=1 FEW=8 TX=1 VX=1 VS=1 VC=2 WARPS_X=2 WARPS_K=1 DEPTH=1 MIN_BLOCKS=1 REDUCE=3 SPLIT_K=3 "   \
+    "gemv16 SIDE=1 FEW=8 TX=1 VX=1 VS=1 VC=2 WARPS_X=2 WARPS_K=1 SPAN=2 DEPTH=1 MIN_BLOCKS=1 REDUCE=3 "      \
+    "SPLIT_K=3 "                                                                                             \
     "PDL=0 ASK=0 PAD=0"
 #define DEPENDENT                                                                                            \
-    "gemv16 SIDE=0 FEW=8 TX=2 VX=2 VS=1 VC=2 WARPS_X=1 WARPS_K=2 DEPTH=1 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=3 "   \
+    "gemv16 SIDE=0 FEW=8 TX=2 VX=2 VS=1 VC=2 WARPS_X=1 WARPS_K=2 SPAN=2 DEPTH=1 MIN_BLOCKS=1 REDUCE=1 "      \
+    "SPLIT_K=3 "                                                                                             \
     "PDL=1 ASK=2 PAD=0"
 
 #define RUN(find, replace)                                                                                   \
@@ -63,8 +72,8 @@ const struct mutant mutants_gemv16[] = {
     {"the next line of a lane is its neighbour's", PLAIN, "nt",
      RUN("                    at = moved_on(at, ALONG_K ? 8 * ld : ld);",
          "                    at = moved_on(at, ld);")},
-    {"both halves of a run are the first", PLAIN, "nn", RUN("run * RUN_K + half * 32;", "run * RUN_K;")},
-    {"runs are half as long", PLAIN, "nt", RUN("run * RUN_K + half * 32;", "run * 32 + half * 32;")},
+    {"all pieces of a run are the first", PLAIN, "nn", RUN("run * RUN_K + piece * 32;", "run * RUN_K;")},
+    {"runs are half as long", PLAIN, "nt", RUN("run * RUN_K + piece * 32;", "run * 32 + piece * 32;")},
     {"columns beyond the edge loaded", PLAIN, "nt", RUN("valid && x < left", "valid")},
     {"columns beyond the edge loaded across k", PLAIN, "nn",
      RUN("valid && x < left", "valid && (x < left || !ALONG_K)")},
@@ -73,24 +82,26 @@ const struct mutant mutants_gemv16[] = {
     {"the second vector of a line is the first", TALL, "nt",
      RUN("at + (ALONG_K ? i : x),", "at + (ALONG_K ? 0 : x),")},
     {"the rest takes k beyond the end", PLAIN, "nt", RUN("k < mine &&", "")},
-    {"the rest loses its last k", PLAIN, "nt", RUN("count - half * 32 -", "count - 1 - half * 32 -")},
+    {"the rest loses its last k", PLAIN, "nt", RUN("count - piece * 32 -", "count - 1 - piece * 32 -")},
     {"the rest is the same for all lanes", PLAIN, "nn", RUN("- thread_index() % 4 * 8", "")},
     {"the rest takes columns beyond the edge", PLAIN, "nt", RUN("k < mine && x < left - moved", "k < mine")},
     {"the rest loses the second element of a word", PLAIN, "nt", RUN("to | bits << 16", "to")},
-    /* Whole lines of memory. */
-    {"halves not exchanged", WIDE, "nt", MAIN("stream.exchange(on_the_way[d].stream);", "")},
-    {"halves of the small operand not exchanged", WIDE, "nt",
+    /* Long pieces of memory. */
+    {"pieces not exchanged", WIDE, "nt", MAIN("stream.exchange(on_the_way[d].stream);", "")},
+    {"pieces of the small operand not exchanged", WIDE, "nt",
      MAIN("small.exchange(on_the_way[d].small);", "")},
-    {"halves exchanged with the wrong lane", WIDE, "nt", RUN("odd ? low : high, 4)", "odd ? low : high, 1)")},
-    {"the half that is kept is sent", WIDE, "nt", RUN("odd ? low : high, 4)", "odd ? high : low, 4)")},
-    {"columns are those of a load", WIDE, "nt", RUN("8 * j + g % 2 * 4 + g / 2", "8 * j + g")},
-    {"every second four lines skipped", WIDE, "nt", RUN("moved_on(at, 4 * ld)", "moved_on(at, 8 * ld)")},
-    {"both lanes load the same half of a line", WIDE, "nt", RUN("(PAIRED ? group % 2 * 32 : 0);", "0;")},
-    {"whole lines beyond the edge loaded", WIDE, "nt", RUN("valid && 4 * line < left", "valid")},
+    {"pieces exchanged with the wrong lane", WIDE, "nt",
+     RUN("upper ? low : high, 4 * bit)", "upper ? low : high, 2 * bit)")},
+    {"the piece that is kept is sent", WIDE, "nt",
+     RUN("upper ? low : high, 4 * bit)", "upper ? high : low, 4 * bit)")},
+    {"columns are those of a load", WIDE, "nt", RUN("8 * j + g % SPAN * AT_ONCE + g / SPAN", "8 * j + g")},
+    {"every second lines skipped", WIDE, "nt", RUN("moved_on(at, AT_ONCE * ld)", "moved_on(at, 8 * ld)")},
+    {"all lanes load the same piece of a line", WIDE, "nt", RUN("(SPREAD ? group % SPAN * 32 : 0);", "0;")},
+    {"pieces beyond the edge loaded", WIDE, "nt", RUN("valid && AT_ONCE * load < left", "valid")},
     {"the rest from the line that the lane loads", WIDE, "nt",
-     RUN("PAIRED ? place(0, group) - group / 2 : 0", "0")},
-    {"the rest from the half that the lane loads", WIDE, "nt",
-     RUN("moved * ld - group % 2 * 32", "moved * ld")},
+     RUN("SPREAD ? place(0, group) - group / SPAN : 0", "0")},
+    {"the rest from the piece that the lane loads", WIDE, "nt",
+     RUN("moved * ld - group % SPAN * 32", "moved * ld")},
     /* The loop. */
     {"the rest left out", PLAIN, "nn", MAIN("&& rest > 0", "&& false")},
     {"every warp takes the rest", PLAIN, "nn", MAIN("&& warp_k == WARPS_K - 1 && rest", "&& rest")},
@@ -109,7 +120,7 @@ const struct mutant mutants_gemv16[] = {
     {"both instructions of a run have the first's rows", PLAIN, "nt",
      MAIN("eight : 0, q + e / 2)", "eight : 0, e / 2)")},
     {"both instructions of a run have the first's columns", PLAIN, "nt",
-     MAIN("{stream_runs::pair(stream, half, j, q),", "{stream_runs::pair(stream, half, j, 0),")},
+     MAIN("{stream_runs::pair(stream, piece, j, q),", "{stream_runs::pair(stream, piece, j, 0),")},
     {"upper rows are the lower ones", TALL, "nt", MAIN("eight = 2 * i + e % 2;", "eight = 2 * i;")},
     {"rows of the second instruction are the first's", TALL, "nt",
      MAIN("eight = 2 * i + e % 2;", "eight = e % 2;")},

@@ -19,7 +19,7 @@
  *
  * A product of 16 x 8 by mma.sync adds up 16 k, in any order, if both operands have the same: lane 4 g + t
  * has k = 8 t .. 8 t + 7 of every 32 k of its rows and columns g (gemv16_run.cuh), which makes 16-byte loads
- * of either layout. A run is two of these, 128 bytes along k. Words of neighbours along x are turned into
+ * of either layout. A run is SPAN of these. Words of neighbours along x are turned into
  * words of neighbours along k by a byte permutation.
  *
  *     warp 0   runs 0 .. DEPTH - 1     WARPS_K DEPTH ..
@@ -123,12 +123,12 @@ struct runs {
         for (int i = 0; i < stream_runs::WORDS; i++) stream[i] = 0;
     }
 
-    /* sum += small * stream: two instructions for each half of the run. */
+    /* sum += small * stream: two instructions for each piece of the run. */
     __device__ __forceinline__ void multiply(float (&sum)[TALL][TX][4]) const
     {
 #pragma unroll
-        for (int step = 0; step < 4; step++) {
-            const int half = step / 2, q = step % 2 * 2;
+        for (int step = 0; step < 2 * SPAN; step++) {
+            const int piece = step / 2, q = step % 2 * 2;
             unsigned left[TALL][4];
 #pragma unroll
             for (int i = 0; i < TALL; i++)
@@ -136,13 +136,13 @@ struct runs {
                 for (int e = 0; e < 4; e++) {
                     const int eight = 2 * i + e % 2;
                     left[i][e] = eight < EIGHTS
-                                     ? small_runs::pair(small, half, eight < EIGHTS ? eight : 0, q + e / 2)
+                                     ? small_runs::pair(small, piece, eight < EIGHTS ? eight : 0, q + e / 2)
                                      : 0;
                 }
 #pragma unroll
             for (int j = 0; j < TX; j++) {
-                const unsigned right[2] = {stream_runs::pair(stream, half, j, q),
-                                           stream_runs::pair(stream, half, j, q + 1)};
+                const unsigned right[2] = {stream_runs::pair(stream, piece, j, q),
+                                           stream_runs::pair(stream, piece, j, q + 1)};
 #pragma unroll
                 for (int i = 0; i < TALL; i++) multiply_add<BF16>(sum[i][j], left[i], right);
             }

@@ -7,10 +7,11 @@
 
 #define PARAMS "gemv16_params.def"
 #include "family_params.h"
-#define FEW (config->value[P_FEW])
-#define ASK (config->value[P_ASK])
-#define PAD (config->value[P_PAD])
-#define PDL (config->value[P_PDL])
+#define FEW  (config->value[P_FEW])
+#define ASK  (config->value[P_ASK])
+#define SPAN (config->value[P_SPAN])
+#define PAD  (config->value[P_PAD])
+#define PDL  (config->value[P_PDL])
 #include "gemv16_rules.h"
 
 template_predict gemv16_predict;

@@ -9,7 +9,7 @@
 #ifndef GT_GEMV16_SIZES
 #define GT_GEMV16_SIZES
 
-#define RUN_K   64 /* k that a warp takes at a time: a line of memory, four instructions */
+#define RUN_K   (32 * SPAN) /* k that a warp takes at a time: two instructions for each piece of 32 */
 #define THREADS (32 * WARPS_X * WARPS_K)
 #define EIGHTS  (FEW / 8)                 /* rows of a lane */
 #define TILE_X  (8 * TX * WARPS_X)        /* columns of the streamed operand per block */
@@ -36,12 +36,13 @@
 #define SMEM_BYTES (AFTER_BYTES + (CLUSTER ? 4 * INBOX_FLOATS + 8 : 16)) /* 16: a flag (gt_arrive.cuh) */
 
 /* Words of a lane's RUN_K / 4 k of so many rows or columns, by V elements a load. */
-#define RUN_WORDS(count, v) ((v) == 1 ? 16 * (count) : 8 * (count))
+#define RUN_WORDS(count, v) (SPAN * ((v) == 1 ? 8 * (count) : 4 * (count)))
 
 #endif
 
 #ifdef RULE
 RULE(FEW, FEW % 8 == 0, "FEW must be a multiple of 8")
+RULE(SPAN, SPAN == 1 || SPAN == 2 || SPAN == 4 || SPAN == 8, "SPAN must be 1, 2, 4 or 8")
 RULE(VX, VX == 1 || VX == 2 || VX == 4 || VX == 8, "VX must be 1, 2, 4 or 8")
 RULE(VS, VS == 1 || VS == 2 || VS == 4 || VS == 8, "VS must be 1, 2, 4 or 8")
 RULE(VC, VC == 1 || VC == 2 || VC == 4 || VC == 8, "VC must be 1, 2, 4 or 8")

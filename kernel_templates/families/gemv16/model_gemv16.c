@@ -16,9 +16,12 @@
 #define PAIR_SLOTS    1.2 /* a word put together */
 #define FILLED        0.6 /* of the issue slots, with enough warps */
 
+#define REGISTERS_BESIDE 44 /* pointers, counters, fragments */
+
 #define LATENCY_US    0.75 /* of device memory under load */
 #define DRAM_SHARE    0.91 /* of the published bandwidth that a stream reaches */
 #define SM_BYTES      33.0 /* an SM and clock that arrive from L2 */
+#define LINE_BYTES    128
 #define LAUNCH_US     0.9
 #define EARLY_US      0.5 /* of a launch and the first load that PDL hides */
 #define ASKED_US      0.5 /* more of the latency, if L2 has the weights */
@@ -48,18 +51,20 @@ static struct grid grid_of(const struct config *config, const struct problem *p,
 /* Issue slots of a warp's run. */
 static double run_slots(const struct config *config, bool small_along_k, bool stream_along_k)
 {
-    const double loads = 16.0 * TX / VX + 16.0 * EIGHTS / VS, products = 4.0 * TX * ((EIGHTS + 1) / 2);
+    const double loads = SPAN * (8.0 * TX / VX + 8.0 * EIGHTS / VS),
+                 products = SPAN * 2.0 * TX * ((EIGHTS + 1) / 2);
     double pairs = 0;
-    if (!stream_along_k || VX == 1) pairs += 8.0 * TX;
-    if (!small_along_k || VS == 1) pairs += 8.0 * EIGHTS;
+    if (!stream_along_k || VX == 1) pairs += SPAN * 4.0 * TX;
+    if (!small_along_k || VS == 1) pairs += SPAN * 4.0 * EIGHTS;
     return loads * LOAD_SLOTS + products * PRODUCT_SLOTS + pairs * PAIR_SLOTS;
 }
 
-/* Bytes of a row of memory that a warp's run reads at a time, as a share of whole sectors. */
-static double sector_share(const struct config *config, bool stream_along_k)
+/* Of the lines of memory that L2 sends for an operand, the share that is wanted: a request of a part takes as
+ * long as one of the whole. */
+static double line_share(const struct config *config, bool along_k, int vector)
 {
-    const double bytes = stream_along_k ? 64 : 16.0 * VX;
-    return bytes >= 64 ? 1 : bytes >= 32 ? 0.9 : 0.6;
+    const double bytes = along_k ? vector == 8 ? 64.0 * SPAN : 64 : 16.0 * vector;
+    return fmin(1, bytes / LINE_BYTES);
 }
 
 /* A wave: so many blocks at once on each SM. */
@@ -70,15 +75,24 @@ static double wave_us(const struct config *config, const struct problem *p, cons
                small_along_k = SIDE == 0 ? !trans_a : trans_b;
     const double rows = (double)(SIDE == 0 ? p->m : p->n), columns = (double)(SIDE == 0 ? p->n : p->m);
     const double stream = 2 * grid->k * fmin(columns, TILE_X), small = 2 * grid->k * rows * WARPS_X;
+    const double stream_share = line_share(config, stream_along_k, VX),
+                 small_share = line_share(config, small_along_k, VS);
     const double runs = grid->k / RUN_K * WARPS_X; /* of all warps of a block */
     const double on_the_way = count * fmin(WARPS_X * WARPS_K * DEPTH, runs) * RUN_K * 2 * 8 * TX;
-    const double dram =
-        blocks * stream / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3 * sector_share(config, stream_along_k));
-    const double arrival = count * (stream + small) / (SM_BYTES * gpu->clock_mhz);
+    const double dram = blocks * stream / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3);
+    const double arrival =
+        count * (stream / stream_share + small / small_share) / (SM_BYTES * gpu->clock_mhz);
     const double waiting = count * stream * LATENCY_US / on_the_way;
     const double slots =
         count * runs * run_slots(config, small_along_k, stream_along_k) / 4 / FILLED / gpu->clock_mhz;
     return overlapped_us(fmax(dram, waiting), fmax(arrival, slots), 4);
+}
+
+/* Sums, runs on the way, and what an exchange takes besides. */
+static double registers_needed(const struct config *config)
+{
+    const double run = RUN_WORDS(EIGHTS, VS) + RUN_WORDS(TX, VX);
+    return (EIGHTS + 1) / 2 * TX * 4 + DEPTH * run + (SPAN > 2 ? 0.5 * run : 0) + REGISTERS_BESIDE;
 }
 
 struct prediction gemv16_predict(const struct config *config, const struct problem *problem,
@@ -86,8 +100,7 @@ struct prediction gemv16_predict(const struct config *config, const struct probl
 {
     const struct grid grid = grid_of(config, problem, gpu);
     const int limit = registers_limit(gpu, THREADS, MIN_BLOCKS);
-    const double needed =
-        (EIGHTS + 1) / 2 * TX * 4 + DEPTH * (RUN_WORDS(EIGHTS, VS) + RUN_WORDS(TX, VX)) + 40.0;
+    const double needed = registers_needed(config);
     const double spills = facts ? facts->spill_bytes > 0 : registers_spill_chance(needed, limit);
     const int registers = facts ? facts->registers : (int)fmin(needed + 12, limit);
     const int smem_bytes =

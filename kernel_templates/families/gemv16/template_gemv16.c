@@ -7,7 +7,7 @@
 #include "split_k.h"
 
 #define WORKSPACE_BYTES_MAX (INT64_C(64) << 20)
-#define REGISTERS_BESIDES   28 /* pointers and counters: with less room the compiler spills */
+#define REGISTERS_BESIDES   44 /* pointers and counters: with less room the compiler spills */
 #define COUNTERS_UNIT       64 /* the parts begin at a line of memory, too */
 
 #define RULES    "gemv16_rules.h"

@@ -32,7 +32,8 @@
     "MIN_BLOCKS=1 REDUCE=1 GROUP=8 SPLIT_K=1"
 
 #define GEMV16_BASE                                                                                          \
-    "gemv16 SIDE=0 FEW=8 TX=2 VX=8 VS=8 VC=8 WARPS_X=1 WARPS_K=8 DEPTH=2 MIN_BLOCKS=1 REDUCE=1 SPLIT_K=1 "   \
+    "gemv16 SIDE=0 FEW=8 TX=2 VX=8 VS=8 VC=8 WARPS_X=1 WARPS_K=8 SPAN=2 DEPTH=2 MIN_BLOCKS=1 REDUCE=1 "      \
+    "SPLIT_K=1 "                                                                                             \
     "PDL=0 ASK=0 PAD=0"
 
 #define WGMMA_BASE                                                                                           \

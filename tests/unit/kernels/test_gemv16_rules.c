@@ -11,10 +11,11 @@ static const char *const base_text = GEMV16_BASE;
 
 TEST(each_rule_refuses_its_violation_and_says_why)
 {
-    static const struct outside outside[] = {{"SIDE", 2},  {"FEW", 7},  {"FEW", 72},   {"TX", 0},
-                                             {"DEPTH", 9}, {"PDL", 3},  {"REDUCE", 9}, {"ASK", -1},
-                                             {"ASK", 513}, {"PAD", 225}};
+    static const struct outside outside[] = {{"SIDE", 2},   {"FEW", 7},  {"FEW", 72},   {"TX", 0},
+                                             {"DEPTH", 17}, {"PDL", 3},  {"REDUCE", 9}, {"ASK", -1},
+                                             {"ASK", 513},  {"PAD", 225}};
     static const struct violation cases[] = {{"FEW", 12, "FEW must be a multiple of 8"},
+                                             {"SPAN", 3, "SPAN must be 1, 2, 4 or 8"},
                                              {"VX", 3, "VX must be 1, 2, 4 or 8"},
                                              {"VS", 6, "VS must be 1, 2, 4 or 8"},
                                              {"VC", 5, "VC must be 1, 2, 4 or 8"},
@@ -123,9 +124,9 @@ TEST(a_kernel_that_begins_early_says_so_to_the_driver_and_to_itself)
 TEST(parts_keep_to_their_workspace_and_long_batches_are_cut_by_it)
 {
     const struct config config = with("SPLIT_K", 1024);
-    const struct problem fits = problem_of("bf16gemm:nt:8x2048x32768"),
-                         large = problem_of("bf16gemm:nt:8x2064x32768"),
-                         many = problem_of("bf16gemm:nt:8x64x32768:batch=100");
+    const struct problem fits = problem_of("bf16gemm:nt:8x2048x65536"),
+                         large = problem_of("bf16gemm:nt:8x2064x65536"),
+                         many = problem_of("bf16gemm:nt:8x64x65536:batch=100");
     assert_taken(check(&config, &fits, &h200)); /* exactly 64 MiB */
     assert_refused(check(&config, &large, &h200), "more than 64 MiB");
     const struct launch_plan plan = plan_of(&config, &many); /* 2 MiB an item */
