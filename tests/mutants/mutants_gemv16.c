@@ -54,9 +54,9 @@
 const struct mutant mutants_gemv16[] = {
     /* A lane's elements. */
     {"columns across k where those along k are", PLAIN, "nn",
-     RUN("ALONG_K ? 8 * j + g : j / V * (8 * V) + g * V + j % V", "8 * j + g")},
+     RUN("j / V * (8 * V) + g * V + j % V", "8 * j + g")},
     {"columns along k side by side in a lane", PLAIN, "nt",
-     RUN("ALONG_K ? 8 * j + g :", "ALONG_K ? COUNT * g + j :")},
+     RUN("ALONG_K ? 8 * j + g\n", "ALONG_K ? COUNT * g + j\n")},
     {"neighbours along k exchanged", PLAIN, "nt",
      RUN("if (V == 1) return low | high << 16;\n", "if (V == 1) return low << 16 | high;\n")},
     {"both halves of a word of the first column", PLAIN, "nn",
@@ -80,7 +80,7 @@ const struct mutant mutants_gemv16[] = {
     {"the last column not loaded", PLAIN, "nt", RUN("left = x_end - x;", "left = x_end - x - 1;")},
     {"runs beyond the end loaded", PLAIN, "nt", RUN("valid && x < left", "x < left")},
     {"the second vector of a line is the first", TALL, "nt",
-     RUN("at + (ALONG_K ? i : x),", "at + (ALONG_K ? 0 : x),")},
+     RUN("at + (ALONG_K ? i : x), valid", "at + (ALONG_K ? 0 : x), valid")},
     {"the rest takes k beyond the end", PLAIN, "nt", RUN("k < mine &&", "")},
     {"the rest loses its last k", PLAIN, "nt", RUN("count - piece * 32 -", "count - 1 - piece * 32 -")},
     {"the rest is the same for all lanes", PLAIN, "nn", RUN("- thread_index() % 4 * 8", "")},

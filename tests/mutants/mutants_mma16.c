@@ -171,8 +171,10 @@ const struct mutant mutants_mma16[] = {
      STORE16("(operand)[blockIdx.z]", "(operand)[0]")},
     /* Sums to C. */
     {"alpha forgotten", PLAIN, "nn", STORE16("out[e] = alpha * sum[e];", "out[e] = sum[e];")},
-    {"beta forgotten", PLAIN, "nn", STORE16("if (beta != 0.0f)", "if (false)")},
-    {"beta 0 reads C", PLAIN, "nn", STORE16("if (beta != 0.0f)", "if (true)")},
+    {"beta forgotten", PLAIN, "nn",
+     STORE16("alpha * sum[e];\n        if (beta != 0.0f)", "alpha * sum[e];\n        if (false)")},
+    {"beta 0 reads C", PLAIN, "nn",
+     STORE16("alpha * sum[e];\n        if (beta != 0.0f)", "alpha * sum[e];\n        if (true)")},
     {"C truncated, not rounded", PLAIN, "nn",
      STORE16("packed<BF16>(v[e], e + 1 < V ? v[e + 1] : 0.0f)",
              "packed<BF16>(v[e] * 0.998f, e + 1 < V ? v[e + 1] * 0.998f : 0.0f)")},
@@ -186,7 +188,8 @@ const struct mutant mutants_mma16[] = {
      STORE16("if (column + e < n) store_c<1>", "if (false) store_c<1>")},
     {"batch stride of C ignored", PLAIN, "nn", STORE16("(args.c, args.stride_c)", "(args.c, 0)")},
     {"offset of C in 32 bits", PLAIN, "nn",
-     STORE16("offset = row * ldc + column", "offset = row * (int)ldc + column")},
+     STORE16("offset = row * ldc + column;\n        float out",
+             "offset = row * (int)ldc + column;\n        float out")},
     {"strips of all warps in one place", PLAIN, "nn", STORE("thread_index() / 32 * (STRIP_BYTES / 4)", "0")},
     {"a strip read before its lanes have written it", PLAIN, "nn",
      STORE("        __syncwarp();\n#pragma unroll 2", "#pragma unroll 2")},
@@ -271,10 +274,14 @@ const struct mutant mutants_mma16[] = {
     /* Epilogues. */
     {"bias of columns from the tile's first column", PLAIN, "nn:bias",
      STORE16("(BIAS == 1 ? origin.n : origin.m)", "0")},
-    {"bias of rows by the column", PLAIN, "nn:rowbias", STORE16("bias + row)", "bias + column)")},
+    {"bias of rows by the column", PLAIN, "nn:rowbias",
+     STORE16("out[e] += element_of_c(bias + row)", "out[e] += element_of_c(bias + column)")},
     {"one bias for all items", PLAIN, "nn:bias", STORE16("blockIdx.z * args.stride_bias +", "")},
     {"C read where the result is stored", PLAIN, "nn:out",
-     STORE16("from = source + offset;", "from = c + offset;")},
+     STORE16("from = source + offset;\n#else\n            const c_element *const from = c + "
+             "offset;\n#endif\n            float old",
+             "from = c + offset;\n#else\n            const c_element *const from = c + offset;\n#endif\n     "
+             "       float old")},
     {"activation forgotten", PLAIN, "nn:relu",
      STORE16("out[e] = activated(out[e], ACTIVATION == 1 ? 0.0f : infinite());", "")},
 };
