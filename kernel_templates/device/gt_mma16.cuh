@@ -5,8 +5,7 @@
  *
  *   packed<BF16>(x, y)       x in the low half of a word, y in the high half, both rounded to nearest even
  *   unpacked<BF16>(bits)     an element as a float
- *   load_element(g, ok)      *g if ok, else 0 without touching g: memory that nobody writes while the kernel
- *                            runs
+ *   load_element(g, ok)      *g if ok, else 0 without touching g
  *   load_elements<V>(v, g)   v[0..V) = g[0..V), V of 1, 2, 4 or 8: memory that this thread alone writes (C)
  *   load_two<BF16>(v, g, count)
  *                            v[0..2) = the first `count` of two elements or floats, at a multiple of their
@@ -53,7 +52,7 @@ template <bool BF16> static __device__ __forceinline__ float unpacked(unsigned s
 static __device__ __forceinline__ unsigned load_element(const unsigned short *g, bool valid)
 {
     unsigned short bits = 0;
-    asm volatile("{.reg .pred p; setp.ne.b32 p, %2, 0; @p ld.global.nc.u16 %0, [%1];}"
+    asm volatile("{.reg .pred p; setp.ne.b32 p, %2, 0; @p ld.global.u16 %0, [%1];}"
                  : "+h"(bits)
                  : "l"(g), "r"((int)valid));
     return bits;

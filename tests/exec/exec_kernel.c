@@ -7,8 +7,8 @@
  *
  * OP: nn, nt, tn, tt, all, or turns: one for each configuration, another for the next. WITH: --epilogues,
  * another epilogue for each kernel; --pointers, arrays of the addresses of batch items, and single elements
- * at a time of what is not packed; or --mixed, neither, an epilogue, or pointers, in turn, and on fewer
- * shapes.
+ * at a time of what is not packed, unless the kernel looks at the addresses; or --mixed, neither, an
+ * epilogue, or pointers, in turn, and on fewer shapes.
  *
  * Exit: 0 all right, 1 something wrong (described on stderr), 2 usage.
  */
@@ -127,9 +127,30 @@ static int epilogue_of_turn(int turn)
     return known[turn % count];
 }
 
+/* A type that the template's kernels compute: another one at each turn. */
+static enum gemm_type type_of_turn(const struct template *t, int turn)
+{
+    enum gemm_type known[GEMM_TYPE_COUNT];
+    int count = 0;
+    for (int i = 0; i < GEMM_TYPE_COUNT; i++)
+        if (t->computes & GEMM_TYPE_BIT(i)) known[count++] = (enum gemm_type)i;
+    return known[turn % count];
+}
+
+/* Whether wide accesses are legal for items that lie anywhere: then the kernel looks at their addresses. */
+static bool looks_at_addresses(const struct config *config)
+{
+    struct problem p = problem_make(64, 64, 64);
+    p.type = type_of_turn(config->template, 0);
+    p.batch = 2;
+    problem_use_pointers(&p);
+    return !config->template->check(config, &p, exec_gpu());
+}
+
 /* Without vectors, except of packed operands. False: that is not legal. */
 static bool use_elements(struct config *config)
 {
+    if (looks_at_addresses(config)) return true;
     const struct template *t = config->template;
     const int packed = template_param(t, "PACK") < 0 ? 0 : config_get(config, "PACK");
     for (int i = 0; i < t->param_count; i++) {
@@ -139,16 +160,6 @@ static bool use_elements(struct config *config)
         if (t->params[i].role == ROLE_VECTOR && !of_copy) config->value[i] = t->params[i].least;
     }
     return !t->check(config, NULL, exec_gpu());
-}
-
-/* A type that the template's kernels compute: another one at each turn. */
-static enum gemm_type type_of_turn(const struct template *t, int turn)
-{
-    enum gemm_type known[GEMM_TYPE_COUNT];
-    int count = 0;
-    for (int i = 0; i < GEMM_TYPE_COUNT; i++)
-        if (t->computes & GEMM_TYPE_BIT(i)) known[count++] = (enum gemm_type)i;
-    return known[turn % count];
 }
 
 /* Runs the ops that are wanted of a configuration, or, in turns, the first that is legal from this turn on.

@@ -157,11 +157,17 @@ static int value_or_one(const struct config *config, const char *name)
     return value > 0 ? value : 1;
 }
 
-/* For a template whose tiles contain all rows (or columns) of C: rows x columns of the streamed operand x
+/* Of a template whose tiles contain all rows (or columns) of C; 0 of any other. */
+static int most_rows(const struct config *config)
+{
+    return config_get(config, template_param(config->template, "FEW") >= 0 ? "FEW" : "ROWS");
+}
+
+/* For such a template: rows x columns of the streamed operand x
  * k. */
 static void add_few(struct list *l, int64_t rows, int64_t columns, int64_t k, int64_t batch, int unit)
 {
-    const int most = config_get(l->config, "ROWS");
+    const int most = most_rows(l->config);
     if (rows < 1) rows = 1;
     if (rows > most) rows = most;
     columns = round_up(columns, unit);
@@ -169,32 +175,42 @@ static void add_few(struct list *l, int64_t rows, int64_t columns, int64_t k, in
     add_shape(l, few_columns ? columns : rows, few_columns ? rows : columns, round_up(k, unit), batch, unit);
 }
 
+/* Elements of the widest access. */
+static int widest(const struct config *config)
+{
+    return larger(config_get(config, "VX"), larger(config_get(config, "VS"), config_get(config, "VC")));
+}
+
 static int exec_few(struct list *l, bool thorough)
 {
-    const int rows = config_get(l->config, "ROWS");
-    const int lanes_x = config_get(l->config, "LANES_X");
-    const int tile = config_get(l->config, "WARPS_X") * lanes_x * config_get(l->config, "TX");
-    const int step = config_get(l->config, "WARPS_K") * (32 / lanes_x) * 4;
-    const int chunk = config_get(l->config, "STEPS") * step, splits = config_get(l->config, "SPLIT_K");
-    add_few(l, rows, tile, chunk * splits, 1, 4);
-    add_few(l, rows, 2 * tile + 4, (2 * chunk + step) * splits + 4, 1, 4);
-    add_few(l, rows - 4, tile - 4, step + 4, 3, 4);
-    add_few(l, rows / 2, tile + 8, 3 * chunk - 4, 1, 4);
-    add_few(l, rows, 4, 4, 2, 4);
-    add_few(l, rows, tile + 1, chunk * splits + 3, 1, 1);
-    add_few(l, rows - 1, tile - 1, 3 * chunk * splits - 1, 1, 1);
+    const struct tile tile = l->config->template->tile(l->config);
+    const int rows = most_rows(l->config), splits = config_get(l->config, "SPLIT_K");
+    const int x = config_get(l->config, "SIDE") == 1 ? tile.m : tile.n;
+    const int chunk = tile.k,
+              steps = template_param(l->config->template, "STEPS") >= 0 ? config_get(l->config, "STEPS")
+                                                                        : config_get(l->config, "DEPTH"),
+              step = chunk / steps;
+    const int unit = larger(4, widest(l->config));
+    add_few(l, rows, x, chunk * splits, 1, unit);
+    add_few(l, rows, 2 * x + 4, (2 * chunk + step) * splits + 4, 1, unit);
+    add_few(l, rows - 4, x - 4, step + 4, 3, unit);
+    add_few(l, rows / 2, x + 8, 3 * chunk - 4, 1, unit);
+    add_few(l, rows, 4, 4, 2, unit);
+    add_few(l, rows, x + 1, chunk * splits + 3, 1, 1);
+    add_few(l, rows - 1, x - 1, 3 * chunk * splits - 1, 1, 1);
     add_few(l, rows - 2, 7, step - 1, 2, 1);
     add_few(l, rows, 1, 1, 1, 1);
     add_few(l, 1, 13, step + 1, 1, 1);
     add_few(l, rows, 6, 0, 2, 1);
     if (!thorough) return l->count;
     add_few(l, rows, 0, 5, 1, 1);
-    add_few(l, 1, 3 * tile + 1, chunk + 1, 1, 1);
-    add_few(l, rows, 3 * tile, 5 * chunk * splits, 2, 4);
-    add_few(l, rows, 2 * tile + 2, 2 * chunk + 2, 2, 2);
-    add_few(l, rows, tile / 2, 127, 1, 1);
-    add_few(l, rows - 1, 2 * tile + 3, 4 * step + 3, 3, 1);
-    add_few(l, rows, 12, 0, 1, 4);
+    add_few(l, 1, 3 * x + 1, chunk + 1, 1, 1);
+    add_few(l, rows, 3 * x, 5 * chunk * splits, 2, unit);
+    add_few(l, rows, 2 * x + 2, 2 * chunk + 2, 2, 2);
+    add_few(l, rows - 1, 2 * x - 4, 2 * chunk * splits, 1, unit);
+    add_few(l, rows, x / 2, 127, 1, 1);
+    add_few(l, rows - 1, 2 * x + 3, 4 * step + 3, 3, 1);
+    add_few(l, rows, 12, 0, 1, unit);
     return l->count;
 }
 
@@ -204,7 +220,7 @@ int exec_problems(const struct config *config, const struct problem *like, bool 
     struct list list = {.trials = trials, .room = room, .config = config, .like = like};
     struct list *l = &list;
     l->turn = (int)(config_hash(config) % 1000) + 2 * like->trans_a + like->trans_b;
-    if (template_param(config->template, "ROWS") >= 0) return exec_few(l, thorough);
+    if (most_rows(config) > 0) return exec_few(l, thorough);
     const int bm = value_or_one(config, "BM"), bn = value_or_one(config, "BN"),
               bk = value_or_one(config, "BK");
     const int splits = value_or_one(config, "SPLIT_K");

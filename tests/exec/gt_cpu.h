@@ -525,6 +525,23 @@ static inline void next_kernel_may_begin(bool now)
     (void)now;
 }
 
+/* The functions of gt_stream16.cuh. */
+template <int V, bool ONCE> static inline void load_run(unsigned *w, const unsigned short *g, bool valid)
+{
+    if (!valid) return;
+    if ((uintptr_t)g % (2 * V)) gt_misaligned(g, 2 * V);
+    for (int i = 0; i < V; i += 2) w[i / 2] = g[i] | (i + 1 < V ? (unsigned)g[i + 1] << 16 : 0);
+}
+static inline void ask_for_line(const unsigned short *g)
+{
+    (void)*(const volatile unsigned short *)g; /* must be accessible */
+}
+static inline void ask_for_run(const unsigned short *g, int bytes)
+{
+    (void)*(const volatile unsigned short *)g; /* all of it must be accessible */
+    (void)*(const volatile unsigned short *)(g + bytes / 2 - 1);
+}
+
 /* The functions of gt_wgmma.cuh. A descriptor is an address in units of 16 bytes. */
 struct alignas(64) tensor_map {
     unsigned char opaque[128];

@@ -174,6 +174,7 @@ int main(int argc, char **argv)
     runs += run_family(mutants_streamk, mutants_streamk_count, &share, &failures);
     runs += run_family(mutants_mma, mutants_mma_count, &share, &failures);
     runs += run_family(mutants_mma16, mutants_mma16_count, &share, &failures);
+    runs += run_family(mutants_gemv16, mutants_gemv16_count, &share, &failures);
     runs += run_family(mutants_wgmma, mutants_wgmma_count, &share, &failures);
     runs += run_family(mutants_epilogue, mutants_epilogue_count, &share, &failures);
     runs += run_family(mutants_pointers, mutants_pointers_count, &share, &failures);

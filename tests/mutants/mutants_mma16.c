@@ -34,6 +34,13 @@
     "MIN_BLOCKS=1 "                                                                                          \
     "REDUCE=3 GROUP=1 SPLIT_K=3"
 
+#define TEAM_PARTS                                                                                           \
+    "mma16 BM=16 BN=16 BK=32 WM=16 WN=16 SWAP=0 WARPS_K=2 STAGES=2 PRELOAD=1 PACK=0 VA=2 VB=2 VC=2 "         \
+    "MIN_BLOCKS=1 REDUCE=1 GROUP=1 SPLIT_K=3"
+#define DEPENDENT                                                                                            \
+    "mma16 BM=16 BN=16 BK=16 WM=16 WN=16 SWAP=0 WARPS_K=1 STAGES=2 PRELOAD=1 PACK=1 VA=8 VB=2 VC=2 "         \
+    "MIN_BLOCKS=1 REDUCE=1 GROUP=1 SPLIT_K=3 PDL=1 ASK=1"
+
 #define PACKED                                                                                               \
     "mma16 BM=16 BN=16 BK=16 WM=16 WN=16 SWAP=0 WARPS_K=1 STAGES=2 PRELOAD=1 PACK=3 VA=8 VB=8 VC=1 "         \
     "MIN_BLOCKS=1 REDUCE=1 GROUP=1 SPLIT_K=1"
@@ -53,6 +60,10 @@
 #define PACK16(find, replace)                                                                                \
     {                                                                                                        \
         "gt_pack16.cuh", find, replace                                                                       \
+    }
+#define SUM16(find, replace)                                                                                 \
+    {                                                                                                        \
+        "gt_sum16.cuh", find, replace                                                                        \
     }
 #define STORE(find, replace)                                                                                 \
     {                                                                                                        \
@@ -149,16 +160,21 @@ const struct mutant mutants_mma16[] = {
      LOOP("in.fetch(moved(stages, free), k_left);\n        k_left -= BK;",
           "in.fetch(moved(stages, free), k_left);")},
     {"alpha 0 reads A and B", PLAIN, "nn", LOOP(" && scalar_of(args.alpha_device, args.alpha) != 0.0f", "")},
-    {"batch stride of A ignored", PLAIN, "nn", LOOP("(args.a, args.stride_a)", "(args.a, 0)")},
+    {"batch stride of A ignored", PLAIN, "nn",
+     LOOP("if (!PACK_A) return {item_of_batch<const unsigned short>(args.a, args.stride_a)",
+          "if (!PACK_A) return {item_of_batch<const unsigned short>(args.a, 0)")},
     {"batch stride of B is that of A", PLAIN, "nn",
-     LOOP("(args.b, args.stride_b)", "(args.b, args.stride_a)")},
+     LOOP("if (!PACK_B) return {item_of_batch<const unsigned short>(args.b, args.stride_b)",
+          "if (!PACK_B) return {item_of_batch<const unsigned short>(args.b, args.stride_a)")},
     {"batch strides of floats", PLAIN, "nn", STORE16("+ blockIdx.z * stride;", "+ 2 * blockIdx.z * stride;")},
     {"arrays of addresses of which only the first counts", ELEMENTS, "nn:pointers",
      STORE16("(operand)[blockIdx.z]", "(operand)[0]")},
     /* Sums to C. */
     {"alpha forgotten", PLAIN, "nn", STORE16("out[e] = alpha * sum[e];", "out[e] = sum[e];")},
-    {"beta forgotten", PLAIN, "nn", STORE16("if (beta != 0.0f)", "if (false)")},
-    {"beta 0 reads C", PLAIN, "nn", STORE16("if (beta != 0.0f)", "if (true)")},
+    {"beta forgotten", PLAIN, "nn",
+     STORE16("alpha * sum[e];\n        if (beta != 0.0f)", "alpha * sum[e];\n        if (false)")},
+    {"beta 0 reads C", PLAIN, "nn",
+     STORE16("alpha * sum[e];\n        if (beta != 0.0f)", "alpha * sum[e];\n        if (true)")},
     {"C truncated, not rounded", PLAIN, "nn",
      STORE16("packed<BF16>(v[e], e + 1 < V ? v[e + 1] : 0.0f)",
              "packed<BF16>(v[e] * 0.998f, e + 1 < V ? v[e + 1] * 0.998f : 0.0f)")},
@@ -172,7 +188,8 @@ const struct mutant mutants_mma16[] = {
      STORE16("if (column + e < n) store_c<1>", "if (false) store_c<1>")},
     {"batch stride of C ignored", PLAIN, "nn", STORE16("(args.c, args.stride_c)", "(args.c, 0)")},
     {"offset of C in 32 bits", PLAIN, "nn",
-     STORE16("offset = row * ldc + column", "offset = row * (int)ldc + column")},
+     STORE16("offset = row * ldc + column;\n        float out",
+             "offset = row * (int)ldc + column;\n        float out")},
     {"strips of all warps in one place", PLAIN, "nn", STORE("thread_index() / 32 * (STRIP_BYTES / 4)", "0")},
     {"a strip read before its lanes have written it", PLAIN, "nn",
      STORE("        __syncwarp();\n#pragma unroll 2", "#pragma unroll 2")},
@@ -195,7 +212,7 @@ const struct mutant mutants_mma16[] = {
     {"parts of all blocks in one place", PARTS, "nn",
      STORE("parts + (long long)blockIdx.y * part::FLOATS", "parts")},
     {"parts of all tiles in one place", PARTS, "nn",
-     STORE("(long long)blockIdx.x * args.splits * part::FLOATS", "0")},
+     STORE("(long long)blockIdx.x * args.splits * (BM * BN)", "0")},
     {"parts over the counters", PARTS, "nn", PACK16("args.workspace + args.counters +", "args.workspace +")},
     {"counters of all items are the first's", PARTS, "nn",
      STORE("((long long)blockIdx.z * gridDim.x + blockIdx.x)", "blockIdx.x")},
@@ -210,15 +227,33 @@ const struct mutant mutants_mma16[] = {
     {"teams multiply the same k", TEAMS, "nn", LOOP("team * (BK / WARPS_K), team}", "0, team}")},
     {"tiles of teams on top of each other", TEAMS, "nn", STORE("team * (TILE_BYTES / 4)", "0")},
     {"teams' sums added before all are there", TEAMS, "nn",
-     STORE("    __syncthreads();\n    if constexpr (CLUSTER) {", "    if constexpr (CLUSTER) {")},
+     SUM16("    __syncthreads();\n    if constexpr (CLUSTER) {", "    if constexpr (CLUSTER) {")},
     {"blocks of a cluster send before the others have begun", CLUSTER, "nn",
-     STORE("cluster::wait_for_others();", "")},
+     SUM16("cluster::wait_for_others();", "")},
     {"the inbox read before it is full", CLUSTER, "nn",
-     STORE("mbarrier_wait(cluster::full(inbox()), 0);", "")},
+     SUM16("mbarrier_wait(cluster::full(inbox()), 0);", "")},
     {"all blocks of a cluster store the first rows", CLUSTER, "nn",
-     STORE("(int)blockIdx.y * cluster::SHARE}", "0}")},
+     SUM16("(int)blockIdx.y * cluster::SHARE}", "0}")},
     {"rows of the next tile stored by the last block", CLUSTER, "nn",
-     STORE("if (first + row < BM) to", "to")},
+     SUM16("if (first + row < BM) to", "to")},
+    {"parts of teams in one place", TEAM_PARTS, "nn",
+     SUM16("parts + (long long)blockIdx.y * (BM * BN)", "parts")},
+    {"a part of teams forgotten", TEAM_PARTS, "nn",
+     SUM16("BM * BN, 0, args.splits)", "BM * BN, 1, args.splits)")},
+    /* Kernels that begin early, and items anywhere. */
+    {"does not wait for the kernel before", DEPENDENT, "nn", LOOP("    wait_for_kernel_before();\n", "")},
+    {"packs before the kernel before has ended", DEPENDENT, "nn",
+     PACK16("    wait_for_kernel_before();\n", "")},
+    {"only blocks with products wait", DEPENDENT, "nn",
+     LOOP("    wait_for_kernel_before();\n", "    if (args.alpha != 0.0f) wait_for_kernel_before();\n")},
+    {"asks for columns beyond the operand", DEPENDENT, "nn",
+     LOOP("min(args.n - origin.n, BN), begin, k", "BN, begin, k")},
+    {"asks for k beyond the operand", DEPENDENT, "nn",
+     LOOP("min(end - begin, all.ask * EARLY_K)", "all.ask * EARLY_K")},
+    {"copies of items that are not aligned", PLAIN, "nn:pointers",
+     LOOP("is_aligned<VA>(a.matrix) && is_aligned<VB>(b.matrix)", "is_aligned<VA>(a.matrix)")},
+    {"vectors of C that is not aligned", PLAIN, "nn:pointers",
+     LOOP("if (is_aligned<VC>(to.c))", "if (true)")},
     /* Packed operands. */
     {"packed items of a batch in one place", PACKED, "nn", PACK16("blockIdx.z * item.floats", "0")},
     {"packed B over packed A", PACKED, "nn", PACK16("base_of(args, item) + item.b", "base_of(args, item)")},
@@ -239,10 +274,14 @@ const struct mutant mutants_mma16[] = {
     /* Epilogues. */
     {"bias of columns from the tile's first column", PLAIN, "nn:bias",
      STORE16("(BIAS == 1 ? origin.n : origin.m)", "0")},
-    {"bias of rows by the column", PLAIN, "nn:rowbias", STORE16("bias + row)", "bias + column)")},
+    {"bias of rows by the column", PLAIN, "nn:rowbias",
+     STORE16("out[e] += element_of_c(bias + row)", "out[e] += element_of_c(bias + column)")},
     {"one bias for all items", PLAIN, "nn:bias", STORE16("blockIdx.z * args.stride_bias +", "")},
     {"C read where the result is stored", PLAIN, "nn:out",
-     STORE16("from = source + offset;", "from = c + offset;")},
+     STORE16("from = source + offset;\n#else\n            const c_element *const from = c + "
+             "offset;\n#endif\n            float old",
+             "from = c + offset;\n#else\n            const c_element *const from = c + offset;\n#endif\n     "
+             "       float old")},
     {"activation forgotten", PLAIN, "nn:relu",
      STORE16("out[e] = activated(out[e], ACTIVATION == 1 ? 0.0f : infinite());", "")},
 };

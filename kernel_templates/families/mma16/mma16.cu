@@ -22,6 +22,9 @@
  * a cluster and send each other their sums (REDUCE above 1, sm_90). Either order of additions is fixed, and
  * with it the result, bit for bit.
  *
+ * The items that arrays of pointers name may lie anywhere: those that are not aligned go element by element.
+ * What a kernel does that begins early (PDL, ASK) gemv16.cu says.
+ *
  * Parameters (-D) and their trade-offs: mma16_params.def; legal combinations: mma16_rules.h. TRANS_A, TRANS_B
  * are 0 or 1, TYPE_A and TYPE_C the elements' types. Launch and arguments: gemm_args.h, where pointers to
  * float stand for pointers to elements.
@@ -30,6 +33,8 @@
 #include "gt_arrive.cuh"
 #include "gt_async_copy.cuh"
 #include "gt_cluster.cuh"
+#include "gt_dependent.cuh"
+#include "gt_early_args.h"
 #include "gt_epilogue.cuh"
 #include "gt_load.cuh"
 #include "gt_memory.cuh"
@@ -37,6 +42,7 @@
 #include "gt_reduce.cuh"
 #include "gt_schedule.cuh"
 #include "gt_store16.cuh"
+#include "gt_stream16.cuh"
 #include "gt_teams.cuh"
 
 #define RULE(last, holds, why) static_assert(holds, why);
@@ -46,11 +52,14 @@
 constexpr int LEFTS = WARP_LEFT / MMA_M, RIGHTS = WARP_RIGHT / MMA_N, QUADS = LEFTS * RIGHTS;
 
 #include "gt_pack16.cuh"
+#include "gt_sum16.cuh"
 #include "mma16_copy.cuh"
 #include "mma16_store.cuh"
 
-using tile_a = operand_tile<BM, ALONG_K_A, VA>;
-using tile_b = operand_tile<BN, ALONG_K_B, VB>;
+template <int V> using tile_a_of = operand_tile<BM, ALONG_K_A, V>;
+template <int V> using tile_b_of = operand_tile<BN, ALONG_K_B, V>;
+using tile_a = tile_a_of<VA>; /* of fragments: the layout does not depend on V */
+using tile_b = tile_b_of<VB>;
 
 /* What the loaders read: an operand, or its packed copy. */
 struct source {
@@ -71,9 +80,9 @@ static __device__ __forceinline__ struct source source_of_b(const struct gemm_ar
 }
 
 /* The loaders of both operands. */
-struct operands {
-    tile_a a;
-    tile_b b;
+template <int V_A, int V_B> struct operands {
+    tile_a_of<V_A> a;
+    tile_b_of<V_B> b;
 
     __device__ __forceinline__ void fetch(shared_place stage, int k_left)
     {
@@ -137,15 +146,17 @@ static __device__ __forceinline__ void next_stage_ready()
     __syncthreads();
 }
 
-/* sum += the products over k from `begin` to `end`. */
-static __device__ __forceinline__ void multiply(const struct gemm_args &args, struct tile_origin origin,
-                                                int begin, int end, float (&sum)[QUADS][4])
+/* sum += the products over k from `begin` to `end`. let_next: the next kernel may begin when all copies have
+ * started. */
+template <int V_A, int V_B>
+static __device__ __forceinline__ void multiply(struct source a, struct source b,
+                                                const struct gemm_args &args, struct tile_origin origin,
+                                                int begin, int end, bool let_next, float (&sum)[QUADS][4])
 {
     const int thread = thread_index(), lane = thread % 32, tiles = (end - begin - 1) / BK + 1;
     const shared_place stages = place_in_shared(gt_shared_memory());
     int k_left = end - begin;
-    struct operands in;
-    const struct source a = source_of_a(args), b = source_of_b(args);
+    struct operands<V_A, V_B> in;
     in.a.start(a.matrix, a.ld, origin.m, args.m, begin, thread);
     in.b.start(b.matrix, b.ld, origin.n, args.n, begin, thread);
 #pragma unroll 1
@@ -170,6 +181,7 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
         if (left > STAGES - 1) in.fetch(moved(stages, free), k_left);
         k_left -= BK;
         cp_async_commit();
+        next_kernel_may_begin(let_next && left == min(STAGES, tiles));
         const int next = now == (STAGES - 1) * STAGE_BYTES ? 0 : now + STAGE_BYTES;
         if (!PRELOAD) f.load(0, moved(stages, now), place.row, place.column, place.k, lane);
 #pragma unroll
@@ -191,22 +203,80 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, st
     if (PRELOAD) __syncthreads(); /* sums take the place of fragments that are loaded and not used */
 }
 
-extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS) gemm(const struct gemm_args args)
+/* Whether the host knows how operands are aligned: it does not see the items that arrays of pointers name. */
+#if POINTERS
+constexpr bool KNOWN_ALIGNED = false;
+#else
+constexpr bool KNOWN_ALIGNED = true;
+#endif
+
+/* Whether V elements can be accessed at once. */
+template <int V, class T> static __device__ __forceinline__ bool is_aligned(const T *at)
 {
-    if constexpr (CLUSTER) cluster::join(inbox());
+    return KNOWN_ALIGNED || V == 1 || reinterpret_cast<unsigned long long>(at) % (V * sizeof *at) == 0;
+}
+
+static __device__ __forceinline__ void multiply(const struct gemm_args &args, struct tile_origin origin,
+                                                int begin, int end, bool let_next, float (&sum)[QUADS][4])
+{
+    const struct source a = source_of_a(args), b = source_of_b(args);
+    if (is_aligned<VA>(a.matrix) && is_aligned<VB>(b.matrix))
+        multiply<VA, VB>(a, b, args, origin, begin, end, let_next, sum);
+    else if constexpr (!KNOWN_ALIGNED)
+        multiply<PACK_A ? VA : 1, PACK_B ? VB : 1>(a, b, args, origin, begin, end, let_next, sum);
+}
+
+/* Adds what the block's teams and the other blocks have summed up, and stores it in accesses of V elements.
+ */
+template <int V>
+static __device__ __forceinline__ void store(const struct gemm_args &args, const float (&sum)[QUADS][4],
+                                             const struct destination &to)
+{
+    const struct warp_place place = warp_place_of(thread_index());
+    if constexpr (!WHOLE_TILES) {
+        store_strips<V>(sum, to, place.row, place.column);
+    } else {
+        put_tile(sum, place.row, place.column, place.team);
+        if (LAST_BLOCK && args.splits > 1) add_parts<V>(args, parts_of_tile(args), counter_of_tile(args), to);
+        else add_tiles<V>(to);
+    }
+}
+
+/* Asks L2 for the first k of the block's part of what is not packed. */
+static __device__ __forceinline__ void ask_for_operands(const struct early_args &all,
+                                                        struct tile_origin origin, int begin, int end)
+{
+    const struct gemm_args &args = all.gemm;
+    if (!can_ask(all, end - begin)) return;
+    const int k = min(end - begin, all.ask * EARLY_K);
+    if (!PACK_A)
+        ask_for_tile<ALONG_K_A, THREADS>(item_of_batch<const unsigned short>(args.a, args.stride_a), args.lda,
+                                         origin.m, min(args.m - origin.m, BM), begin, k);
+    if (!PACK_B)
+        ask_for_tile<ALONG_K_B, THREADS>(item_of_batch<const unsigned short>(args.b, args.stride_b), args.ldb,
+                                         origin.n, min(args.n - origin.n, BN), begin, k);
+}
+
+extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS)
+    gemm(const __grid_constant__ struct early_args all)
+{
+    const struct gemm_args &args = all.gemm;
     const struct tile_origin origin = tile_of_block<BM, BN>(block_index(), args.m, args.n, args.group);
     const int begin = blockIdx.y * args.k_per_split, end = min(args.k - begin, args.k_per_split) + begin;
+    next_kernel_may_begin(all.pdl == 1);
+    ask_for_operands(all, origin, begin, end);
+    if constexpr (CLUSTER) cluster::join(inbox());
+    wait_for_kernel_before();
     float sum[QUADS][4];
 #pragma unroll
     for (int q = 0; q < QUADS; q++)
 #pragma unroll
         for (int e = 0; e < 4; e++) sum[q][e] = 0.0f;
     if (begin < end && scalar_of(args.alpha_device, args.alpha) != 0.0f)
-        multiply(args, origin, begin, end, sum);
+        multiply(args, origin, begin, end, all.pdl == 2, sum);
     if constexpr (LAST_BLOCK && WARPS_K == 1)
         if (args.splits > 1 && !reduce_tile(args, sum)) return;
     const struct destination to = destination_of(args, origin);
-    const struct warp_place place = warp_place_of(thread_index());
-    if constexpr (WHOLE_TILES) share_sums(sum, to, place.row, place.column, place.team);
-    else store_strips(sum, to, place.row, place.column);
+    if (is_aligned<VC>(to.c)) store<VC>(args, sum, to);
+    else if constexpr (!KNOWN_ALIGNED) store<1>(args, sum, to);
 }

@@ -7,6 +7,8 @@
 
 #define PARAMS "mma16_params.def"
 #include "family_params.h"
+#define ASK  (config->value[P_ASK])
+#define PDL  (config->value[P_PDL])
 #define SWAP (config->value[P_SWAP])
 #include "mma16_rules.h"
 

@@ -71,6 +71,5 @@ RULE(REDUCE, BM >= REDUCE, "REDUCE: each block of a cluster adds at least one ro
 
 #ifdef HOST_RULES
 RULE(SPLIT_K, !CLUSTER || SPLIT_K == CLUSTER, "SPLIT_K must be the size of the cluster (REDUCE)")
-RULE(SPLIT_K, !LAST_BLOCK || SPLIT_K == 1 || WARPS_K == 1,
-     "the last block (REDUCE 1) adds the sums of one team: WARPS_K must be 1")
+RULE(ASK, ASK == 0 || PDL > 0, "ASK is for kernels that begin early (PDL)")
 #endif

@@ -36,6 +36,8 @@
 #define CLUSTER_US    0.2
 #define LAST_BLOCK_US 2.7
 #define PART_US       0.03 /* more of the last block for each part */
+#define EARLY_US      0.4  /* of a launch and the first copies that PDL hides */
+#define ASKED_US      0.5  /* of the latency, if L2 has what is copied first */
 #define PACK_US       3.0  /* a launch before the product, and its end; it moves bytes as a copy does */
 
 struct grid {
@@ -103,7 +105,7 @@ static double overhead_us(const struct config *config, const struct problem *p, 
     const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
     const double packed = (double)p->batch * 2 * k * ((PACK_A ? m : 0) + (PACK_B ? n : 0));
     const double pack = PACK ? PACK_US + 2 * packed / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3) : 0;
-    return LAUNCH_US + sum + pack;
+    return LAUNCH_US + sum + pack - (PDL ? EARLY_US : 0) - (ASK ? ASKED_US : 0);
 }
 
 struct prediction mma16_predict(const struct config *config, const struct problem *problem,

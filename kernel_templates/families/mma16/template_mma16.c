@@ -33,6 +33,7 @@ static const char *check_gpu(const struct config *config, int known, const struc
     if (!gpu_has_cp_async(gpu)) return "mma.sync with k 16, and cp.async, need sm_80";
     if (!KNOWN(REDUCE)) return NULL;
     if (CLUSTER && gpu->arch < 90) return "REDUCE above 1 needs clusters (sm_90)";
+    if (KNOWN(PDL) && PDL && gpu->arch < 90) return "PDL above 0 needs sm_90";
     const struct resources need = mma16_resources(config);
     if (need.smem_bytes > gpu->smem_per_block_bytes)
         return "the stages, or the sums, do not fit in a block's shared memory";
@@ -41,11 +42,11 @@ static const char *check_gpu(const struct config *config, int known, const struc
 }
 
 /* The widest access to lines that begin at multiples of it, whatever their length: the kernel takes care of
- * vectors at the edge. */
+ * vectors at the edge. Where items lie that arrays of pointers say, the kernel looks itself. */
 static int line_align(const struct problem *p, enum element element, int64_t ld, int64_t stride)
 {
-    int width = p->pointers ? 1 : element_vector(element);
-    while (ld % width || (p->batch > 1 && stride % width)) width /= 2;
+    int width = element_vector(element);
+    while (ld % width || (p->batch > 1 && !p->pointers && stride % width)) width /= 2;
     return width;
 }
 
@@ -115,7 +116,8 @@ static struct kernel_launch pack_launch(const struct config *config, const struc
     if (PACK_B) pieces += pack_pieces(problem_rows_b(p), problem_cols_b(p));
     return (struct kernel_launch){.entry = "gemm_pack",
                                   .grid = {(unsigned)ceil_div(pieces, PACK_THREADS / 32), 1, slice},
-                                  .threads = PACK_THREADS};
+                                  .threads = PACK_THREADS,
+                                  .dependent = PDL > 0};
 }
 
 static void mma16_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
@@ -131,6 +133,7 @@ static void mma16_plan(const struct config *config, const struct problem *p, str
     args.group = (int)smaller(GROUP, rows);
     plan_workspace(config, p, tiles, &args, plan);
     gemm_args_put(plan, p, &args);
+    gemm_args_put_early(plan, PDL, ASK);
     const unsigned slice = (unsigned)smaller(p->batch, plan->batch_per_launch);
     if (PACK && p->k > 0) plan->kernel[plan->kernels++] = pack_launch(config, p, slice);
     plan->kernel[plan->kernels++] =
@@ -138,7 +141,8 @@ static void mma16_plan(const struct config *config, const struct problem *p, str
                                .grid = {(unsigned)tiles, (unsigned)parts.splits, slice},
                                .threads = (unsigned)need.threads,
                                .smem_bytes = (unsigned)need.smem_bytes,
-                               .cluster = {CLUSTER ? 1 : 0, (unsigned)(CLUSTER), CLUSTER ? 1 : 0}};
+                               .cluster = {CLUSTER ? 1 : 0, (unsigned)(CLUSTER), CLUSTER ? 1 : 0},
+                               .dependent = PDL > 0};
 }
 
 /* template.h: a packed operand whose lines are aligned anyway. */

@@ -31,6 +31,11 @@
     "mma16 BM=128 BN=256 BK=32 WM=64 WN=64 SWAP=0 WARPS_K=1 STAGES=4 PRELOAD=1 PACK=0 VA=8 VB=8 VC=8 "       \
     "MIN_BLOCKS=1 REDUCE=1 GROUP=8 SPLIT_K=1"
 
+#define GEMV16_BASE                                                                                          \
+    "gemv16 SIDE=0 FEW=8 TX=2 VX=8 VS=8 VC=8 WARPS_X=1 WARPS_K=8 SPAN=2 DEPTH=2 MIN_BLOCKS=1 REDUCE=1 "      \
+    "SPLIT_K=1 "                                                                                             \
+    "PDL=0 ASK=0 PAD=0"
+
 #define WGMMA_BASE                                                                                           \
     "wgmma BM=128 BN=256 BK=64 SWAP=0 CONSUMERS=2 STAGES=4 PACK=0 VC=8 MIN_BLOCKS=1 REDUCE=1 WALK=0 "        \
     "GROUP=8 SPLIT_K=1 SMS=1"

@@ -29,8 +29,9 @@ static void assert_complete(const char *const *texts, size_t count)
 /* Configurations with up to six values changed to anything, of the largest problem, too. */
 TEST(no_value_however_insane_breaks_the_check)
 {
-    static const char *const legal[] = {SIMT_BASE, SKINNY_BASE,  RESIDENT_BASE, RESIDENT_NARROW, TALL_BASE,
-                                        TALL_LOW,  STREAMK_BASE, MMA_BASE,      MMA16_BASE,      WGMMA_BASE};
+    static const char *const legal[] = {SIMT_BASE,  SKINNY_BASE, RESIDENT_BASE, RESIDENT_NARROW,
+                                        TALL_BASE,  TALL_LOW,    STREAMK_BASE,  MMA_BASE,
+                                        MMA16_BASE, GEMV16_BASE, WGMMA_BASE};
     static const int32_t values[] = {INT32_MIN, -1, 0,  1,   2,    3,     4,     5,
                                      8,         16, 64, 512, 1024, 65536, 46341, INT32_MAX};
     struct problem huge = problem_make(PROBLEM_DIM_MAX, PROBLEM_DIM_MAX, PROBLEM_DIM_MAX);
@@ -82,6 +83,11 @@ TEST(an_empty_c_launches_nothing_and_an_empty_k_one_kernel)
          "hgemm:nn:0x64x64",
          "hgemm:nn:64x0x64",
          "hgemm:nn:64x64x0"},
+        {GEMV16_BASE,
+         {{"SPLIT_K", 4}, {"VX", 1}, {"VS", 1}, {"VC", 1}},
+         "hgemm:nt:0x64x64",
+         "hgemm:nt:8x0x64",
+         "hgemm:nt:8x64x0"},
         {WGMMA_BASE,
          {{"SPLIT_K", 4}, {"VC", 1}},
          "hgemm:nn:0x64x64",
@@ -114,6 +120,7 @@ TEST(long_batches_are_cut_by_the_grid)
                  {TALL_BASE, {{"SMS", 1}}, "nn:256x64x63:batch=70000"},
                  {MMA_BASE, {{0}}, "tf32gemm:nn:64x64x64:batch=70000"},
                  {MMA16_BASE, {{0}}, "bf16gemm:nn:64x64x64:batch=70000"},
+                 {GEMV16_BASE, {{0}}, "bf16gemm:nt:8x64x64:batch=70000"},
                  {WGMMA_BASE, {{0}}, "bf16gemm:nn:64x64x64:batch=70000"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct config config = changed(cases[i].text, cases[i].change);
@@ -140,7 +147,8 @@ TEST(a_gpu_without_the_instructions_or_with_fewer_sms_refuses)
                  {STREAMK_BASE, 75, 132, "cp.async"},
                  {STREAMK_BASE, 90, 131, "SMS is more than the GPU has"},
                  {MMA_BASE, 75, 132, "mma.sync tf32 needs sm_80"},
-                 {MMA16_BASE, 75, 132, "mma.sync with k 16"}};
+                 {MMA16_BASE, 75, 132, "mma.sync with k 16"},
+                 {GEMV16_BASE, 75, 132, "mma.sync with k 16"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct config config = config_of(cases[i].text);
         struct gpu gpu = h200;

@@ -3,6 +3,9 @@
 #include "one_family.h"
 
 #include "gemm_block.h"
+#include "gt_early_args.h"
+
+#include <string.h>
 
 static const char *const base_text = MMA16_BASE;
 
@@ -35,8 +38,12 @@ TEST(each_rule_refuses_its_violation_and_says_why)
     assert_refused(check(&config, NULL, NULL), "16 rows of an instruction");
     config = with("WARPS_K", 2);
     config_set(&config, "SPLIT_K", 2);
-    assert_refused(check(&config, NULL, NULL), "adds the sums of one team");
+    assert_taken(check(&config, NULL, NULL));
     config_set(&config, "REDUCE", 2);
+    assert_taken(check(&config, NULL, NULL));
+    config = with("ASK", 16);
+    assert_refused(check(&config, NULL, NULL), "kernels that begin early");
+    config_set(&config, "PDL", 1);
     assert_taken(check(&config, NULL, NULL));
     const struct config legal = base();
     assert_taken(check(&legal, NULL, &h200));
@@ -86,13 +93,37 @@ TEST(vectors_follow_the_lines_of_the_operands)
                  {"bf16gemm:nt:512x512x512:ldb=516", "VB is wider than B"},
                  {"bf16gemm:nt:512x510x512", "VC is wider than C"},
                  {"bf16gemm:nn:64x64x64:batch=2:stride_a=4100", "VA is wider than A"},
-                 {"bf16gemm:nn:64x64x64:batch=2:pointers", "VA is wider than A"}};
+                 {"bf16gemm:nn:64x64x60:batch=2:pointers", "VA is wider than A"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct problem p = problem_of(cases[i].problem);
         assert_refused(check(&config, &p, &h200), cases[i].part);
     }
-    const struct problem ragged = problem_of("bf16gemm:nn:511x509x507:lda=512:ldb=512:ldc=512");
+    const struct problem ragged = problem_of("bf16gemm:nn:511x509x507:lda=512:ldb=512:ldc=512"),
+                         anywhere = problem_of("bf16gemm:nn:64x64x64:batch=2:pointers");
     assert_taken(check(&config, &ragged, &h200));
+    assert_taken(check(&config, &anywhere, &h200)); /* the kernel looks at the addresses */
+}
+
+TEST(a_kernel_that_begins_early_says_so_to_the_driver_and_to_itself)
+{
+    const struct problem p = problem_of("bf16gemm:nn:512x512x512");
+    struct config config = with("PDL", 2);
+    config_set(&config, "ASK", 16);
+    config_set(&config, "PACK", 3);
+    struct gpu gpu = h200;
+    const struct launch_plan plan = plan_of(&config, &p);
+    int early[2];
+    memcpy(early, plan.argument + EARLY_AT, sizeof early);
+    assert_int_equal(plan.argument_bytes, EARLY_BYTES);
+    assert_int_equal(early[0], 2);
+    assert_int_equal(early[1], 16);
+    assert_true(plan.kernel[0].dependent);
+    assert_true(plan.kernel[1].dependent);
+    gpu.arch = 89;
+    config_set(&config, "BN", 128);
+    assert_refused(check(&config, &p, &gpu), "PDL above 0 needs sm_90");
+    config = base();
+    assert_false(plan_of(&config, &p).kernel[0].dependent);
 }
 
 /* (128 + 256) x 32 elements a stage, 24,576 bytes, and a flag of 16. */
@@ -184,6 +215,7 @@ int main(void)
         cmocka_unit_test(few_rows_of_c_are_the_columns_of_an_instruction),
         cmocka_unit_test(products_of_16_bits_on_gpus_that_have_the_instruction_are_taken),
         cmocka_unit_test(vectors_follow_the_lines_of_the_operands),
+        cmocka_unit_test(a_kernel_that_begins_early_says_so_to_the_driver_and_to_itself),
         cmocka_unit_test(stages_fit_exactly_and_one_more_does_not),
         cmocka_unit_test(sums_take_the_place_of_the_stages_if_they_are_larger),
         cmocka_unit_test(tiles_parts_and_workspace_are_those_of_the_problem),

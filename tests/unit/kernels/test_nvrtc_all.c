@@ -176,7 +176,7 @@ static bool is_hoppers(const char *text)
     return strncmp(text, "wgmma", 5) == 0;
 }
 
-static void add_tensor_cores(const char *file, const char *type)
+static void add_tensor_cores(const char *file, const char *type, const char *shape, const char *ragged)
 {
     struct space *space = NULL;
     char path[300];
@@ -184,19 +184,21 @@ static void add_tensor_cores(const char *file, const char *type)
     assert_ok(space_load(path, &space));
     for (size_t arch = 0; arch < ARCHS; arch++) {
         if (archs[arch] < 80 || (archs[arch] != 90 && is_hoppers(file))) continue;
-        for (int op = 0; op < 4; op++) add_spread_of(type, space, NULL, "4096x4096x4096", op, arch);
-        add_spread_of(type, space, NULL, "1001x333x77", (int)arch % 4, arch);
+        for (int op = 0; op < 4; op++) add_spread_of(type, space, NULL, shape, op, arch);
+        add_spread_of(type, space, NULL, ragged, (int)arch % 4, arch);
     }
     space_free(space);
 }
 
 TEST(a_spread_of_the_tensor_cores_spaces_builds_for_every_architecture_that_has_them)
 {
-    add_tensor_cores("mma.conf", "tf32gemm");
-    add_tensor_cores("mma16.conf", "bf16gemm");
-    add_tensor_cores("mma16.conf", "hgemm");
-    add_tensor_cores("wgmma.conf", "bf16gemm");
-    add_tensor_cores("wgmma.conf", "hgemm");
+    static const char *const types[] = {"bf16gemm", "hgemm"};
+    add_tensor_cores("mma.conf", "tf32gemm", "4096x4096x4096", "1001x333x77");
+    for (int i = 0; i < 2; i++) {
+        add_tensor_cores("mma16.conf", types[i], "4096x4096x4096", "1001x333x77");
+        add_tensor_cores("gemv16.conf", types[i], "8x4096x4096", "1001x33x77");
+        add_tensor_cores("wgmma.conf", types[i], "4096x4096x4096", "1001x333x77");
+    }
     build_all();
 }
 
@@ -214,6 +216,7 @@ TEST(a_spread_of_the_wide_spaces_builds_wherever_the_rules_say_so)
         {"tall", "sgemm", {"559104x64x147", "32x200001x27"}, {0, 2}},
         {"mma", "tf32gemm", {"4096x4096x4096", "1001x333x77"}, {2, 0}},
         {"mma16", "hgemm", {"4096x4096x4096", "1001x333x77"}, {3, 1}},
+        {"gemv16", "hgemm", {"7x2048x4096", "3001x33x777"}, {1, 0}},
         {"wgmma", "bf16gemm", {"4096x4096x4096", "1001x333x77"}, {0, 2}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -291,6 +294,14 @@ static const struct {
     {"mma16 BM=16 BN=32 BK=128 WM=16 WN=32 SWAP=1 WARPS_K=4 STAGES=3 PRELOAD=0 PACK=0 VA=1 VB=2 VC=4 "
      "MIN_BLOCKS=1 "
      "REDUCE=4 GROUP=1 SPLIT_K=4",
+     90},
+    {"gemv16 SIDE=0 FEW=16 TX=8 VX=8 VS=2 VC=4 WARPS_X=2 WARPS_K=4 SPAN=2 DEPTH=1 MIN_BLOCKS=1 REDUCE=1 "
+     "SPLIT_K=3 "
+     "PDL=0 ASK=0 PAD=0",
+     80},
+    {"gemv16 SIDE=1 FEW=24 TX=2 VX=2 VS=1 VC=8 WARPS_X=1 WARPS_K=8 SPAN=2 DEPTH=2 MIN_BLOCKS=1 REDUCE=4 "
+     "SPLIT_K=4 "
+     "PDL=1 ASK=16 PAD=0",
      90},
     {"wgmma BM=128 BN=64 BK=64 SWAP=0 CONSUMERS=2 STAGES=4 PACK=0 VC=8 MIN_BLOCKS=2 REDUCE=1 WALK=0 GROUP=1 "
      "SPLIT_K=4 SMS=1",

@@ -267,8 +267,8 @@ TEST(two_families_take_no_pointers)
     static const struct {
         const char *name;
         bool takes;
-    } families[] = {{"simt", true},  {"skinny", true},    {"mma", true},  {"mma16", true},
-                    {"wgmma", true}, {"resident", false}, {"tall", false}};
+    } families[] = {{"simt", true},   {"skinny", true}, {"mma", true},       {"mma16", true},
+                    {"gemv16", true}, {"wgmma", true},  {"resident", false}, {"tall", false}};
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         const struct template *t = template_find(families[i].name);
         struct problem p = problem_make(64, 64, 64);

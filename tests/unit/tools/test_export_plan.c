@@ -138,6 +138,9 @@ TEST(products_on_tensor_cores_fit_and_are_planned_as_their_template_says)
                                              "hgemm:tn:64x64x65536:batch=3"};
     for (size_t i = 0; i < sizeof of_16_bits / sizeof *of_16_bits; i++)
         assert_exported(GT_SOURCE_DIR "/configs/spaces/mma16.conf", of_16_bits[i], "h200", 12);
+    static const char *const thin[] = {"bf16gemm:nt:8x512x512", "hgemm:tt:1023x25x1027:c=f32:batch=3"};
+    for (size_t i = 0; i < sizeof thin / sizeof *thin; i++)
+        assert_exported(GT_SOURCE_DIR "/configs/spaces/gemv16.conf", thin[i], "h200", 12);
 }
 
 TEST(the_steps_of_a_plan_in_slabs_follow_its_leading_dimensions)
