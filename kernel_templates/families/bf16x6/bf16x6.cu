@@ -139,6 +139,7 @@ static __device__ __forceinline__ void add_step(struct ring ring, int group, str
     multiply_pieces<false>(ring, high, low, group, part);
     wgmma_end();
     mbarrier_wait(ring.full(middle.stage), middle.parity);
+    wgmma_begin();
     multiply_pieces<false>(ring, middle, middle, group, part);
     multiply_pieces<false>(ring, middle, high, group, part);
     multiply_pieces<false>(ring, high, middle, group, part);
