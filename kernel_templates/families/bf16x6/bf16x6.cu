@@ -32,6 +32,7 @@
 #include "gemm_args.h"
 #include "gt_barrier.cuh"
 #include "gt_batch.cuh"
+#include "gt_dependent.cuh"
 #include "gt_epilogue.cuh"
 #include "gt_memory.cuh"
 #include "gt_mma16.cuh"

@@ -100,7 +100,7 @@ static __device__ __forceinline__ void split_tile(const float *from, long long l
 
 extern "C" __global__ void __launch_bounds__(SPLIT_THREADS) gemm_pack(const struct gemm_args args)
 {
-    next_kernel_may_begin();
+    next_kernel_may_begin(true);
     if (scalar_of(args.alpha_device, args.alpha) == 0.0f) return; /* then A and B are not read */
     const long long line = (args.k + 63) / 64 * 64, apart = ((long long)args.m + args.n) * line;
     const int tiles_k = (args.k + SPLIT_SIDE - 1) / SPLIT_SIDE;

@@ -48,7 +48,9 @@ static const char *check_problem(const struct config *config, int known, const s
     if (!p) return NULL;
     if (pieces_bytes(p) > PIECES_BYTES_MAX) return "the pieces of A and B need more than 4 GiB of workspace";
     if (KNOWN(VC) && VC > problem_align_c(p)) return "VC is wider than C is aligned";
-    return NULL;
+    if (!KNOWN(BN)) return NULL;
+    const int64_t rows = ceil_div(p->m, BM), columns = ceil_div(p->n, BN);
+    return rows > 0 && columns > GRID_X_MAX / rows ? "C has more tiles than a grid has blocks" : NULL;
 }
 
 /* The pieces of `lines` lines, from the line `first` of each piece on. */
