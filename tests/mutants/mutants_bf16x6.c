@@ -1,9 +1,11 @@
 /* Bugs in the family for FP32 as three BF16 pieces. */
 #include "mutants.h"
 
-#define PLAIN "bf16x6 BM=64 BN=16 BK=64 STAGES=3 VC=1 GROUP=1 SMS=132"
-#define WALKS "bf16x6 BM=64 BN=24 BK=64 STAGES=5 VC=1 GROUP=2 SMS=2"
-#define PAIR  "bf16x6 BM=128 BN=16 BK=64 STAGES=4 VC=2 GROUP=1 SMS=1"
+#define PLAIN "bf16x6 BM=64 BN=16 BK=64 STAGES=3 VC=1 GROUP=1 SPLIT_K=1 SMS=132"
+#define WALKS "bf16x6 BM=64 BN=24 BK=64 STAGES=5 VC=1 GROUP=2 SPLIT_K=1 SMS=2"
+#define PAIR  "bf16x6 BM=128 BN=16 BK=64 STAGES=4 VC=2 GROUP=1 SPLIT_K=1 SMS=1"
+
+#define PARTS "bf16x6 BM=64 BN=16 BK=64 STAGES=4 VC=1 GROUP=1 SPLIT_K=3 SMS=132"
 
 #define LOOP(find, replace)                                                                                  \
     {                                                                                                        \
@@ -81,13 +83,23 @@ const struct mutant mutants_bf16x6[] = {
     {"pieces arrive in another order than they are taken", PLAIN, "nn",
      LOOP("return i == 0 ? 2 : i - 1;", "return i;")},
     {"all steps are the first", PLAIN, "nn",
-     LOOP("tensor_copy(to, args.a, step * BK, origin.m", "tensor_copy(to, args.a, 0, origin.m")},
+     LOOP("tensor_copy(to, args.a, k, origin.m", "tensor_copy(to, args.a, 0, origin.m")},
     {"all groups multiply the first rows", PAIR, "nn", LOOP("group * (64 * 128)", "0")},
     {"a block takes its first tile again", WALKS, "nn",
-     LOOP("store_sums(gemm, tile_of_block<BM, BN>(tile,", "store_sums(gemm, tile_of_block<BM, BN>(blockIdx.x,")},
-    {"sums of the tile before stay", WALKS, "nn", LOOP("            clear(sum);\n", "            if (tile == "
-                                                                                    "blockIdx.x) clear(sum);\n")},
-    {"alpha is taken for 0 where it is not", PLAIN, "nn", LOOP("steps > 0, sum", "steps > 1, sum")},
+     LOOP("return {number % tiles, split", "return {blockIdx.x % tiles, split")},
+    {"sums of the tile before stay", WALKS, "nn", 
+     LOOP("            clear(sum);\n", "            if (number == blockIdx.x) clear(sum);\n")},
+    {"alpha is taken for 0 where it is not", PLAIN, "nn", LOOP("k > 0, sum", "k > 1, sum")},
+    /* Blocks that share tiles. */
+    {"the last block stores its own part only", PARTS, "nn", STORE("    part::add(parts, args.splits, sum);\n", "")},
+    {"counters are not reset", PARTS, "nn", STORE("        if (last) *arrivals = 0; /* for the next launch */\n", "")},
+    {"parts of all tiles in one place", PARTS, "nn",
+     STORE("(blockIdx.z * (long long)tiles + tile) * args.splits * part::FLOATS", "0")},
+    {"parts where pieces are", PARTS, "nn", STORE(" + gridDim.z * pieces", "")},
+    {"a block takes the first k", PARTS, "nn", LOOP("begin = split * args.k_per_split", "begin = 0")},
+    {"the last part goes beyond k", PARTS, "nn", LOOP("end < k ? end : k}", "end}")},
+    {"a block counts before its part is stored", PARTS, "nn",
+     STORE("    group_sync(1, CONSUMER_THREADS);\n    if (threadIdx.x == 0) {", "    if (threadIdx.x == 0) {")},
     /* Storing. */
     {"rows beyond C are stored", PLAIN, "nn",
      STORE("if (row >= m || column >= n) return;", "if (column >= n) return;")},

@@ -17,7 +17,8 @@
  *     one thread: TMA -------> |  2  |  0  |  1  |  2  | -----> BM / 64 groups of four warps, each with 64
  *                              +-----+-----+-----+-----+        rows of the tile: sums of BK k --> sums of all
  *
- * A block takes every so many tiles of C (SMS); copies for the next one go on while a tile is stored.
+ * A block takes every so many tiles of C (SMS); copies for the next one go on while a tile is stored. Blocks may
+ * share a tile and divide k among them (SPLIT_K): the last one to arrive adds the parts, in a fixed order.
  *
  * Infinity and NaN: a piece of theirs is not finite, and neither is any sum that it enters. So a thread whose
  * sums are not all finite computes those again from A and B, by FFMA in the order of k: C is what a kernel
@@ -41,6 +42,7 @@
 
 #define WGMMA_N BN
 #include "gt_promoted.cuh"
+#include "gt_reduce.cuh"
 
 #define RULE(last, holds, why) static_assert(holds, why);
 #include "bf16x6_rules.h"
@@ -67,6 +69,7 @@ struct ring {
         return reinterpret_cast<struct mbarrier *>(memory + RING_BYTES / 4) + i;
     }
     __device__ __forceinline__ struct mbarrier *empty(int i) const { return full(STAGES + i); }
+    __device__ __forceinline__ float *flag() const { return memory + (RING_BYTES + 16 * STAGES) / 4; }
 };
 
 /* Which stage of the ring is next, and the parity of its phase. */
@@ -88,6 +91,26 @@ struct turn {
     }
 };
 
+/* What a block computes at a time: some k of a tile of C. */
+struct share {
+    unsigned tile;
+    int split, begin, end;
+
+    __device__ __forceinline__ struct tile_origin origin(const struct gemm_args &args) const
+    {
+        return tile_of_block<BM, BN>(tile, args.m, args.n, args.group);
+    }
+};
+
+/* All first parts of tiles, then all second ones ...: blocks that run at the same time share rows and columns.
+ * k: 0 if A and B are not to be read. */
+static __device__ __forceinline__ struct share share_of(const struct gemm_args &args, unsigned number,
+                                                        unsigned tiles, int k)
+{
+    const int split = number / tiles, begin = split * args.k_per_split, end = begin + args.k_per_split;
+    return {number % tiles, split, begin, end < k ? end : k};
+}
+
 /* The order in which pieces arrive: those of the smallest products first. */
 static __device__ __forceinline__ int piece_in_turn(int i)
 {
@@ -96,19 +119,20 @@ static __device__ __forceinline__ int piece_in_turn(int i)
 
 /* One thread. */
 static __device__ __forceinline__ void produce(const struct bf16x6_args &args, struct ring ring,
-                                               struct tile_origin origin, int steps, struct turn &turn)
+                                               const struct share &share, struct turn &turn)
 {
+    const struct tile_origin origin = share.origin(args.gemm);
     const int item_a = PIECES * item_of_a(args.gemm), item_b = PIECES * item_of_b(args.gemm);
 #pragma unroll 1
-    for (int step = 0; step < steps; step++) {
+    for (int k = share.begin; k < share.end; k += BK) {
 #pragma unroll
         for (int i = 0; i < PIECES; i++, turn.step()) {
             struct mbarrier *const full = ring.full(turn.stage);
             const shared_place to = ring.stage(turn.stage);
             mbarrier_wait(ring.empty(turn.stage), turn.parity ^ 1);
             mbarrier_arrive_expect(full, STAGE_BYTES, true);
-            tensor_copy(to, args.a, step * BK, origin.m, item_a + piece_in_turn(i), full);
-            tensor_copy(moved(to, LEFT_BYTES), args.b, step * BK, origin.n, item_b + piece_in_turn(i), full);
+            tensor_copy(to, args.a, k, origin.m, item_a + piece_in_turn(i), full);
+            tensor_copy(moved(to, LEFT_BYTES), args.b, k, origin.n, item_b + piece_in_turn(i), full);
         }
     }
 }
@@ -184,25 +208,26 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(const __grid_const
     wait_for_kernel_before();
 
     const struct gemm_args &gemm = args.gemm;
-    const int steps =
-        scalar_of(gemm.alpha_device, gemm.alpha) == 0.0f ? 0 : (gemm.k + BK - 1) / BK;
-    const unsigned tiles = ((gemm.m - 1) / BM + 1) * ((gemm.n - 1) / BN + 1);
+    const int k = scalar_of(gemm.alpha_device, gemm.alpha) == 0.0f ? 0 : gemm.k;
+    const unsigned tiles = ((gemm.m - 1) / BM + 1) * ((gemm.n - 1) / BN + 1), shares = tiles * gemm.splits;
     struct turn turn;
     if (threadIdx.x >= CONSUMER_THREADS) {
         if constexpr (CONSUMERS > 1) leave_registers<COPY_REGISTERS>();
         if (threadIdx.x == CONSUMER_THREADS)
-            for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x)
-                produce(args, ring, tile_of_block<BM, BN>(tile, gemm.m, gemm.n, gemm.group), steps, turn);
+            for (unsigned number = blockIdx.x; number < shares; number += gridDim.x)
+                produce(args, ring, share_of(gemm, number, tiles, k), turn);
     } else {
         if constexpr (CONSUMERS > 1) take_registers<PRODUCT_REGISTERS>();
         const int group = threadIdx.x / WARPGROUP;
         float part[QUADS][4], sum[QUADS][4];
         clear(part);
-        for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        for (unsigned number = blockIdx.x; number < shares; number += gridDim.x) {
+            const struct share share = share_of(gemm, number, tiles, k);
             clear(sum);
 #pragma unroll 1
-            for (int step = 0; step < steps; step++) add_step(ring, group, turn, part, sum);
-            store_sums(gemm, tile_of_block<BM, BN>(tile, gemm.m, gemm.n, gemm.group), steps > 0, sum);
+            for (int at = share.begin; at < share.end; at += BK) add_step(ring, group, turn, part, sum);
+            if (gemm.splits == 1 || add_parts(gemm, share.tile, tiles, share.split, ring.flag(), sum))
+                store_sums(gemm, share.origin(gemm), k > 0, sum);
         }
     }
 }

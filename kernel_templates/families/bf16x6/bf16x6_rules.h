@@ -26,7 +26,7 @@
 #define STAGE_BYTES  (128 * (BM + BN))
 #define RING_BYTES   (STAGES * STAGE_BYTES)
 #define SWIZZLE_BYTES 1024 /* the ring begins at a multiple of it */
-#define SMEM_BYTES   (SWIZZLE_BYTES + RING_BYTES + 16 * STAGES)
+#define SMEM_BYTES   (SWIZZLE_BYTES + RING_BYTES + 16 * STAGES + 16) /* mbarriers, and a flag */
 
 /* The splitting kernel: a block takes SPLIT_SIDE rows (of A, or columns of B) by SPLIT_SIDE k, which pass
  * through shared memory in lines with a gap. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* bf16x6_split.cuh — the kernel that splits A and B into pieces before they are multiplied. Part of bf16x6.cu.
  *
- *     workspace:  item 0, piece 0:  m lines of A's rows, n lines of B's columns
- *                 item 0, piece 1 ...
+ *     workspace:  counters | item 0, piece 0:  m lines of A's rows, n lines of B's columns
+ *                            item 0, piece 1 ...
+ *                            parts of sums, if blocks share tiles
  *
  * Lines are along k, whatever the op: a tile passes through shared memory, where it is turned if need be. They
  * begin at multiples of 128 bytes. Operands may have any alignment: each access reads one element. An operand
@@ -28,6 +29,16 @@ static __device__ __forceinline__ unsigned item_of_a(const struct gemm_args &arg
 static __device__ __forceinline__ unsigned item_of_b(const struct gemm_args &args)
 {
     return SHARED_ITEMS && args.stride_b == 0 ? 0 : blockIdx.z;
+}
+
+/* Elements of a line of pieces, and from a piece of the item to the next. */
+static __device__ __forceinline__ long long piece_line(const struct gemm_args &args)
+{
+    return (args.k + 63ll) / 64 * 64;
+}
+static __device__ __forceinline__ long long pieces_apart(const struct gemm_args &args)
+{
+    return ((long long)args.m + args.n) * piece_line(args);
 }
 
 /* word[p] = piece p of x and of y; what is left of x and y is 0 then, unless they are not finite. */
@@ -102,11 +113,11 @@ extern "C" __global__ void __launch_bounds__(SPLIT_THREADS) gemm_pack(const stru
 {
     next_kernel_may_begin(true);
     if (scalar_of(args.alpha_device, args.alpha) == 0.0f) return; /* then A and B are not read */
-    const long long line = (args.k + 63) / 64 * 64, apart = ((long long)args.m + args.n) * line;
+    const long long line = piece_line(args), apart = pieces_apart(args);
     const int tiles_k = (args.k + SPLIT_SIDE - 1) / SPLIT_SIDE;
     const int tiles_a = (args.m + SPLIT_SIDE - 1) / SPLIT_SIDE * tiles_k;
     unsigned short *const to =
-        reinterpret_cast<unsigned short *>(args.workspace) + blockIdx.z * (PIECES * apart);
+        reinterpret_cast<unsigned short *>(args.workspace + args.counters) + blockIdx.z * (PIECES * apart);
     if (blockIdx.x < tiles_a) {
         if (item_of_a(args) == blockIdx.z)
             split_tile<!TRANS_A>(ITEM_OF_BATCH(args, a), args.lda, args.m, args.k, to, line, apart, blockIdx.x);

@@ -39,6 +39,33 @@ struct target {
     }
 };
 
+/* Stores the block's sums as its part of the tile. Returns true in the last block to do so; its sums are then
+ * those of all k. Only threads with sums take part. */
+static __device__ __forceinline__ bool add_parts(const struct gemm_args &args, unsigned tile, unsigned tiles,
+                                                 int split, float *flag, float (&sum)[QUADS][4])
+{
+    using part = tile_part<QUADS, 4, CONSUMER_THREADS, 1>;
+    const long long pieces = PIECES * pieces_apart(args) / 2; /* floats of an item */
+    float *const parts = args.workspace + args.counters + gridDim.z * pieces +
+                         (blockIdx.z * (long long)tiles + tile) * args.splits * part::FLOATS;
+    unsigned *const arrivals =
+        reinterpret_cast<unsigned *>(args.workspace) + blockIdx.z * (long long)tiles + tile;
+    part::store(parts + (long long)split * part::FLOATS, sum, 1.0f);
+    group_sync(1, CONSUMER_THREADS);
+    if (threadIdx.x == 0) {
+        const bool last = count_in(arrivals) == args.splits - 1u;
+        if (last) *arrivals = 0; /* for the next launch */
+        const float answer = last ? 1.0f : 0.0f;
+        store_shared<1>(flag, &answer);
+    }
+    group_sync(1, CONSUMER_THREADS);
+    float answer;
+    load_shared<1>(&answer, flag);
+    if (answer == 0.0f) return false;
+    part::add(parts, args.splits, sum);
+    return true;
+}
+
 static __device__ __forceinline__ bool all_finite(const float (&quad)[4])
 {
     float zero = 0.0f;

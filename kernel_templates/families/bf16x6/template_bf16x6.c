@@ -3,9 +3,12 @@
 #include "bf16x6_host.h"
 
 #include "gemm_block.h"
+#include "gt_workspace16.h"
 #include "launch_limits.h"
+#include "split_k.h"
 
-#define PIECES_BYTES_MAX (INT64_C(4) << 30) /* of workspace, of an item */
+#define PIECES_BYTES_MAX (INT64_C(4) << 30)   /* of workspace, of an item */
+#define PARTS_BYTES_MAX  (INT64_C(256) << 20) /* for the parts of a cut k, of an item */
 #define ACCUMULATORS     (BN)               /* two sets of 64 rows among 128 threads */
 
 _Static_assert(MAP_A_AT >= sizeof(struct gemm_args) && MAP_A_AT % 64 == 0, "the maps follow the arguments");
@@ -50,18 +53,23 @@ static const char *check_problem(const struct config *config, int known, const s
     if (KNOWN(VC) && VC > problem_align_c(p)) return "VC is wider than C is aligned";
     if (!KNOWN(BN)) return NULL;
     const int64_t rows = ceil_div(p->m, BM), columns = ceil_div(p->n, BN);
-    return rows > 0 && columns > GRID_X_MAX / rows ? "C has more tiles than a grid has blocks" : NULL;
+    if (rows > 0 && columns > GRID_X_MAX / rows) return "C has more tiles than a grid has blocks";
+    if (!KNOWN(SPLIT_K)) return NULL;
+    const int64_t splits = cut_k(p->k, BK, SPLIT_K, 0).splits;
+    if (splits > 1 && rows > 0 && columns > PARTS_BYTES_MAX / 4 / splits / (BM * BN) / rows)
+        return "SPLIT_K needs more than 256 MiB of workspace";
+    return NULL;
 }
 
-/* The pieces of `lines` lines, from the line `first` of each piece on. */
-static struct tensor_view view_of(const struct problem *p, int64_t items, int64_t first, int64_t lines,
-                                  unsigned box_lines, int at)
+/* The pieces of `lines` lines, from the line `first` of each piece on, which begin after `counters`. */
+static struct tensor_view view_of(const struct problem *p, int64_t items, int64_t counters, int64_t first,
+                                  int64_t lines, unsigned box_lines, int at)
 {
     const int64_t line_bytes = 2 * piece_line(p);
     return (struct tensor_view){.operand = LAUNCH_WORKSPACE,
                                 .element = ELEMENT_BF16,
                                 .rank = 3,
-                                .offset_bytes = first * line_bytes,
+                                .offset_bytes = 4 * counters + first * line_bytes,
                                 .extent = {p->k, lines, PIECES * items},
                                 .stride_bytes = {2, line_bytes, (p->m + p->n) * line_bytes},
                                 .box = {64, box_lines, 1},
@@ -86,27 +94,32 @@ static void bf16x6_plan(const struct config *config, const struct problem *p, st
     if (!gemm_plan_begin(plan, p)) return;
 
     const int64_t rows = ceil_div(p->m, BM), tiles = rows * ceil_div(p->n, BN);
-    const bool splits = p->k > 0;
+    const struct k_cut cut = cut_k(p->k, BK, SPLIT_K, 0);
+    const int64_t pieces = (int64_t)pieces_bytes(p), /* 0 without k */
+        parts = cut.splits > 1 ? 4 * cut.splits * tiles * BM * BN : 0;
     struct gemm_args args = gemm_args_of(p);
     args.group = (int)smaller(GROUP, rows);
+    args.splits = (int)cut.splits;
+    args.k_per_split = (int)cut.k_per_split;
+    const int64_t slice = pieces > 0 ? items_per_launch(pieces + parts) : GRID_Z_MAX;
+    const int64_t items = smaller(p->batch, slice);
+    if (parts > 0) args.counters = (int)(ceil_div(items * tiles, COUNTERS_UNIT) * COUNTERS_UNIT);
     gemm_args_put(plan, p, &args);
     memset(plan->argument + plan->argument_bytes, 0, (size_t)(ARGUMENT_BYTES - plan->argument_bytes));
     plan->argument_bytes = ARGUMENT_BYTES;
-    plan->batch_per_launch = GRID_Z_MAX;
-    if (splits) plan->batch_per_launch = items_per_launch((int64_t)pieces_bytes(p));
-    const int64_t items = smaller(p->batch, plan->batch_per_launch);
-    if (splits) {
-        plan->workspace_bytes = items * (int64_t)pieces_bytes(p);
-        plan->view[plan->views++] = view_of(p, items, 0, p->m, (unsigned)BM, MAP_A_AT);
-        plan->view[plan->views++] = view_of(p, items, p->m, p->n, (unsigned)BN, MAP_B_AT);
+    plan->batch_per_launch = slice;
+    plan->workspace_bytes = 4 * args.counters + items * (pieces + parts);
+    if (pieces > 0) {
+        plan->view[plan->views++] = view_of(p, items, args.counters, 0, p->m, (unsigned)BM, MAP_A_AT);
+        plan->view[plan->views++] = view_of(p, items, args.counters, p->m, p->n, (unsigned)BN, MAP_B_AT);
         plan->kernel[plan->kernels++] = split_launch(p, (unsigned)items);
     }
     plan->kernel[plan->kernels++] =
         (struct kernel_launch){.entry = "gemm",
-                               .grid = {(unsigned)smaller(tiles, SMS), 1, (unsigned)items},
+                               .grid = {(unsigned)smaller(tiles * cut.splits, SMS), 1, (unsigned)items},
                                .threads = (unsigned)THREADS,
                                .smem_bytes = (unsigned)SMEM_BYTES,
-                               .dependent = splits};
+                               .dependent = pieces > 0};
 }
 
 /* Written out, since gemm_block does not describe an argument with tensor maps. */

@@ -19,13 +19,14 @@ TEST(each_rule_refuses_its_violation_and_says_why)
     assert_taken(check(&legal, NULL, &h200));
 }
 
-/* A piece of (128 + 208) x 64 elements a stage, 43,008 bytes, and two mbarriers; 1,024 bytes to align them. */
+/* A piece of (128 + 208) x 64 elements a stage, 43,008 bytes, and two mbarriers; 1,024 bytes to align them, and a
+ * flag. */
 TEST(stages_fit_exactly_and_one_more_does_not)
 {
     struct config config = base();
-    assert_int_equal(config.template->resources(&config).smem_bytes, 1024 + 5 * (43008 + 16));
+    assert_int_equal(config.template->resources(&config).smem_bytes, 1024 + 5 * (43008 + 16) + 16);
     assert_int_equal(config.template->resources(&config).threads, 3 * 128);
-    assert_needs_smem(&config, NULL, 1024 + 5 * (43008 + 16));
+    assert_needs_smem(&config, NULL, 1024 + 5 * (43008 + 16) + 16);
     config_set(&config, "STAGES", 6);
     assert_refused(check(&config, NULL, &h200), "do not fit in a block's shared memory");
 }
@@ -74,6 +75,12 @@ TEST(pieces_lie_in_the_workspace_and_maps_have_their_extents)
     assert_int_equal(plan.view[1].extent[2], 12);
     assert_int_equal(plan.view[1].offset_bytes, 100 * 128 * 2);
     assert_int_equal(plan.view[1].stride_bytes[2], 400 * 128 * 2);
+    struct config split = with("SPLIT_K", 8); /* a k of 70 is two steps */
+    config.template->plan(&split, &p, &plan);
+    assert_int_equal(plan.counters, 64);
+    assert_int_equal(plan.kernel[1].grid[0], 4);
+    assert_int_equal(plan.view[1].offset_bytes, 4 * 64 + 100 * 128 * 2);
+    assert_int_equal(plan.workspace_bytes, 4 * 64 + 4 * (3 * 400 * 128 * 2 + 2 * 2 * 4 * 128 * 208));
     struct problem none = problem_of("sgemm_accurate:nn:100x300x0");
     config.template->plan(&config, &none, &plan);
     assert_int_equal(plan.kernels, 1);
@@ -95,7 +102,7 @@ TEST(pieces_have_more_room_than_the_default_unless_the_user_says_less)
 
 TEST(what_is_refused_early_is_refused_whatever_follows)
 {
-    const struct config starts[] = {base(), config_of("bf16x6 BM=64 BN=64 BK=64 STAGES=7 VC=1 GROUP=1 SMS=1")};
+    const struct config starts[] = {base(), config_of("bf16x6 BM=64 BN=64 BK=64 STAGES=7 VC=1 GROUP=1 SPLIT_K=1 SMS=1")};
     static const char *const shapes[] = {"sgemm_accurate:nn:512x512x512", "sgemm_accurate:tt:511x513x70",
                                          "sgemm:nn:64x64x64", "sgemm_normwise:nt:8x1024x8192"};
     static const int32_t values[] = {-1, 0, 1, 2, 3, 5, 7, 8, 12, 64, 72, 96, 128, 192, 208, 256};
