@@ -1,11 +1,11 @@
 /* Bugs in the family for FP32 as three BF16 pieces. */
 #include "mutants.h"
 
-#define PLAIN "bf16x6 BM=64 BN=16 BK=64 STAGES=3 VC=1 GROUP=1 SPLIT_K=1 SMS=132"
-#define WALKS "bf16x6 BM=64 BN=24 BK=64 STAGES=5 VC=1 GROUP=2 SPLIT_K=1 SMS=2"
-#define PAIR  "bf16x6 BM=128 BN=16 BK=64 STAGES=4 VC=2 GROUP=1 SPLIT_K=1 SMS=1"
+#define PLAIN "bf16x6 BM=64 BN=16 BK=64 STAGES=3 FUSE=0 VA=1 VB=1 VC=1 GROUP=1 SPLIT_K=1 SMS=132"
+#define WALKS "bf16x6 BM=64 BN=24 BK=64 STAGES=5 FUSE=0 VA=1 VB=1 VC=1 GROUP=2 SPLIT_K=1 SMS=2"
+#define PAIR  "bf16x6 BM=128 BN=16 BK=64 STAGES=4 FUSE=0 VA=1 VB=1 VC=2 GROUP=1 SPLIT_K=1 SMS=1"
 
-#define PARTS "bf16x6 BM=64 BN=16 BK=64 STAGES=4 VC=1 GROUP=1 SPLIT_K=3 SMS=132"
+#define PARTS "bf16x6 BM=64 BN=16 BK=64 STAGES=4 FUSE=0 VA=1 VB=1 VC=1 GROUP=1 SPLIT_K=3 SMS=132"
 
 #define LOOP(find, replace)                                                                                  \
     {                                                                                                        \

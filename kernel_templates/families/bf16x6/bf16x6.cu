@@ -17,6 +17,8 @@
  *     one thread: TMA -------> |  2  |  0  |  1  |  2  | -----> BM / 64 groups of four warps, each with 64
  *                              +-----+-----+-----+-----+        rows of the tile: sums of BK k --> sums of all
  *
+ * With FUSE there is no first kernel: the block's own warps split what they load (bf16x6_fuse.cuh).
+ *
  * A block takes every so many tiles of C (SMS); copies for the next one go on while a tile is stored. Blocks may
  * share a tile and divide k among them (SPLIT_K): the last one to arrive adds the parts, in a fixed order.
  *
@@ -44,7 +46,8 @@
 #include "gt_promoted.cuh"
 #include "gt_reduce.cuh"
 
-#define RULE(last, holds, why) static_assert(holds, why);
+#define RULE(last, holds, why)    static_assert(holds, why);
+#define RULE_OP(last, holds, why) static_assert(holds, why);
 #include "bf16x6_rules.h"
 
 struct bf16x6_args {
@@ -117,6 +120,9 @@ static __device__ __forceinline__ int piece_in_turn(int i)
     return i == 0 ? 2 : i - 1;
 }
 
+#if FUSE
+#include "bf16x6_fuse.cuh"
+#else
 /* One thread. */
 static __device__ __forceinline__ void produce(const struct bf16x6_args &args, struct ring ring,
                                                const struct share &share, struct turn &turn)
@@ -136,6 +142,7 @@ static __device__ __forceinline__ void produce(const struct bf16x6_args &args, s
         }
     }
 }
+#endif
 
 /* Products of a piece of A with one of B, of the group's 64 rows. */
 template <bool ANEW>
@@ -181,6 +188,12 @@ static __device__ __forceinline__ void add_step(struct ring ring, int group, str
         for (int e = 0; e < 4; e++) sum[q][e] += part[q][e];
 }
 
+template <int REGISTERS, bool MORE> static __device__ __forceinline__ void have_registers()
+{
+    if constexpr (MOVE_REGISTERS && MORE) take_registers<REGISTERS>();
+    if constexpr (MOVE_REGISTERS && !MORE) leave_registers<REGISTERS>();
+}
+
 static __device__ __forceinline__ void clear(float (&sum)[QUADS][4])
 {
 #pragma unroll
@@ -192,14 +205,14 @@ static __device__ __forceinline__ void clear(float (&sum)[QUADS][4])
 extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(const __grid_constant__ struct bf16x6_args args)
 {
     const struct ring ring = {swizzle_aligned(gt_shared_memory())};
-    if (threadIdx.x == CONSUMER_THREADS) {
+    if (!FUSE && threadIdx.x == CONSUMER_THREADS) {
         tensor_prefetch(args.a);
         tensor_prefetch(args.b);
     }
     if (threadIdx.x == 0) {
 #pragma unroll
         for (int i = 0; i < STAGES; i++) {
-            mbarrier_init(ring.full(i), 1);
+            mbarrier_init(ring.full(i), FUSE ? WARPGROUP / 32 : 1);
             mbarrier_init(ring.empty(i), CONSUMERS * 4);
         }
         mbarrier_ready();
@@ -212,12 +225,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(const __grid_const
     const unsigned tiles = ((gemm.m - 1) / BM + 1) * ((gemm.n - 1) / BN + 1), shares = tiles * gemm.splits;
     struct turn turn;
     if (threadIdx.x >= CONSUMER_THREADS) {
-        if constexpr (CONSUMERS > 1) leave_registers<COPY_REGISTERS>();
-        if (threadIdx.x == CONSUMER_THREADS)
+        have_registers<COPY_REGISTERS, FUSE>();
+        if (FUSE || threadIdx.x == CONSUMER_THREADS)
             for (unsigned number = blockIdx.x; number < shares; number += gridDim.x)
                 produce(args, ring, share_of(gemm, number, tiles, k), turn);
     } else {
-        if constexpr (CONSUMERS > 1) take_registers<PRODUCT_REGISTERS>();
+        have_registers<PRODUCT_REGISTERS, !FUSE>();
         const int group = threadIdx.x / WARPGROUP;
         float part[QUADS][4], sum[QUADS][4];
         clear(part);

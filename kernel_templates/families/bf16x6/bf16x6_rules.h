@@ -15,10 +15,11 @@
 #define CONSUMER_THREADS (WARPGROUP * CONSUMERS)
 #define THREADS          (CONSUMER_THREADS + WARPGROUP)
 
-/* Registers of a thread that multiplies, and of one that does not. Those of a block are divided evenly when it
- * begins. */
-#define PRODUCT_REGISTERS (CONSUMERS == 1 ? 255 : CONSUMERS == 2 ? 232 : 160)
-#define COPY_REGISTERS    (CONSUMERS == 2 ? 40 : 32)
+/* Registers of a thread that multiplies, and of one that copies or splits. A block of several groups begins with
+ * as many for each; then those that copy leave some to the others, or take some if they split. */
+#define MOVE_REGISTERS    (CONSUMERS > 1)
+#define PRODUCT_REGISTERS (!MOVE_REGISTERS ? 255 : FUSE ? (CONSUMERS == 2 ? 152 : 96) : CONSUMERS == 2 ? 232 : 160)
+#define COPY_REGISTERS    (FUSE ? (CONSUMERS == 2 ? 200 : 224) : CONSUMERS == 2 ? 40 : 32)
 
 /* A stage is one piece of BK k: lines of 128 bytes for each row of A's tile, then for each column of B's. */
 #define PIECES       3
@@ -45,5 +46,15 @@
 #ifdef RULE
 RULE(BM, BM % 64 == 0, "BM must be a multiple of 64")
 RULE(BN, BN % 8 == 0, "BN must be a multiple of 8")
-RULE(BN, BN + 24 <= PRODUCT_REGISTERS, "the sums do not fit in the registers")
+RULE(FUSE, !FUSE || STAGES % PIECES == 0, "FUSE: all pieces of a step are stored at once: STAGES must be a multiple of 3")
+RULE(FUSE, !FUSE || BN % 16 == 0, "FUSE: BN must be a multiple of 16")
+RULE(FUSE, !FUSE || BM + BN <= 256, "FUSE: what is split at a time must fit in the registers: BM + BN is 256 at most")
+RULE(FUSE, BN + 24 <= PRODUCT_REGISTERS, "the sums do not fit in the registers")
+RULE(VA, VA == 1 || (FUSE && VA == 4), "VA must be 1, or with FUSE 4")
+RULE(VB, VB == 1 || (FUSE && VB == 4), "VB must be 1, or with FUSE 4")
+#endif
+
+#ifdef RULE_OP
+RULE_OP(VA, VA == 1 || !TRANS_A, "VA means nothing where A lies across k")
+RULE_OP(VB, VB == 1 || TRANS_B, "VB means nothing where B lies across k")
 #endif

@@ -55,6 +55,7 @@ static __device__ __forceinline__ void split_two(float x, float y, unsigned (&wo
     }
 }
 
+#if !FUSE
 /* A tile of an operand: element (row, k) of the product's operand is at from[row * ld + k] if ALONG_K, else at
  * from[k * ld + row]. to: piece 0 of the first row; pieces are `apart` elements from each other. */
 template <bool ALONG_K>
@@ -127,5 +128,6 @@ extern "C" __global__ void __launch_bounds__(SPLIT_THREADS) gemm_pack(const stru
                                 apart, blockIdx.x - tiles_a);
     }
 }
+#endif
 
 #endif

@@ -45,7 +45,7 @@ static __device__ __forceinline__ bool add_parts(const struct gemm_args &args, u
                                                  int split, float *flag, float (&sum)[QUADS][4])
 {
     using part = tile_part<QUADS, 4, CONSUMER_THREADS, 1>;
-    const long long pieces = PIECES * pieces_apart(args) / 2; /* floats of an item */
+    const long long pieces = FUSE ? 0 : PIECES * pieces_apart(args) / 2; /* floats of an item */
     float *const parts = args.workspace + args.counters + gridDim.z * pieces +
                          (blockIdx.z * (long long)tiles + tile) * args.splits * part::FLOATS;
     unsigned *const arrivals =

@@ -28,12 +28,13 @@ static double tile_cycles(const struct config *config, double k, const struct gp
     const double rate = gpu_peak_tflops(gpu, GEMM_BF16) * 1e6 / gpu->sm_count / gpu->clock_mhz / 2 *
                         TENSOR_SHARE * (CONSUMERS == 1 ? ALONE_SHARE : 1);
     const double products = PRODUCTS * BM * (BN + COLUMNS_BESIDE) * BK / rate;
-    const double arrival = PIECES * STAGE_BYTES / SM_BYTES;
+    const double arrival = (FUSE ? 4.0 * BK * (BM + BN) : (double)PIECES * STAGE_BYTES) / SM_BYTES;
     return ceil(k / BK) * fmax(products, arrival) + 4.0 * BM * BN / STORE_BYTES;
 }
 
-static double split_us(const struct problem *p, const struct gpu *gpu)
+static double split_us(const struct config *config, const struct problem *p, const struct gpu *gpu)
 {
+    if (FUSE) return 0;
     const double elements = (double)p->batch * (double)p->k * ((double)p->m + (double)p->n);
     return SPLIT_US + elements * (4 + 2 * PIECES) / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3);
 }
@@ -51,7 +52,7 @@ struct prediction bf16x6_predict(const struct config *config, const struct probl
     const double k = fmin((double)cut.k_per_split, (double)p->k);
     time.compute_us = (FILL_CYCLES + rounds * tile_cycles(config, k, gpu)) / gpu->clock_mhz;
     time.memory_us = problem_bytes(p) / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3);
-    time.overhead_us = LAUNCH_US + split_us(p, gpu) + (splits > 1 ? LAST_BLOCK_US + PART_US * splits : 0);
+    time.overhead_us = LAUNCH_US + split_us(config, p, gpu) + (splits > 1 ? LAST_BLOCK_US + PART_US * splits : 0);
     time.time_us = time.overhead_us + overlapped_us(time.compute_us, time.memory_us, 4);
     return time;
 }

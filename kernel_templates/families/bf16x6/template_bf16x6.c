@@ -49,7 +49,10 @@ static const char *check_problem(const struct config *config, int known, const s
 {
     (void)gpu;
     if (!p) return NULL;
-    if (pieces_bytes(p) > PIECES_BYTES_MAX) return "the pieces of A and B need more than 4 GiB of workspace";
+    if (KNOWN(FUSE) && !FUSE && pieces_bytes(p) > PIECES_BYTES_MAX)
+        return "the pieces of A and B need more than 4 GiB of workspace";
+    if (KNOWN(VA) && VA > problem_align_a(p)) return "VA is wider than A is aligned";
+    if (KNOWN(VB) && VB > problem_align_b(p)) return "VB is wider than B is aligned";
     if (KNOWN(VC) && VC > problem_align_c(p)) return "VC is wider than C is aligned";
     if (!KNOWN(BN)) return NULL;
     const int64_t rows = ceil_div(p->m, BM), columns = ceil_div(p->n, BN);
@@ -95,13 +98,13 @@ static void bf16x6_plan(const struct config *config, const struct problem *p, st
 
     const int64_t rows = ceil_div(p->m, BM), tiles = rows * ceil_div(p->n, BN);
     const struct k_cut cut = cut_k(p->k, BK, SPLIT_K, 0);
-    const int64_t pieces = (int64_t)pieces_bytes(p), /* 0 without k */
+    const int64_t pieces = FUSE ? 0 : (int64_t)pieces_bytes(p), /* 0 without k */
         parts = cut.splits > 1 ? 4 * cut.splits * tiles * BM * BN : 0;
     struct gemm_args args = gemm_args_of(p);
     args.group = (int)smaller(GROUP, rows);
     args.splits = (int)cut.splits;
     args.k_per_split = (int)cut.k_per_split;
-    const int64_t slice = pieces > 0 ? items_per_launch(pieces + parts) : GRID_Z_MAX;
+    const int64_t slice = pieces + parts > 0 ? items_per_launch(pieces + parts) : GRID_Z_MAX;
     const int64_t items = smaller(p->batch, slice);
     if (parts > 0) args.counters = (int)(ceil_div(items * tiles, COUNTERS_UNIT) * COUNTERS_UNIT);
     gemm_args_put(plan, p, &args);

@@ -102,7 +102,7 @@ TEST(pieces_have_more_room_than_the_default_unless_the_user_says_less)
 
 TEST(what_is_refused_early_is_refused_whatever_follows)
 {
-    const struct config starts[] = {base(), config_of("bf16x6 BM=64 BN=64 BK=64 STAGES=7 VC=1 GROUP=1 SPLIT_K=1 SMS=1")};
+    const struct config starts[] = {base(), config_of("bf16x6 BM=64 BN=64 BK=64 STAGES=7 FUSE=0 VA=1 VB=1 VC=1 GROUP=1 SPLIT_K=1 SMS=1")};
     static const char *const shapes[] = {"sgemm_accurate:nn:512x512x512", "sgemm_accurate:tt:511x513x70",
                                          "sgemm:nn:64x64x64", "sgemm_normwise:nt:8x1024x8192"};
     static const int32_t values[] = {-1, 0, 1, 2, 3, 5, 7, 8, 12, 64, 72, 96, 128, 192, 208, 256};
