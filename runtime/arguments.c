@@ -75,8 +75,7 @@ static enum status check_pointers(const struct gt_problem *from)
     return OK;
 }
 
-_Static_assert((int)GT_SGEMM == (int)GEMM_SGEMM &&
-                   (int)GT_SGEMM_ACCURATE == (int)GEMM_SGEMM_ACCURATE &&
+_Static_assert((int)GT_SGEMM == (int)GEMM_SGEMM && (int)GT_SGEMM_ACCURATE == (int)GEMM_SGEMM_ACCURATE &&
                    (int)GT_SGEMM_NORMWISE == (int)GEMM_SGEMM_NORMWISE && (int)GT_TF32 == (int)GEMM_TF32 &&
                    (int)GT_BF16 == (int)GEMM_BF16 && (int)GT_FP16 == (int)GEMM_F16 &&
                    (int)GT_BF16_TO_F32 == (int)GEMM_BF16_TO_F32 &&

@@ -33,8 +33,8 @@ static __device__ __forceinline__ void wgmma_anew(float (&sum)[COUNT][4], unsign
 {
     static_assert(COUNT == WGMMA_N / 8, "an instruction has a quad for 8 columns");
     constexpr int FIRST = 0;
-    asm volatile("wgmma.mma_async.sync.aligned.m64n" GT_TEXT(WGMMA_N) "k16.f32.bf16.bf16 {" GT_QUADS(
-                     WGMMA_N)(GT_QUAD_TEXT, GT_COMMA_TEXT) "}, %0, %1, 0, 1, 1, 0, 0;"
+    asm volatile("wgmma.mma_async.sync.aligned.m64n" GT_TEXT(WGMMA_N) "k16.f32.bf16.bf16 {" GT_QUADS(WGMMA_N)(
+                     GT_QUAD_TEXT, GT_COMMA_TEXT) "}, %0, %1, 0, 1, 1, 0, 0;"
                  : "+l"(left), "+l"(right), GT_QUADS(WGMMA_N)(GT_QUAD_SUMS, GT_COMMA));
 }
 

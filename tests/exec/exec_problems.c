@@ -204,16 +204,16 @@ static void add_kind(struct list *l, int64_t m, int64_t n, int64_t k, enum trial
     p.lda = problem_cols_a(&p);
     p.ldb = problem_cols_b(&p);
     if (l->count == l->room || problem_check(&p) || !exec_fits(l->config, &p)) return;
-    l->trials[l->count++] = (struct trial){.problem = p,
-                                           .mode = {.order = (enum block_order)(l->turn % ORDER_COUNT),
-                                                    .seed = (uint64_t)l->turn + 1},
-                                           .data = data,
-                                           .kind = kind};
+    l->trials[l->count++] = (struct trial){
+        .problem = p,
+        .mode = {.order = (enum block_order)(l->turn % ORDER_COUNT), .seed = (uint64_t)l->turn + 1},
+        .data = data,
+        .kind = kind};
     l->turn++;
 }
 
-/* For kernels that are an accuracy class: all kinds of data; such a k that sums which are rounded towards zero
- * show; and what is not finite. */
+/* For kernels that are an accuracy class: all kinds of data; such a k that sums which are rounded towards
+ * zero show; and what is not finite. */
 static void add_kinds(struct list *l, int64_t bm, int64_t bn, int64_t bk)
 {
     if (l->like->pointers) return;

@@ -25,11 +25,10 @@ void gt_static_shared(char **begin, char **end);
 static struct entry {
     void (*run)(struct gemm_args);
     void (*static_shared)(char **begin, char **end);
-} entries[] = {{cpu_fill, gt_static_shared},        {cpu_addresses, gt_static_shared},
-               {cpu_reference, gt_static_shared},   {cpu_finish, gt_static_shared},
-               {cpu_epilogue, gt_static_shared},    {cpu_compare, gt_static_shared},
-               {cpu_fingerprint, gt_static_shared}, {cpu_untouched, gt_static_shared},
-               {cpu_in_order, gt_static_shared}};
+} entries[] = {
+    {cpu_fill, gt_static_shared},        {cpu_addresses, gt_static_shared}, {cpu_reference, gt_static_shared},
+    {cpu_finish, gt_static_shared},      {cpu_epilogue, gt_static_shared},  {cpu_compare, gt_static_shared},
+    {cpu_fingerprint, gt_static_shared}, {cpu_untouched, gt_static_shared}, {cpu_in_order, gt_static_shared}};
 enum { ENTRIES = sizeof entries / sizeof *entries };
 
 /* Duration of a launch, in addition to the kernel's. */

@@ -281,7 +281,8 @@ static bool is_accurate(const struct problem *p, const struct operand *x, char *
     const bool accurate = accuracy_answers(gemm_type_row(p->type), &own, &other);
     if (!accurate)
         snprintf(why, TRIAL_TEXT_MAX,
-                 "wrong answer: errors %.3g (componentwise), %.3g (rms), %.3g (largest), not about %.3g, %.3g, %.3g",
+                 "wrong answer: errors %.3g (componentwise), %.3g (rms), %.3g (largest), not about %.3g, "
+                 "%.3g, %.3g",
                  own.componentwise, own.rms, own.max, other.componentwise, other.rms, other.max);
     free(want);
     free(in_order);
@@ -494,11 +495,11 @@ void trial_describe(const struct cpu_kernel *kernel, const struct trial *trial, 
     config_format(&kernel->config, config);
     problem_format(&trial->problem, problem);
     snprintf(text, TRIAL_TEXT_MAX, "%s | %s | %s, threads in %s order, seed %" PRIu64 "%s%s", config, problem,
-             trial->data == DATA_ACCURATE  ? data_class_name(trial->kind)
-             : trial->data == DATA_UNIFORM ? "uniform data"
+             trial->data == DATA_ACCURATE   ? data_class_name(trial->kind)
+             : trial->data == DATA_UNIFORM  ? "uniform data"
              : trial->data == DATA_INTEGERS ? "integers"
                                             : "integers, infinity and NaN",
-             orders[trial->mode.order],
-             trial->mode.seed, trial->mode.scalars_on_device ? ", alpha and beta by pointer" : "",
+             orders[trial->mode.order], trial->mode.seed,
+             trial->mode.scalars_on_device ? ", alpha and beta by pointer" : "",
              trial->misalign ? ", misaligned operands" : "");
 }

@@ -11,11 +11,11 @@
 #include <data_class.h>
 
 enum trial_data {
-    DATA_INTEGERS, /* small ones: every sum is exact, and results must be equal */
-    DATA_UNIFORM,  /* [-1, 1), compared with double precision within the error bound, of operands rounded as
-                      the problem's type says */
-    DATA_ACCURATE, /* of a kind, compared with double precision: errors as an accuracy class allows, beside
-                      those of adding in the order of k */
+    DATA_INTEGERS,  /* small ones: every sum is exact, and results must be equal */
+    DATA_UNIFORM,   /* [-1, 1), compared with double precision within the error bound, of operands rounded as
+                       the problem's type says */
+    DATA_ACCURATE,  /* of a kind, compared with double precision: errors as an accuracy class allows, beside
+                       those of adding in the order of k */
     DATA_NOT_FINITE /* integers, an infinity in A, a NaN in B */
 };
 
@@ -24,7 +24,7 @@ struct trial {
     struct run_mode mode;
     enum trial_data data;
     enum data_class kind; /* of DATA_ACCURATE */
-    int misalign; /* offset of every operand from a 16-byte boundary, in elements */
+    int misalign;         /* offset of every operand from a 16-byte boundary, in elements */
 };
 
 #define TRIAL_TEXT_MAX 1024

@@ -79,7 +79,12 @@ int blas_run(blas_handle handle, const struct problem *problem, CUdeviceptr a, C
              const float *alpha, const float *beta);
 
 /* The same by cublasGemmEx, in a cublasComputeType_t by a cublasGemmAlgo_t. */
-enum { BLAS_COMPUTE_32F = 68, BLAS_COMPUTE_32F_PEDANTIC = 69, BLAS_COMPUTE_32F_FAST_TF32 = 77, BLAS_COMPUTE_32F_BF16X9 = 78 };
+enum {
+    BLAS_COMPUTE_32F = 68,
+    BLAS_COMPUTE_32F_PEDANTIC = 69,
+    BLAS_COMPUTE_32F_FAST_TF32 = 77,
+    BLAS_COMPUTE_32F_BF16X9 = 78
+};
 enum { BLAS_ALGORITHM_DEFAULT = -1 };
 int blas_run_ex(blas_handle handle, const struct problem *problem, CUdeviceptr a, CUdeviceptr b,
                 CUdeviceptr c, const float *alpha, const float *beta, int compute, int algorithm);

@@ -101,11 +101,11 @@ enum oracle_axis { ORACLE_AXIS_ROWS, ORACLE_AXIS_COLUMNS };
  * first one, so that overlapping batch items agree. */
 struct fill_rule {
     oracle_u64 seed;
-    int range;     /* integers in shift-range..shift+range; 0: the kind `data` */
-    int shift;     /* of the integers */
-    unsigned keep; /* elements whose hash is above this are 0; ~0u keeps all */
-    int data;      /* enum oracle_data */
-    int axis;      /* enum oracle_axis */
+    int range;         /* integers in shift-range..shift+range; 0: the kind `data` */
+    int shift;         /* of the integers */
+    unsigned keep;     /* elements whose hash is above this are 0; ~0u keeps all */
+    int data;          /* enum oracle_data */
+    int axis;          /* enum oracle_axis */
     oracle_u64 grades; /* seed of g */
 };
 
@@ -158,19 +158,28 @@ ORACLE_INLINE float oracle_element(struct fill_rule rule, oracle_u64 offset, ora
     float whole, y;
     if (rule.range > 0) return x;
     switch (rule.data) {
-    case ORACLE_POSITIVE: return (x + 1) * 0.5f;
-    case ORACLE_NORMAL: return oracle_normal(bits, x);
+    case ORACLE_POSITIVE:
+        return (x + 1) * 0.5f;
+    case ORACLE_NORMAL:
+        return oracle_normal(bits, x);
     case ORACLE_LOGNORMAL:
         y = 1.5f * oracle_normal(bits, x);
         whole = (float)(int)(y + 64) - 64;
         return oracle_power((int)whole) * (1 + (y - whole));
-    case ORACLE_NEAR_ONE: return 1 + (float)(bits >> 51) * 0x1p-23f;
-    case ORACLE_HUGE: return x * 0x1.fffffep127f;
-    case ORACLE_TINY: return x * 0x1p-30f;
-    case ORACLE_UP: return x * oracle_power(g);
-    case ORACLE_DOWN: return x * oracle_power(-g);
-    case ORACLE_OPPOSED: return second ? x * 0x1p-12f - x : x;
-    default: return x;
+    case ORACLE_NEAR_ONE:
+        return 1 + (float)(bits >> 51) * 0x1p-23f;
+    case ORACLE_HUGE:
+        return x * 0x1.fffffep127f;
+    case ORACLE_TINY:
+        return x * 0x1p-30f;
+    case ORACLE_UP:
+        return x * oracle_power(g);
+    case ORACLE_DOWN:
+        return x * oracle_power(-g);
+    case ORACLE_OPPOSED:
+        return second ? x * 0x1p-12f - x : x;
+    default:
+        return x;
     }
 }
 

@@ -19,7 +19,9 @@ int64_t workspace_allowed(const struct problem *problem, int64_t most_bytes)
 
 const char *workspace_refuses(const struct config *config, const struct problem *problem, int64_t most_bytes)
 {
-    return workspace_of(config, problem) > workspace_allowed(problem, most_bytes) ? "it needs more workspace than is allowed" : NULL;
+    return workspace_of(config, problem) > workspace_allowed(problem, most_bytes)
+               ? "it needs more workspace than is allowed"
+               : NULL;
 }
 
 enum status workspace_parse(const char *source, const char *text, int64_t *bytes)

@@ -146,8 +146,8 @@ static enum status run_cases(struct trial_setup *setup, const struct candidate *
     return OK;
 }
 
-/* An accuracy class promises its errors on every kind of data. *worst: the largest ratio of a root mean square
- * to that of FP32. */
+/* An accuracy class promises its errors on every kind of data. *worst: the largest ratio of a root mean
+ * square to that of FP32. */
 static enum status run_classes(struct trial_setup *setup, const struct candidate *candidate, double *worst,
                                struct verification *v)
 {
@@ -169,8 +169,8 @@ static enum status run_classes(struct trial_setup *setup, const struct candidate
         if (class_errors_answer(row, &e)) continue;
         char why[160];
         snprintf(why, sizeof why, "%s data: error %.3g (rms), %.3g (largest) against %.3g, %.3g in FP32",
-                 data_class_name((enum data_class)which), e.own.rms, e.own.max, fmax(e.rival.rms, e.in_order.rms),
-                 fmax(e.rival.max, e.in_order.max));
+                 data_class_name((enum data_class)which), e.own.rms, e.own.max,
+                 fmax(e.rival.rms, e.in_order.rms), fmax(e.rival.max, e.in_order.max));
         set_wrong(v, &p, e.right ? why : e.detail);
         return OK;
     }
@@ -192,8 +192,8 @@ enum status verify_run(struct trial_setup *setup, const struct candidate *candid
     }
     if (!st && v.verdict == VERDICT_MEASURED && worst > 0) {
         const size_t used = strlen(v.detail);
-        snprintf(v.detail + used, sizeof v.detail - used, "; error at most %.2f of FP32's on %d kinds of data",
-                 worst, (int)DATA_CLASS_COUNT);
+        snprintf(v.detail + used, sizeof v.detail - used,
+                 "; error at most %.2f of FP32's on %d kinds of data", worst, (int)DATA_CLASS_COUNT);
     }
     *verification = v;
     return st;

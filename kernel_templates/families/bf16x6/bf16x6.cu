@@ -15,22 +15,24 @@
  *                                STAGES stages of one piece
  *                              +-----+-----+-----+-----+
  *     one thread: TMA -------> |  2  |  0  |  1  |  2  | -----> BM / 64 groups of four warps, each with 64
- *                              +-----+-----+-----+-----+        rows of the tile: sums of BK k --> sums of all
+ *                              +-----+-----+-----+-----+        rows of the tile: sums of BK k --> sums of
+ * all
  *
  * With FUSE there is no first kernel: the block's own warps split what they load (bf16x6_fuse.cuh).
  *
- * A block takes every so many tiles of C (SMS); copies for the next one go on while a tile is stored. Blocks may
- * share a tile and divide k among them (SPLIT_K): the last one to arrive adds the parts, in a fixed order.
+ * A block takes every so many tiles of C (SMS); copies for the next one go on while a tile is stored. Blocks
+ * may share a tile and divide k among them (SPLIT_K): the last one to arrive adds the parts, in a fixed
+ * order.
  *
  * Infinity and NaN: a piece of theirs is not finite, and neither is any sum that it enters. So a thread whose
  * sums are not all finite computes those again from A and B, by FFMA in the order of k: C is what a kernel
  * without pieces gives. Nothing else is needed to find them, or to find sums that overflow.
  *
- * Elements below 2^-110 are less exact, because BF16 has no more exponents than FP32: an error of up to 2^-134
- * each.
+ * Elements below 2^-110 are less exact, because BF16 has no more exponents than FP32: an error of up to
+ * 2^-134 each.
  *
- * Parameters (-D) and their trade-offs: bf16x6_params.def; legal combinations: bf16x6_rules.h. TRANS_A, TRANS_B
- * are 0 or 1. Launch and arguments: gemm_args.h; the tensor maps of the pieces follow.
+ * Parameters (-D) and their trade-offs: bf16x6_params.def; legal combinations: bf16x6_rules.h. TRANS_A,
+ * TRANS_B are 0 or 1. Launch and arguments: gemm_args.h; the tensor maps of the pieces follow.
  */
 #include "gemm_args.h"
 #include "gt_barrier.cuh"
@@ -105,8 +107,8 @@ struct share {
     }
 };
 
-/* All first parts of tiles, then all second ones ...: blocks that run at the same time share rows and columns.
- * k: 0 if A and B are not to be read. */
+/* All first parts of tiles, then all second ones ...: blocks that run at the same time share rows and
+ * columns. k: 0 if A and B are not to be read. */
 static __device__ __forceinline__ struct share share_of(const struct gemm_args &args, unsigned number,
                                                         unsigned tiles, int k)
 {
@@ -146,8 +148,8 @@ static __device__ __forceinline__ void produce(const struct bf16x6_args &args, s
 
 /* Products of a piece of A with one of B, of the group's 64 rows. */
 template <bool ANEW>
-static __device__ __forceinline__ void multiply_pieces(struct ring ring, struct turn a, struct turn b, int group,
-                                                       float (&part)[QUADS][4])
+static __device__ __forceinline__ void multiply_pieces(struct ring ring, struct turn a, struct turn b,
+                                                       int group, float (&part)[QUADS][4])
 {
     const unsigned long long left = matrix_at(moved(ring.stage(a.stage), group * (64 * 128))),
                              right = matrix_at(moved(ring.stage(b.stage), LEFT_BYTES));

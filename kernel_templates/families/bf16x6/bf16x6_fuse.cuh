@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* bf16x6_fuse.cuh — pieces of A and B made by the block that multiplies them (FUSE), in place of a kernel before
- * and of copies: four warps load FP32, split it, and store its pieces where copies would have put them. Part of
- * bf16x6.cu.
+/* bf16x6_fuse.cuh — pieces of A and B made by the block that multiplies them (FUSE), in place of a kernel
+ * before and of copies: four warps load FP32, split it, and store its pieces where copies would have put
+ * them. Part of bf16x6.cu.
  *
- * A thread takes runs of 8 k of a row, which are 16 bytes of each piece. Neighbouring threads have neighbouring
- * runs of an operand that lies along k, and neighbouring rows of one that lies across: both read whole lines and
- * write to different banks. Loads of a step are on their way while the step before is split.
+ * A thread takes runs of 8 k of a row, which are 16 bytes of each piece. Neighbouring threads have
+ * neighbouring runs of an operand that lies along k, and neighbouring rows of one that lies across: both read
+ * whole lines and write to different banks. Loads of a step are on their way while the step before is split.
  */
 #ifndef GT_BF16X6_FUSE_CUH
 #define GT_BF16X6_FUSE_CUH

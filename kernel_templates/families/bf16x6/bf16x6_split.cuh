@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* bf16x6_split.cuh — the kernel that splits A and B into pieces before they are multiplied. Part of bf16x6.cu.
+/* bf16x6_split.cuh — the kernel that splits A and B into pieces before they are multiplied. Part of
+ * bf16x6.cu.
  *
  *     workspace:  counters | item 0, piece 0:  m lines of A's rows, n lines of B's columns
  *                            item 0, piece 1 ...
  *                            parts of sums, if blocks share tiles
  *
- * Lines are along k, whatever the op: a tile passes through shared memory, where it is turned if need be. They
- * begin at multiples of 128 bytes. Operands may have any alignment: each access reads one element. An operand
- * that all items of the batch share is split once, for the first item of a launch.
+ * Lines are along k, whatever the op: a tile passes through shared memory, where it is turned if need be.
+ * They begin at multiples of 128 bytes. Operands may have any alignment: each access reads one element. An
+ * operand that all items of the batch share is split once, for the first item of a launch.
  */
 #ifndef GT_BF16X6_SPLIT_CUH
 #define GT_BF16X6_SPLIT_CUH
@@ -56,8 +57,8 @@ static __device__ __forceinline__ void split_two(float x, float y, unsigned (&wo
 }
 
 #if !FUSE
-/* A tile of an operand: element (row, k) of the product's operand is at from[row * ld + k] if ALONG_K, else at
- * from[k * ld + row]. to: piece 0 of the first row; pieces are `apart` elements from each other. */
+/* A tile of an operand: element (row, k) of the product's operand is at from[row * ld + k] if ALONG_K, else
+ * at from[k * ld + row]. to: piece 0 of the first row; pieces are `apart` elements from each other. */
 template <bool ALONG_K>
 static __device__ __forceinline__ void split_tile(const float *from, long long ld, int rows, int k,
                                                   unsigned short *to, long long line, long long apart,
@@ -121,7 +122,8 @@ extern "C" __global__ void __launch_bounds__(SPLIT_THREADS) gemm_pack(const stru
         reinterpret_cast<unsigned short *>(args.workspace + args.counters) + blockIdx.z * (PIECES * apart);
     if (blockIdx.x < tiles_a) {
         if (item_of_a(args) == blockIdx.z)
-            split_tile<!TRANS_A>(ITEM_OF_BATCH(args, a), args.lda, args.m, args.k, to, line, apart, blockIdx.x);
+            split_tile<!TRANS_A>(ITEM_OF_BATCH(args, a), args.lda, args.m, args.k, to, line, apart,
+                                 blockIdx.x);
     } else {
         if (item_of_b(args) == blockIdx.z)
             split_tile<TRANS_B>(ITEM_OF_BATCH(args, b), args.ldb, args.n, args.k, to + args.m * line, line,

@@ -2,8 +2,8 @@
 /* bf16x6_store.cuh — sums from the accumulators to C, and what is done where they are not finite. Part of
  * bf16x6.cu.
  *
- * A thread holds quads: the neighbours (row lane / 4, columns 2 (lane % 4) and one more) of 8 columns, and the
- * same 8 rows below.
+ * A thread holds quads: the neighbours (row lane / 4, columns 2 (lane % 4) and one more) of 8 columns, and
+ * the same 8 rows below.
  */
 #ifndef GT_BF16X6_STORE_CUH
 #define GT_BF16X6_STORE_CUH
@@ -74,8 +74,8 @@ static __device__ __forceinline__ bool all_finite(const float (&quad)[4])
     return zero == 0.0f;
 }
 
-/* The quad's sums of the elements of A and B themselves, in the order of k. Rows and columns beyond C are taken
- * for the last ones. */
+/* The quad's sums of the elements of A and B themselves, in the order of k. Rows and columns beyond C are
+ * taken for the last ones. */
 static __device__ __forceinline__ void sum_strictly(const struct gemm_args &args, int row, int column,
                                                     float (&quad)[4])
 {

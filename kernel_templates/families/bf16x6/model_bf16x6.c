@@ -52,7 +52,8 @@ struct prediction bf16x6_predict(const struct config *config, const struct probl
     const double k = fmin((double)cut.k_per_split, (double)p->k);
     time.compute_us = (FILL_CYCLES + rounds * tile_cycles(config, k, gpu)) / gpu->clock_mhz;
     time.memory_us = problem_bytes(p) / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3);
-    time.overhead_us = LAUNCH_US + split_us(config, p, gpu) + (splits > 1 ? LAST_BLOCK_US + PART_US * splits : 0);
+    time.overhead_us =
+        LAUNCH_US + split_us(config, p, gpu) + (splits > 1 ? LAST_BLOCK_US + PART_US * splits : 0);
     time.time_us = time.overhead_us + overlapped_us(time.compute_us, time.memory_us, 4);
     return time;
 }

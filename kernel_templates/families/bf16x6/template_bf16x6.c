@@ -9,7 +9,7 @@
 
 #define PIECES_BYTES_MAX (INT64_C(4) << 30)   /* of workspace, of an item */
 #define PARTS_BYTES_MAX  (INT64_C(256) << 20) /* for the parts of a cut k, of an item */
-#define ACCUMULATORS     (BN)               /* two sets of 64 rows among 128 threads */
+#define ACCUMULATORS     (BN)                 /* two sets of 64 rows among 128 threads */
 
 _Static_assert(MAP_A_AT >= sizeof(struct gemm_args) && MAP_A_AT % 64 == 0, "the maps follow the arguments");
 _Static_assert(MAP_B_AT == MAP_A_AT + LAUNCH_VIEW_BYTES, "and each other");
@@ -130,7 +130,8 @@ extern const struct source_text sources_bf16x6[];
 extern const struct template template_bf16x6;
 const struct template template_bf16x6 = {
     .name = "bf16x6",
-    .summary = "FP32 on the tensor cores of sm_90, as accurate as FFMA: operands split into three BF16 pieces",
+    .summary =
+        "FP32 on the tensor cores of sm_90, as accurate as FFMA: operands split into three BF16 pieces",
     .space = "bf16x6.conf",
     .params = params,
     .param_count = P_COUNT,

@@ -177,8 +177,8 @@ static const char *why_math(enum gemm_type type, int math)
     return "its math mode is neither the default nor TF32";
 }
 
-/* What is enough for a call: less than strict FP32 where its handle's math mode says so, or the user. The mode
- * is asked for early only if kernels for what it may allow may be known. */
+/* What is enough for a call: less than strict FP32 where its handle's math mode says so, or the user. The
+ * mode is asked for early only if kernels for what it may allow may be known. */
 static enum gemm_type enough_for(const struct asked *asked)
 {
     int math = -1;

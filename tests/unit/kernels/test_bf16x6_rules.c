@@ -9,7 +9,8 @@ static const char *const base_text = BF16X6_BASE;
 
 TEST(each_rule_refuses_its_violation_and_says_why)
 {
-    static const struct outside outside[] = {{"BM", 0}, {"BM", 256}, {"BN", 216}, {"BK", 128}, {"STAGES", 2}, {"VC", 4}};
+    static const struct outside outside[] = {{"BM", 0},   {"BM", 256},   {"BN", 216},
+                                             {"BK", 128}, {"STAGES", 2}, {"VC", 4}};
     static const struct violation cases[] = {{"BM", 96, "BM must be a multiple of 64"},
                                              {"BN", 100, "BN must be a multiple of 8"},
                                              {"BM", 192, "do not fit in the registers"}};
@@ -19,8 +20,8 @@ TEST(each_rule_refuses_its_violation_and_says_why)
     assert_taken(check(&legal, NULL, &h200));
 }
 
-/* A piece of (128 + 208) x 64 elements a stage, 43,008 bytes, and two mbarriers; 1,024 bytes to align them, and a
- * flag. */
+/* A piece of (128 + 208) x 64 elements a stage, 43,008 bytes, and two mbarriers; 1,024 bytes to align them,
+ * and a flag. */
 TEST(stages_fit_exactly_and_one_more_does_not)
 {
     struct config config = base();
@@ -87,7 +88,8 @@ TEST(pieces_lie_in_the_workspace_and_maps_have_their_extents)
     assert_int_equal(plan.workspace_bytes, 0);
 }
 
-/* The default limit is for parts of sums; pieces are as large as the operands. A limit of the user's holds. */
+/* The default limit is for parts of sums; pieces are as large as the operands. A limit of the user's holds.
+ */
 TEST(pieces_have_more_room_than_the_default_unless_the_user_says_less)
 {
     const struct config config = base();
@@ -102,7 +104,8 @@ TEST(pieces_have_more_room_than_the_default_unless_the_user_says_less)
 
 TEST(what_is_refused_early_is_refused_whatever_follows)
 {
-    const struct config starts[] = {base(), config_of("bf16x6 BM=64 BN=64 BK=64 STAGES=7 FUSE=0 VA=1 VB=1 VC=1 GROUP=1 SPLIT_K=1 SMS=1")};
+    const struct config starts[] = {
+        base(), config_of("bf16x6 BM=64 BN=64 BK=64 STAGES=7 FUSE=0 VA=1 VB=1 VC=1 GROUP=1 SPLIT_K=1 SMS=1")};
     static const char *const shapes[] = {"sgemm_accurate:nn:512x512x512", "sgemm_accurate:tt:511x513x70",
                                          "sgemm:nn:64x64x64", "sgemm_normwise:nt:8x1024x8192"};
     static const int32_t values[] = {-1, 0, 1, 2, 3, 5, 7, 8, 12, 64, 72, 96, 128, 192, 208, 256};

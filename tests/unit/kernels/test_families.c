@@ -29,9 +29,9 @@ static void assert_complete(const char *const *texts, size_t count)
 /* Configurations with up to six values changed to anything, of the largest problem, too. */
 TEST(no_value_however_insane_breaks_the_check)
 {
-    static const char *const legal[] = {SIMT_BASE, SKINNY_BASE,  RESIDENT_BASE, RESIDENT_NARROW, TALL_BASE,
-                                        TALL_LOW,  STREAMK_BASE, MMA_BASE,      MMA16_BASE,      WGMMA_BASE,
-                                        BF16X6_BASE};
+    static const char *const legal[] = {SIMT_BASE,  SKINNY_BASE, RESIDENT_BASE, RESIDENT_NARROW,
+                                        TALL_BASE,  TALL_LOW,    STREAMK_BASE,  MMA_BASE,
+                                        MMA16_BASE, WGMMA_BASE,  BF16X6_BASE};
     static const int32_t values[] = {INT32_MIN, -1, 0,  1,   2,    3,     4,     5,
                                      8,         16, 64, 512, 1024, 65536, 46341, INT32_MAX};
     struct problem huge = problem_make(PROBLEM_DIM_MAX, PROBLEM_DIM_MAX, PROBLEM_DIM_MAX);

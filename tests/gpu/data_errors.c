@@ -1,11 +1,11 @@
-/* accuracy.c — errors of configurations on every kind of data, beside those of cublasSgemm and of adding in
+/* data_errors.c — errors of configurations on every kind of data, beside those of cublasSgemm and of adding in
  * order, on a real GPU.
  *
- *     accuracy PROBLEM CONFIG [PROBLEM CONFIG ...]
+ *     data_errors PROBLEM CONFIG [PROBLEM CONFIG ...]
  *
- * Prints a CSV row for each kind of data: largest error relative to |A||B|, root mean square and largest error
- * relative to the largest of C, each times 2^24. Exits with 77 if there is no GPU, with 1 if a result is wrong
- * or its errors are larger than the type allows.
+ * Prints a CSV row for each kind of data: largest error relative to |A||B|, root mean square and largest
+ * error relative to the largest of C, each times 2^24. Exits with 77 if there is no GPU, with 1 if a result
+ * is wrong or its errors are larger than the type allows.
  */
 #include "accuracy_check.h"
 #include "compile.h"
@@ -62,7 +62,7 @@ static void run(const char *problem_text, const char *config_text, const char *c
 
 int main(int argc, char **argv)
 {
-    char cache[] = "/tmp/gt_accuracy_XXXXXX";
+    char cache[] = "/tmp/gt_data_errors_XXXXXX";
     if (device_load()) {
         printf("skipped: %s\n", status_text());
         return 77;
