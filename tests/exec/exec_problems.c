@@ -220,8 +220,8 @@ static void add_kinds(struct list *l, int64_t bm, int64_t bn, int64_t bk)
     add_kind(l, bm + 10, bn, bk + 1, DATA_NOT_FINITE, DATA_CLASS_UNIFORM);
     if (l->like->epilogue) return;
     for (int kind = 0; kind < DATA_CLASS_COUNT; kind++)
-        add_kind(l, 40, 12, 5 * bk + 3, DATA_ACCURATE, (enum data_class)kind);
-    add_kind(l, 24, 8, 4096, DATA_ACCURATE, DATA_CLASS_POSITIVE);
+        add_kind(l, 40, 12, 2 * bk + 3, DATA_ACCURATE, (enum data_class)kind);
+    add_kind(l, 24, 8, 1024, DATA_ACCURATE, DATA_CLASS_POSITIVE);
 }
 
 int exec_problems(const struct config *config, const struct problem *like, bool thorough,

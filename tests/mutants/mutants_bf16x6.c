@@ -7,6 +7,10 @@
 
 #define PARTS "bf16x6 BM=64 BN=16 BK=64 STAGES=4 FUSE=0 VA=1 VB=1 VC=1 GROUP=1 SPLIT_K=3 SMS=132"
 
+#define FUSED       "bf16x6 BM=64 BN=16 BK=64 STAGES=6 FUSE=1 VA=1 VB=1 VC=1 GROUP=1 SPLIT_K=1 SMS=2"
+#define FUSED_PARTS "bf16x6 BM=64 BN=32 BK=64 STAGES=6 FUSE=1 VA=1 VB=1 VC=1 GROUP=1 SPLIT_K=3 SMS=3"
+#define FUSED_WIDE  "bf16x6 BM=64 BN=16 BK=64 STAGES=3 FUSE=1 VA=4 VB=4 VC=1 GROUP=1 SPLIT_K=1 SMS=132"
+
 #define LOOP(find, replace)                                                                                  \
     {                                                                                                        \
         "bf16x6.cu", find, replace                                                                           \
@@ -14,6 +18,10 @@
 #define SPLIT(find, replace)                                                                                 \
     {                                                                                                        \
         "bf16x6_split.cuh", find, replace                                                                    \
+    }
+#define FUSE(find, replace)                                                                                  \
+    {                                                                                                        \
+        "bf16x6_fuse.cuh", find, replace                                                                     \
     }
 #define STORE(find, replace)                                                                                 \
     {                                                                                                        \
@@ -106,6 +114,21 @@ const struct mutant mutants_bf16x6[] = {
     {"a block counts before its part is stored", PARTS, "nn",
      STORE("    group_sync(1, CONSUMER_THREADS);\n    if (threadIdx.x == 0) {",
            "    if (threadIdx.x == 0) {")},
+    /* Splitting by the block itself. */
+    {"pieces are stored where they are still read", FUSED, "nn",
+     FUSE("            mbarrier_wait(ring.empty(taken[i].stage), taken[i].parity ^ 1);\n", "")},
+    {"pieces are stored without the swizzle", FUSED, "nn", FUSE("(run_of(i) ^ row % 8)", "run_of(i)")},
+    {"pieces of B where those of A are", FUSED, "nn",
+     FUSE("taken[i].stage * (STAGE_BYTES / 4) + LEFT_BYTES / 4;", "taken[i].stage * (STAGE_BYTES / 4);")},
+    {"a piece takes the place of another", FUSED, "nn", FUSE("to_a[piece_in_turn(i)]", "to_a[i]")},
+    {"all steps split the first k of A", FUSED, "nn", FUSE("        a += BK * step_a;\n", "")},
+    {"all steps split the first k of B", FUSED, "nt", FUSE("        b += BK * step_b;\n", "")},
+    {"A is loaded beyond the end of k", FUSED, "nn",
+     FUSE("tile_a.load(a, gemm.lda, rows, left - BK)", "tile_a.load(a, gemm.lda, rows, left)")},
+    {"B is loaded beyond its columns", FUSED, "nn", FUSE("columns, left);", "columns + 1, left);")},
+    {"a vector is read beyond the end of k", FUSED_WIDE, "nt", FUSE("first + 8 <= k)", "first + 4 <= k)")},
+    {"only the first warp says that pieces are there", FUSED, "nn", LOOP("FUSE ? WARPGROUP / 32 : 1", "1")},
+    {"parts of k begin where all k does", FUSED_PARTS, "nn", FUSE("share.begin * step_b", "0 * step_b")},
     /* Storing. */
     {"rows beyond C are stored", PLAIN, "nn",
      STORE("if (row >= m || column >= n) return;", "if (column >= n) return;")},
