@@ -75,7 +75,8 @@ static enum status check_pointers(const struct gt_problem *from)
     return OK;
 }
 
-_Static_assert((int)GT_SGEMM == (int)GEMM_SGEMM && (int)GT_TF32 == (int)GEMM_TF32 &&
+_Static_assert((int)GT_SGEMM == (int)GEMM_SGEMM && (int)GT_SGEMM_ACCURATE == (int)GEMM_SGEMM_ACCURATE &&
+                   (int)GT_SGEMM_NORMWISE == (int)GEMM_SGEMM_NORMWISE && (int)GT_TF32 == (int)GEMM_TF32 &&
                    (int)GT_BF16 == (int)GEMM_BF16 && (int)GT_FP16 == (int)GEMM_F16 &&
                    (int)GT_BF16_TO_F32 == (int)GEMM_BF16_TO_F32 &&
                    (int)GT_FP16_TO_F32 == (int)GEMM_F16_TO_F32,
@@ -83,9 +84,10 @@ _Static_assert((int)GT_SGEMM == (int)GEMM_SGEMM && (int)GT_TF32 == (int)GEMM_TF3
 
 static enum status check_members(const struct gt_problem *from)
 {
-    if (from->type != GT_SGEMM && (from->type < GT_TF32 || from->type > GT_FP16_TO_F32))
+    if (from->type < GT_SGEMM || from->type > GT_FP16_TO_F32)
         return fail(E_INPUT,
-                    "type %d is unknown: 0 is GT_SGEMM, 3 GT_TF32, 4 GT_BF16, 5 GT_FP16, 6 GT_BF16_TO_F32, 7 "
+                    "type %d is unknown: 0 is GT_SGEMM, 1 GT_SGEMM_ACCURATE, 2 GT_SGEMM_NORMWISE, "
+                    "3 GT_TF32, 4 GT_BF16, 5 GT_FP16, 6 GT_BF16_TO_F32, 7 "
                     "GT_FP16_TO_F32",
                     (int)from->type);
     if (from->flags & ~problem_flags)

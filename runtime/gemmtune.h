@@ -67,12 +67,14 @@ const char *gt_version(void);
 /* Elements of A, B and C, and how they are multiplied; alpha, beta and sums are FP32. What computes a type
  * may be stricter than that, and never less strict. */
 enum gt_type {
-    GT_SGEMM = 0,       /* FP32, strict */
-    GT_TF32 = 3,        /* FP32; operands may be rounded to TF32 (10 bits of fraction) */
-    GT_BF16 = 4,        /* BF16 operands and result */
-    GT_FP16 = 5,        /* FP16 operands and result */
-    GT_BF16_TO_F32 = 6, /* BF16 operands, FP32 result; the source, too, and the bias */
-    GT_FP16_TO_F32 = 7  /* FP16 operands, FP32 result, likewise */
+    GT_SGEMM = 0,          /* FP32, strict */
+    GT_SGEMM_ACCURATE = 1, /* FP32 whose errors are as small as strict FP32's in every element */
+    GT_SGEMM_NORMWISE = 2, /* the same against the largest element of C */
+    GT_TF32 = 3,           /* FP32; operands may be rounded to TF32 (10 bits of fraction) */
+    GT_BF16 = 4,           /* BF16 operands and result */
+    GT_FP16 = 5,           /* FP16 operands and result */
+    GT_BF16_TO_F32 = 6,    /* BF16 operands, FP32 result; the source, too, and the bias */
+    GT_FP16_TO_F32 = 7     /* FP16 operands, FP32 result, likewise */
 };
 
 /* flags of a problem */

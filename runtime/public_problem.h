@@ -17,8 +17,7 @@ static inline struct gt_problem public_problem(const struct problem *p)
                                           [ACTIVATION_GELU] = GT_ACTIVATION_GELU};
     struct gt_problem said = gt_problem_make(p->m, p->n, p->k);
     said.flags = epilogue_out_of_place(p->epilogue) ? GT_OUT_OF_PLACE : 0;
-    said.type =
-        p->type == GEMM_SGEMM_ACCURATE || p->type == GEMM_SGEMM_NORMWISE ? GT_SGEMM : (int32_t)p->type;
+    said.type = (int32_t)p->type;
     said.trans_a = p->trans_a, said.trans_b = p->trans_b;
     said.lda = p->lda, said.ldb = p->ldb, said.ldc = p->ldc;
     said.batch = p->batch;

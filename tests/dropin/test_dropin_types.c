@@ -600,6 +600,43 @@ TEST(tf32_is_answered_where_it_is_asked_for)
     operands_free(&strict);
 }
 
+/* ---- accuracy classes ---- */
+
+/* Winners for four accuracies, each of its own size, and every call that asks for one: a winner answers what
+ * is content with it, and never what asks for more. GEMMTUNE_ACCURACY says what FP32 is content with. */
+TEST(each_accuracy_is_answered_by_itself_or_better)
+{
+    static const char *const winners[] = {"sgemm:nn:16x24x32", "sgemm_accurate:nn:16x24x40",
+                                          "sgemm_normwise:nn:16x24x48", "tf32gemm:nn:16x24x56"};
+    static const char *const names[] = {"strict", "accurate", "normwise", "tf32"};
+    static const int wanted[] = {BLAS_COMPUTE_32F, BLAS_COMPUTE_32F_BF16X9, BLAS_COMPUTE_32F_FAST_TF32};
+    const char *setting = getenv("GEMMTUNE_ACCURACY");
+    int content = 0; /* of a call for FP32 */
+    for (int i = 0; setting && i < 4; i++)
+        if (strcmp(setting, names[i]) == 0) content = i;
+    for (int i = 1; i < 4; i++) put_winner(winners[i], SIMT, 5, false);
+    struct operand_set o[4];
+    o[0] = arrive_tuned(winners[0], 0);
+    for (int i = 1; i < 4; i++) o[i] = operands_make(winners[i], 0);
+    for (int again = 0; again < 2; again++)
+        for (int i = 0; i < 4; i++) {
+            /* Strict winners were not measured against the limits of a class. Those of TF32, and no others,
+             * were compared with cuBLAS in TF32. */
+            const bool fp32 = i == 0 || i == content || (i == 1 && content == 2), class = i == 1;
+            const bool answered[] = {fp32, class, i == 3};
+            for (int call = 0; call < 3; call++)
+                assert_went(gemm_ex_fp32(&o[i], wanted[call]), answered[call], !answered[call]);
+            assert_went(gemm_ex_fp32(&o[i], PEDANTIC), i == 0, i != 0);
+            assert_went(sgemm(&o[i], &one, &zero), fp32, !fp32);
+            cublasSetMathMode(blas_context, BLAS_BF16X9_MATH);
+            assert_went(sgemm(&o[i], &one, &zero), class, !class);
+            cublasSetMathMode(blas_context, BLAS_PEDANTIC_MATH);
+            assert_went(sgemm(&o[i], &one, &zero), i == 0, i != 0);
+            cublasSetMathMode(blas_context, BLAS_DEFAULT_MATH);
+        }
+    for (int i = 0; i < 4; i++) operands_free(&o[i]);
+}
+
 static void a_neighbour_of_another_type_is_not_followed(void **state)
 {
     (void)state;
@@ -652,6 +689,14 @@ static const struct scenario scenarios[] = {
     SCENARIO(an_algorithm_of_another_version_answers_nothing),
     SCENARIO(an_algorithm_answers_strict_fp32_as_a_kernel_does),
     SCENARIO(tf32_is_answered_where_it_is_asked_for),
+    SCENARIO(each_accuracy_is_answered_by_itself_or_better),
+    {"where_accurate_is_enough", each_accuracy_is_answered_by_itself_or_better, "GEMMTUNE_ACCURACY",
+     "accurate"},
+    {"where_normwise_is_enough", each_accuracy_is_answered_by_itself_or_better, "GEMMTUNE_ACCURACY",
+     "normwise"},
+    {"where_tf32_is_enough", each_accuracy_is_answered_by_itself_or_better, "GEMMTUNE_ACCURACY", "tf32"},
+    {"where_what_is_enough_is_not_understood", each_accuracy_is_answered_by_itself_or_better,
+     "GEMMTUNE_ACCURACY", "exact"},
     {"a_neighbour_of_another_type_is_not_followed", a_neighbour_of_another_type_is_not_followed,
      "GEMMTUNE_DROPIN", "nearest"},
     {"problems_of_any_type_are_excluded", problems_of_any_type_are_excluded, "GEMMTUNE_EXCLUDE",

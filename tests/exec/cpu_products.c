@@ -10,7 +10,7 @@
 /* The interface declared in gt_cpu.h. */
 void gt_product_begin(void);
 void gt_product_issue(float (*sums)[4], int quads, uint64_t left, uint64_t right, int left_along_k,
-                      int right_along_k, int bf16);
+                      int right_along_k, int bf16, int anew);
 void gt_product_commit(void);
 void gt_product_wait(int pending);
 void gt_warp_barrier(unsigned mask);
@@ -29,6 +29,7 @@ struct product {
     int group; /* number of the commit that closed its group; -1: still open */
     uint64_t left, right;
     int left_along_k, right_along_k, bf16;
+    int anew; /* what was in the sums is not added to */
 };
 
 struct pending {
@@ -52,6 +53,13 @@ static float element_of(uint64_t matrix, int along_k, int x, int k, int bf16)
     return gt_element_value(bf16, bits);
 }
 
+/* A float not further from zero: what the tensor cores do to their sums. */
+static float truncated(double x)
+{
+    const float near = (float)x;
+    return fabs((double)near) > fabs(x) ? nextafterf(near, 0.0F) : near;
+}
+
 static void compute(const struct product *p)
 {
     const int lane = self % WARP, row = self % thread_count % WARPGROUP / WARP * 16 + lane / 4;
@@ -62,15 +70,15 @@ static void compute(const struct product *p)
     for (int q = 0; q < p->held->quads; q++)
         for (int j = 0; j < 2; j++) {
             float *const quad = p->held->value[q];
-            double sum[2] = {quad[j], quad[2 + j]};
+            double sum[2] = {p->anew ? 0 : quad[j], p->anew ? 0 : quad[2 + j]};
             for (int k = 0; k < PRODUCT_K; k++) {
                 const double right =
                     (double)element_of(p->right, p->right_along_k, 8 * q + lane % 4 * 2 + j, k, p->bf16);
                 sum[0] += (double)left[0][k] * right;
                 sum[1] += (double)left[1][k] * right;
             }
-            quad[j] = (float)sum[0];
-            quad[2 + j] = (float)sum[1];
+            quad[j] = truncated(sum[0]);
+            quad[2 + j] = truncated(sum[1]);
         }
 }
 
@@ -113,7 +121,7 @@ void gt_product_begin(void)
 }
 
 void gt_product_issue(float (*sums)[4], int quads, uint64_t left, uint64_t right, int left_along_k,
-                      int right_along_k, int bf16)
+                      int right_along_k, int bf16, int anew)
 {
     struct pending *t = &pending_of[self];
     if (quads < 1 || quads > QUADS_MAX) broken("multiplies by %d columns at once", 8 * quads);
@@ -130,7 +138,8 @@ void gt_product_issue(float (*sums)[4], int quads, uint64_t left, uint64_t right
                                               .right = right,
                                               .left_along_k = left_along_k,
                                               .right_along_k = right_along_k,
-                                              .bf16 = bf16};
+                                              .bf16 = bf16,
+                                              .anew = anew};
 }
 
 void gt_product_commit(void)

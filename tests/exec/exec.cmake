@@ -21,7 +21,7 @@ add_library(gt_exec STATIC exec/fiber.c exec/cpu_block.c exec/cpu_copies.c exec/
 target_include_directories(gt_exec PUBLIC exec)
 target_compile_options(gt_exec PUBLIC ${GT_EXEC_SANITIZE} -fno-omit-frame-pointer PRIVATE -O1 -g)
 target_link_options(gt_exec PUBLIC ${GT_EXEC_SANITIZE})
-target_link_libraries(gt_exec PUBLIC gt_templates gt_reference ${CMAKE_DL_LIBS} m PRIVATE gt::xxhash gt_flags)
+target_link_libraries(gt_exec PUBLIC gt_templates gt_reference gt_judge ${CMAKE_DL_LIBS} m PRIVATE gt::xxhash gt_flags)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS exec/gt_cpu.h)
 file(SHA256 ${CMAKE_CURRENT_SOURCE_DIR}/exec/gt_cpu.h gt_cpu_hash)
 set_source_files_properties(exec/cpu_kernel.c PROPERTIES COMPILE_DEFINITIONS
@@ -58,7 +58,7 @@ endforeach()
 gt_exec_program(exec_kernel exec/exec_kernel.c)
 # Each configuration with one op, and with an epilogue, pointers or neither; of the three longest lists every second one.
 set(lists ${CMAKE_CURRENT_SOURCE_DIR}/exec/lists)
-foreach(list ladder tall streamk mma mma16 gemv16 wgmma)
+foreach(list ladder tall streamk mma mma16 gemv16 wgmma bf16x6)
   gt_exec_test(exec_mixed_${list} exec_kernel --mixed ${lists}/${list}.list turns)
 endforeach()
 foreach(list simt skinny resident)
@@ -88,8 +88,10 @@ endforeach()
 foreach(part RANGE 1)
   gt_long_exec_test(exec_gemv16_${part} exec_kernel ${lists}/gemv16.list all ${part}/2)
 endforeach()
+gt_long_exec_test(exec_bf16x6 exec_kernel ${lists}/bf16x6.list all)
 # The same with epilogues.
 gt_long_exec_test(exec_epilogues_gemv16 exec_kernel --epilogues ${lists}/gemv16.list all)
+gt_long_exec_test(exec_epilogues_bf16x6 exec_kernel --epilogues ${lists}/bf16x6.list all)
 gt_long_exec_test(exec_epilogues_wgmma exec_kernel --epilogues ${lists}/wgmma.list all)
 gt_long_exec_test(exec_epilogues_mma16 exec_kernel --epilogues ${lists}/mma16.list all)
 gt_long_exec_test(exec_epilogues_mma exec_kernel --epilogues ${lists}/mma.list all)
@@ -117,6 +119,7 @@ gt_long_exec_test(exec_pointers_skinny exec_kernel --pointers ${lists}/skinny.li
 gt_long_exec_test(exec_pointers_mma exec_kernel --pointers ${lists}/mma.list turns)
 gt_long_exec_test(exec_pointers_mma16 exec_kernel --pointers ${lists}/mma16.list turns)
 gt_long_exec_test(exec_pointers_gemv16 exec_kernel --pointers ${lists}/gemv16.list turns)
+gt_long_exec_test(exec_pointers_bf16x6 exec_kernel --pointers ${lists}/bf16x6.list turns)
 gt_long_exec_test(exec_pointers_wgmma exec_kernel --config
   "wgmma BM=64 BN=24 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=3 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=0 GROUP=1 SPLIT_K=1 SMS=1"
   bf16gemm:nt:70x50x100:batch=3:pointers:beta=2)
@@ -135,7 +138,7 @@ gt_exec_test(exec_many_parts exec_kernel --config
   sgemm:nn:17x19x603)
 
 gt_exec_program(exec_mutants mutants/exec_mutants.c mutants/mutants_simt.c mutants/mutants_skinny.c
-  mutants/mutants_resident.c mutants/mutants_tall.c mutants/mutants_streamk.c mutants/mutants_mma.c mutants/mutants_mma16.c mutants/mutants_gemv16.c mutants/mutants_wgmma.c mutants/mutants_ladder.c
+  mutants/mutants_resident.c mutants/mutants_tall.c mutants/mutants_streamk.c mutants/mutants_mma.c mutants/mutants_mma16.c mutants/mutants_gemv16.c mutants/mutants_wgmma.c mutants/mutants_bf16x6.c mutants/mutants_ladder.c
   mutants/mutants_epilogue.c mutants/mutants_pointers.c)
 foreach(part RANGE 3)
   gt_long_exec_test(exec_mutants_${part} exec_mutants ${part}/4)

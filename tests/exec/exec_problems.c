@@ -214,6 +214,37 @@ static int exec_few(struct list *l, bool thorough)
     return l->count;
 }
 
+static void add_kind(struct list *l, int64_t m, int64_t n, int64_t k, enum trial_data data,
+                     enum data_class kind)
+{
+    struct problem p = problem_make(m, n, k);
+    p.type = l->like->type;
+    p.trans_a = l->like->trans_a;
+    p.trans_b = l->like->trans_b;
+    p.epilogue = l->like->epilogue;
+    p.lda = problem_cols_a(&p);
+    p.ldb = problem_cols_b(&p);
+    if (l->count == l->room || problem_check(&p) || !exec_fits(l->config, &p)) return;
+    l->trials[l->count++] = (struct trial){
+        .problem = p,
+        .mode = {.order = (enum block_order)(l->turn % ORDER_COUNT), .seed = (uint64_t)l->turn + 1},
+        .data = data,
+        .kind = kind};
+    l->turn++;
+}
+
+/* For kernels that are an accuracy class: all kinds of data; such a k that sums which are rounded towards
+ * zero show; and what is not finite. */
+static void add_kinds(struct list *l, int64_t bm, int64_t bn, int64_t bk)
+{
+    if (l->like->pointers) return;
+    add_kind(l, bm + 10, bn, bk + 1, DATA_NOT_FINITE, DATA_CLASS_UNIFORM);
+    if (l->like->epilogue) return;
+    for (int kind = 0; kind < DATA_CLASS_COUNT; kind++)
+        add_kind(l, 40, 12, 2 * bk + 3, DATA_ACCURATE, (enum data_class)kind);
+    add_kind(l, 24, 8, 1024, DATA_ACCURATE, DATA_CLASS_POSITIVE);
+}
+
 int exec_problems(const struct config *config, const struct problem *like, bool thorough,
                   struct trial *trials, int room)
 {
@@ -241,6 +272,7 @@ int exec_problems(const struct config *config, const struct problem *like, bool 
     add(l, 5, 6, 0, 2, 1);
     if (template_param(config->template, "SMS") >= 0) add_walks(l, bm, bn, bk);
     if (strcmp(config->template->name, "tall") == 0) add_reaches(l, bm, bn);
+    if (gemm_type_has_limits(template_first_type(config->template))) add_kinds(l, bm, bn, bk);
     if (!thorough) return list.count;
     add(l, 0, 7, 5, 1, 1);
     add(l, 7, 0, 5, 1, 1);

@@ -92,7 +92,7 @@ void gt_product_begin(void); /* before a product with sums that no other one has
 /* A thread's part of sums[quads][4] += left * right, of 64 x 16 by 16 x 8 quads, which reads the matrices
  * when this thread waits for its group; until then the sums are NaN. */
 void gt_product_issue(float (*sums)[4], int quads, uint64_t left, uint64_t right, int left_along_k,
-                      int right_along_k, int bf16);
+                      int right_along_k, int bf16, int anew); /* anew: what is in the sums is not added to */
 void gt_product_commit(void);      /* what was issued since the last commit becomes one group */
 void gt_product_wait(int pending); /* until at most `pending` groups, the youngest ones, are on the way */
 
@@ -629,7 +629,16 @@ static inline void wgmma(float (&sum)[COUNT][4], unsigned long long left, unsign
 {
     static_assert(WIDTH % 8 == 0 && WIDTH >= 8 && WIDTH <= 256, "not an instruction's width");
     static_assert(FIRST + WIDTH / 8 <= COUNT, "an instruction has a quad for 8 columns");
-    gt_product_issue(sum + FIRST, WIDTH / 8, left, right, LEFT_ALONG_K, RIGHT_ALONG_K, BF16);
+    gt_product_issue(sum + FIRST, WIDTH / 8, left, right, LEFT_ALONG_K, RIGHT_ALONG_K, BF16, 0);
 }
+
+/* The functions of gt_promoted.cuh. */
+template <int COUNT>
+static inline void wgmma_anew(float (&sum)[COUNT][4], unsigned long long left, unsigned long long right)
+{
+    gt_product_issue(sum, COUNT, left, right, 1, 1, 1, 1);
+}
+template <int REGISTERS> static inline void leave_registers() {}
+template <int REGISTERS> static inline void take_registers() {}
 
 #endif

@@ -13,6 +13,7 @@ int host_graphs_launched;
 void cpu_fill(struct gemm_args p);
 void cpu_addresses(struct gemm_args p);
 void cpu_reference(struct gemm_args p);
+void cpu_in_order(struct gemm_args p);
 void cpu_finish(struct gemm_args p);
 void cpu_epilogue(struct gemm_args p);
 void cpu_compare(struct gemm_args p);
@@ -24,10 +25,10 @@ void gt_static_shared(char **begin, char **end);
 static struct entry {
     void (*run)(struct gemm_args);
     void (*static_shared)(char **begin, char **end);
-} entries[] = {{cpu_fill, gt_static_shared},        {cpu_addresses, gt_static_shared},
-               {cpu_reference, gt_static_shared},   {cpu_finish, gt_static_shared},
-               {cpu_epilogue, gt_static_shared},    {cpu_compare, gt_static_shared},
-               {cpu_fingerprint, gt_static_shared}, {cpu_untouched, gt_static_shared}};
+} entries[] = {
+    {cpu_fill, gt_static_shared},        {cpu_addresses, gt_static_shared}, {cpu_reference, gt_static_shared},
+    {cpu_finish, gt_static_shared},      {cpu_epilogue, gt_static_shared},  {cpu_compare, gt_static_shared},
+    {cpu_fingerprint, gt_static_shared}, {cpu_untouched, gt_static_shared}, {cpu_in_order, gt_static_shared}};
 enum { ENTRIES = sizeof entries / sizeof *entries };
 
 /* Duration of a launch, in addition to the kernel's. */
@@ -222,7 +223,8 @@ static void use_entries(struct entry *all, struct device *device, struct oracle_
                                        .epilogue = function[4],
                                        .compare = function[5],
                                        .fingerprint = function[6],
-                                       .untouched = function[7]};
+                                       .untouched = function[7],
+                                       .in_order = function[8]};
 }
 
 void host_device_open(struct device *device, struct oracle_kernels *kernels)
@@ -258,7 +260,7 @@ void host_device_judge(void *library, enum gemm_type type, struct oracle_kernels
 {
     static const char *const names[ENTRIES] = {"cpu_fill",        "cpu_addresses", "cpu_reference",
                                                "cpu_finish",      "cpu_epilogue",  "cpu_compare",
-                                               "cpu_fingerprint", "cpu_untouched"};
+                                               "cpu_fingerprint", "cpu_untouched", "cpu_in_order"};
     static struct entry loaded[GEMM_TYPE_COUNT][ENTRIES];
     for (int i = 0; i < ENTRIES; i++) {
         *(void **)&loaded[type][i].run = dlsym(library, names[i]);

@@ -2,6 +2,7 @@
 
 #include "../reference.h"
 #include "cpu_elements.h"
+#include <accuracy.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -96,7 +97,7 @@ static uint32_t draw(uint64_t *state)
 static float draw_value(enum trial_data data, uint64_t *state)
 {
     uint32_t bits = draw(state);
-    return data == DATA_INTEGERS ? (float)((int)(bits % 9) - 4) : (float)(bits >> 8) * 0x1p-23F - 1.0F;
+    return data == DATA_UNIFORM ? (float)(bits >> 8) * 0x1p-23F - 1.0F : (float)((int)(bits % 9) - 4);
 }
 
 /* Fills a stored matrix of rows x cols, batch times; the gaps get `padding`. */
@@ -108,6 +109,17 @@ static void fill(const struct operand *o, int64_t rows, int64_t cols, int64_t ld
         for (int64_t row = 0; row < rows; row++)
             for (int64_t col = 0; col < cols; col++)
                 o->x[z * stride + row * ld + col] = poisoned ? NAN : draw_value(data, state);
+    operand_write(o);
+}
+
+/* The same for one item, by the judge's rule. */
+static void fill_kind(const struct operand *o, int64_t rows, int64_t cols, int64_t ld, struct fill_rule rule)
+{
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t col = 0; col < cols; col++) {
+            const uint64_t at = (uint64_t)(row * ld + col);
+            o->x[at] = oracle_element(rule, at, (uint64_t)row, (uint64_t)col, (uint64_t)ld);
+        }
     operand_write(o);
 }
 
@@ -149,7 +161,7 @@ static double storing_error(const struct problem *p, double x)
 /* A NaN must stay one. */
 static bool is_right(float got, double right, double bound)
 {
-    return isnan(right) ? isnan(got) : fabs((double)got - right) <= bound;
+    return isnan(right) ? isnan(got) : (double)got == right || fabs((double)got - right) <= bound;
 }
 
 /* No two values are further apart after the activation than this times as far as before it. */
@@ -234,6 +246,47 @@ static bool is_near_reference(const struct problem *p, const struct operand *x, 
     }
     free(want);
     return near;
+}
+
+/* Of C, relative as struct accuracy says. */
+static struct accuracy errors_of(const struct problem *p, const float *c, const double *want,
+                                 const double *magnitude)
+{
+    struct accuracy e = {0, 0, 0};
+    double largest = 0;
+    for (int64_t i = 0; i < p->m * p->n; i++) {
+        const double error = fabs((double)c[i / p->n * p->ldc + i % p->n] - want[i]);
+        e.componentwise = fmax(e.componentwise, isnan(error) ? (double)INFINITY : error / magnitude[i]);
+        e.max = fmax(e.max, isnan(error) ? (double)INFINITY : error);
+        e.rms += error * error;
+        largest = fmax(largest, fabs(want[i]));
+    }
+    e.rms = sqrt(e.rms / (double)(p->m * p->n)) / largest;
+    e.max /= largest;
+    return e;
+}
+
+/* One item, alpha 1, beta 0, no epilogue. */
+static bool is_accurate(const struct problem *p, const struct operand *x, char *why)
+{
+    const size_t count = (size_t)(p->m * p->n), bytes = (size_t)x[OPERAND_D].span * sizeof(float);
+    double *const want = malloc(2 * count * sizeof *want), *const magnitude = want + count;
+    float *const in_order = malloc(bytes);
+    if (!want || !in_order) abort();
+    memset(in_order, 0, bytes);
+    reference_double(p, x[OPERAND_A].x, x[OPERAND_B].x, in_order, want, magnitude);
+    reference_ijk(p, x[OPERAND_A].x, x[OPERAND_B].x, in_order);
+    const struct accuracy own = errors_of(p, x[OPERAND_D].x, want, magnitude),
+                          other = errors_of(p, in_order, want, magnitude);
+    const bool accurate = accuracy_answers(gemm_type_row(p->type), &own, &other);
+    if (!accurate)
+        snprintf(why, TRIAL_TEXT_MAX,
+                 "wrong answer: errors %.3g (componentwise), %.3g (rms), %.3g (largest), not about %.3g, "
+                 "%.3g, %.3g",
+                 own.componentwise, own.rms, own.max, other.componentwise, other.rms, other.max);
+    free(want);
+    free(in_order);
+    return accurate;
 }
 
 /* The problem as its operands lie in memory. With pointers the items are an odd number of elements further
@@ -327,6 +380,18 @@ static void build_operands(const struct trial *trial, const struct problem *p, s
          unread, NAN, &state);
     fill(&x[OPERAND_B], problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch, p->stride_b, trial->data,
          unread, NAN, &state);
+    if (trial->data == DATA_ACCURATE) {
+        const struct random_test test = data_class_test(trial->kind, p, trial->mode.seed);
+        fill_kind(&x[OPERAND_A], problem_rows_a(p), problem_cols_a(p), p->lda, test.a);
+        fill_kind(&x[OPERAND_B], problem_rows_b(p), problem_cols_b(p), p->ldb, test.b);
+    }
+    if (trial->data == DATA_NOT_FINITE && !unread && p->k > 0) { /* in a row and in a column of the product */
+        const int64_t middle = p->k / 2, last = p->k - 1, low = p->m - 1, column = p->n - 1;
+        x[OPERAND_A].x[p->trans_a ? middle * p->lda + low : low * p->lda + middle] = INFINITY;
+        x[OPERAND_B].x[p->trans_b ? column * p->ldb + last : last * p->ldb + column] = NAN;
+        operand_write(&x[OPERAND_A]);
+        operand_write(&x[OPERAND_B]);
+    }
     fill(&x[OPERAND_D], p->m, p->n, p->ldc, p->batch, p->stride_c, trial->data, apart || p->beta == 0.0,
          0x1.5p77F, &state);
     if (apart)
@@ -412,9 +477,9 @@ bool trial_passes(const struct cpu_kernel *kernel, const struct trial *trial, ch
     }
     operand_read(&x[OPERAND_D]);
     passes = passes && padding_intact(p, &x[OPERAND_D], before[OPERAND_D], why);
-    if (passes && trial->data == DATA_INTEGERS)
-        passes = equals_reference(p, x, old, trial->mode.seed % 2 == 0, why);
-    else if (passes) passes = is_near_reference(p, x, old, why);
+    if (passes && trial->data == DATA_UNIFORM) passes = is_near_reference(p, x, old, why);
+    else if (passes && trial->data == DATA_ACCURATE) passes = is_accurate(p, x, why);
+    else if (passes) passes = equals_reference(p, x, old, trial->mode.seed % 2 == 0, why);
     for (int i = 0; i < OPERANDS; i++) {
         free(before[i]);
         operand_free(&x[i]);
@@ -430,7 +495,11 @@ void trial_describe(const struct cpu_kernel *kernel, const struct trial *trial, 
     config_format(&kernel->config, config);
     problem_format(&trial->problem, problem);
     snprintf(text, TRIAL_TEXT_MAX, "%s | %s | %s, threads in %s order, seed %" PRIu64 "%s%s", config, problem,
-             trial->data == DATA_INTEGERS ? "integers" : "uniform data", orders[trial->mode.order],
-             trial->mode.seed, trial->mode.scalars_on_device ? ", alpha and beta by pointer" : "",
+             trial->data == DATA_ACCURATE   ? data_class_name(trial->kind)
+             : trial->data == DATA_UNIFORM  ? "uniform data"
+             : trial->data == DATA_INTEGERS ? "integers"
+                                            : "integers, infinity and NaN",
+             orders[trial->mode.order], trial->mode.seed,
+             trial->mode.scalars_on_device ? ", alpha and beta by pointer" : "",
              trial->misalign ? ", misaligned operands" : "");
 }

@@ -8,18 +8,23 @@
 #define GT_TRIAL_CPU_H
 
 #include "cpu_kernel.h"
+#include <data_class.h>
 
 enum trial_data {
-    DATA_INTEGERS, /* small ones: every sum is exact, and results must be equal */
-    DATA_UNIFORM   /* [-1, 1), compared with double precision within the error bound, of operands rounded as
-                      the problem's type says */
+    DATA_INTEGERS,  /* small ones: every sum is exact, and results must be equal */
+    DATA_UNIFORM,   /* [-1, 1), compared with double precision within the error bound, of operands rounded as
+                       the problem's type says */
+    DATA_ACCURATE,  /* of a kind, compared with double precision: errors as an accuracy class allows, beside
+                       those of adding in the order of k */
+    DATA_NOT_FINITE /* integers, an infinity in A, a NaN in B */
 };
 
 struct trial {
     struct problem problem;
     struct run_mode mode;
     enum trial_data data;
-    int misalign; /* offset of every operand from a 16-byte boundary, in elements */
+    enum data_class kind; /* of DATA_ACCURATE */
+    int misalign;         /* offset of every operand from a 16-byte boundary, in elements */
 };
 
 #define TRIAL_TEXT_MAX 1024

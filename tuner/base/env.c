@@ -25,7 +25,7 @@ struct variable {
     const char *form;    /* what it must be: "a number of seconds ..." */
     const char *instead; /* what is used if it is not that */
     int64_t least;       /* bytes */
-    const char *choices[3];
+    const char *choices[4];
     int unset, unknown; /* choices that are used then */
 };
 
@@ -44,6 +44,7 @@ static const struct variable variables[] = {
      .choices = {"exact " ON, "nearest", OFF},
      .unset = ENV_DROPIN_EXACT,
      .unknown = ENV_DROPIN_OFF}, /* a switch that is meant to turn kernels off must not leave them on */
+    {.name = "GEMMTUNE_ACCURACY", .kind = CHOICE, .choices = {"strict", "accurate", "normwise", "tf32"}},
     TEXT_OF("GEMMTUNE_EXCLUDE"),
     SWITCH_OF("GEMMTUNE_LOG"),
     SWITCH_OF("GEMMTUNE_QUIET"),
@@ -78,7 +79,7 @@ static const struct variable variables[] = {
     SWITCH_OF("GEMMTUNE_DEBUG"),
     SWITCH_OF("GEMMTUNE_TEST"),
 };
-enum { COUNT = sizeof variables / sizeof *variables, CHOICES = 3 };
+enum { COUNT = sizeof variables / sizeof *variables, CHOICES = 4 };
 
 const char *env_text(const char *name)
 {

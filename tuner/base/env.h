@@ -23,6 +23,7 @@ bool env_is_on(const char *name);
 /* The number of a choice in the table. */
 int env_choice(const char *name);
 enum { ENV_DROPIN_EXACT, ENV_DROPIN_NEAREST, ENV_DROPIN_OFF }; /* GEMMTUNE_DROPIN */
+enum { ENV_STRICT, ENV_ACCURATE, ENV_NORMWISE, ENV_TF32 };     /* GEMMTUNE_ACCURACY */
 enum { ENV_DB_SAFE_AUTO, ENV_DB_SAFE_OFF, ENV_DB_SAFE_ON };    /* GEMMTUNE_DB_SAFE */
 
 /* Bytes of a size, or of a number of MiB. False: unset or not understood, and *bytes is unchanged. */

@@ -21,7 +21,7 @@ int blas_data_type(enum element element);
 enum { BLAS_SUCCESS = 0, BLAS_NOT_SUPPORTED = 15 };
 enum { BLAS_OP_N = 0, BLAS_OP_T = 1 };
 enum { BLAS_HOST_SCALARS = 0, BLAS_DEVICE_SCALARS = 1 };
-enum { BLAS_DEFAULT_MATH = 0, BLAS_PEDANTIC_MATH = 2, BLAS_TF32_MATH = 3 };
+enum { BLAS_DEFAULT_MATH = 0, BLAS_PEDANTIC_MATH = 2, BLAS_TF32_MATH = 3, BLAS_BF16X9_MATH = 4 };
 
 /* The names of cuBLAS without prefix and version; column-major. */
 struct blas_api {
@@ -79,7 +79,12 @@ int blas_run(blas_handle handle, const struct problem *problem, CUdeviceptr a, C
              const float *alpha, const float *beta);
 
 /* The same by cublasGemmEx, in a cublasComputeType_t by a cublasGemmAlgo_t. */
-enum { BLAS_COMPUTE_32F = 68, BLAS_COMPUTE_32F_PEDANTIC = 69, BLAS_COMPUTE_32F_FAST_TF32 = 77 };
+enum {
+    BLAS_COMPUTE_32F = 68,
+    BLAS_COMPUTE_32F_PEDANTIC = 69,
+    BLAS_COMPUTE_32F_FAST_TF32 = 77,
+    BLAS_COMPUTE_32F_BF16X9 = 78
+};
 enum { BLAS_ALGORITHM_DEFAULT = -1 };
 int blas_run_ex(blas_handle handle, const struct problem *problem, CUdeviceptr a, CUdeviceptr b,
                 CUdeviceptr c, const float *alpha, const float *beta, int compute, int algorithm);

@@ -7,6 +7,7 @@
  *   fill         elements from a seed
  *   addresses    arrays of the addresses of batch items
  *   reference    partial sums of A*B and |A||B|, one tile of 64 x 64 per block, splits of K over the grid's y
+ *   in_order     C in FP32, by FFMA in the order of k: what an accuracy class is compared with
  *   finish       adds the splits, applies alpha and beta
  *   epilogue     adds the bias, applies the activation
  *   compare      |c - value| against its bound, and against |A||B| and the largest value
@@ -126,7 +127,9 @@ extern "C" __global__ void __launch_bounds__(256) fill(struct fill_args p)
 {
     each_element(p.to.batch, p.to.rows, p.to.cols, [&](long long item, long long row, long long col) {
         long long at = item * p.to.stride + row * p.to.ld + col;
-        float value = oracle_thinned(p.thinning, row, col) ? 0.0f : oracle_value(p.rule, (oracle_u64)at);
+        float value = oracle_thinned(p.thinning, row, col)
+                          ? 0.0f
+                          : oracle_element(p.rule, (oracle_u64)at, row, col, p.to.ld);
         oracle_store(p.to.element, p.to.data, at, oracle_rounded(p.to.element, value));
     });
 }
@@ -137,6 +140,19 @@ extern "C" __global__ void __launch_bounds__(256) addresses(struct addresses_arg
     const long long bytes = p.of.stride * (p.of.element == ORACLE_F32 ? 4 : 2);
     for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < p.of.batch; i += threads)
         p.to[i] = (oracle_u64)p.of.data + (oracle_u64)((i * p.step + p.first) % p.of.batch * bytes);
+}
+
+extern "C" __global__ void __launch_bounds__(256) in_order(struct in_order_args p)
+{
+    each_element(p.c.batch, p.c.rows, p.c.cols, [&](long long item, long long row, long long col) {
+        const float *a = (const float *)p.a.data + item * p.a.stride + (p.trans_a ? row : row * p.a.ld);
+        const float *b = (const float *)p.b.data + item * p.b.stride + (p.trans_b ? col * p.b.ld : col);
+        const long long step_a = p.trans_a ? p.a.ld : 1, step_b = p.trans_b ? 1 : p.b.ld;
+        float sum = 0.0f;
+#pragma unroll 4
+        for (long long k = 0; k < p.k; k++) sum = fmaf(a[k * step_a], b[k * step_b], sum);
+        ((float *)p.c.data)[item * p.c.stride + row * p.c.ld + col] = p.alpha * sum;
+    });
 }
 
 #endif

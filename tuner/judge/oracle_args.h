@@ -79,13 +79,34 @@ ORACLE_INLINE void oracle_store(int element, void *data, long long at, unsigned 
     else ((unsigned short *)data)[at] = (unsigned short)bits;
 }
 
+/* Kinds of values that are not integers. */
+enum oracle_data {
+    ORACLE_UNIFORM,   /* in [-1, 1) */
+    ORACLE_POSITIVE,  /* in [0, 1) */
+    ORACLE_NORMAL,    /* standard deviation 1: a sum of 16 uniform values */
+    ORACLE_LOGNORMAL, /* positive: powers of 2 with a normal exponent, but straight between whole ones */
+    ORACLE_NEAR_ONE,  /* in [1, 1 + 2^-10) */
+    ORACLE_HUGE,      /* uniform up to the largest float */
+    ORACLE_TINY,      /* uniform up to 2^-30 */
+    ORACLE_UP,        /* uniform, times 2^g with a g of -40 to 40 for each line along the axis */
+    ORACLE_DOWN,      /* the same, times 2^-g */
+    ORACLE_PAIRED,    /* uniform; along the axis every second element is the one before it */
+    ORACLE_OPPOSED    /* the same with the opposite sign, and smaller by 2^-12 of it */
+};
+
+/* The direction in which neighbours are related: from row to row, or from column to column. */
+enum oracle_axis { ORACLE_AXIS_ROWS, ORACLE_AXIS_COLUMNS };
+
 /* How the elements of an operand are generated. An element depends on the seed and on its offset from the
  * first one, so that overlapping batch items agree. */
 struct fill_rule {
     oracle_u64 seed;
-    int range;     /* integers in shift-range..shift+range; 0: uniform in [-1, 1) */
-    int shift;     /* of the integers */
-    unsigned keep; /* elements whose hash is above this are 0; ~0u keeps all */
+    int range;         /* integers in shift-range..shift+range; 0: the kind `data` */
+    int shift;         /* of the integers */
+    unsigned keep;     /* elements whose hash is above this are 0; ~0u keeps all */
+    int data;          /* enum oracle_data */
+    int axis;          /* enum oracle_axis */
+    oracle_u64 grades; /* seed of g */
 };
 
 /* splitmix64 (Steele, Lea, Flood 2014). */
@@ -105,6 +126,61 @@ ORACLE_INLINE float oracle_value(struct fill_rule rule, oracle_u64 offset)
         return (float)((int)((bits >> 40) % (oracle_u64)values) - rule.range + rule.shift);
     }
     return (float)((int)(bits >> 40) - (1 << 23)) * (1.0f / (1 << 23)); /* 24 bits: exact */
+}
+
+/* 2^e for e of -126 to 127. */
+ORACLE_INLINE float oracle_power(int e)
+{
+    return oracle_number((unsigned)(127 + e) << 23);
+}
+
+/* x is the uniform value of the same hash. */
+ORACLE_INLINE float oracle_normal(oracle_u64 bits, float x)
+{
+    int sum = 0;
+    for (int i = 0; i < 16; i++) {
+        if (i % 4 == 0) bits = oracle_mix(bits + 0x9e3779b97f4a7c15ull);
+        sum += (int)(bits >> i % 4 * 16 & 0xffffu);
+    }
+    return ((float)(sum - 8 * 65535) + x) * (1.0f / 75674.0f); /* 4 * 65536 / sqrt(12) */
+}
+
+/* The element at (row, col), which is at offset row * ld + col. */
+ORACLE_INLINE float oracle_element(struct fill_rule rule, oracle_u64 offset, oracle_u64 row, oracle_u64 col,
+                                   oracle_u64 ld)
+{
+    const oracle_u64 index = rule.axis == ORACLE_AXIS_ROWS ? row : col;
+    const int second = rule.data >= ORACLE_PAIRED && index % 2 == 1;
+    if (second) offset -= rule.axis == ORACLE_AXIS_ROWS ? ld : 1;
+    const float x = oracle_value(rule, offset);
+    const oracle_u64 bits = oracle_mix(rule.seed + (offset + 1) * 0x9e3779b97f4a7c15ull);
+    const int g = (int)(oracle_mix(rule.grades + index + 1) % 81) - 40;
+    float whole, y;
+    if (rule.range > 0) return x;
+    switch (rule.data) {
+    case ORACLE_POSITIVE:
+        return (x + 1) * 0.5f;
+    case ORACLE_NORMAL:
+        return oracle_normal(bits, x);
+    case ORACLE_LOGNORMAL:
+        y = 1.5f * oracle_normal(bits, x);
+        whole = (float)(int)(y + 64) - 64;
+        return oracle_power((int)whole) * (1 + (y - whole));
+    case ORACLE_NEAR_ONE:
+        return 1 + (float)(bits >> 51) * 0x1p-23f;
+    case ORACLE_HUGE:
+        return x * 0x1.fffffep127f;
+    case ORACLE_TINY:
+        return x * 0x1p-30f;
+    case ORACLE_UP:
+        return x * oracle_power(g);
+    case ORACLE_DOWN:
+        return x * oracle_power(-g);
+    case ORACLE_OPPOSED:
+        return second ? x * 0x1p-12f - x : x;
+    default:
+        return x;
+    }
 }
 
 /* A rectangle of C's elements: batch items item .. item+items-1, of each the rows row .. row+rows-1 and the
@@ -131,6 +207,14 @@ struct reference_args {
     int splits;
     long long k_per_split; /* multiple of 16 */
     double alpha, beta;
+};
+
+/* C = alpha op(A) op(B), each element the sum of its products in the order of k by FFMA. */
+struct in_order_args {
+    struct matrices a, b, c;
+    int trans_a, trans_b;
+    long long k;
+    float alpha;
 };
 
 /* What follows the product: value = activation(value + bias), for the answers of a piece. */

@@ -51,6 +51,7 @@ enum status oracle_kernels_load(struct device *device, const char *cache, enum g
     } entries[] = {{ORACLE_DATA, "fill", &k.fill},
                    {ORACLE_DATA, "addresses", &k.addresses},
                    {ORACLE_REFERENCE, "reference", &k.reference},
+                   {ORACLE_DATA, "in_order", &k.in_order},
                    {ORACLE_DATA, "finish", &k.finish},
                    {ORACLE_DATA, "epilogue", &k.epilogue},
                    {ORACLE_VERDICT, "compare", &k.compare},
@@ -126,6 +127,15 @@ enum status oracle_reference(const struct oracle_kernels *kernels, const struct 
     if (st) return st;
     unsigned grid = grid_for_elements(kernels, x->items, x->rows, x->cols);
     return oracle_launch(kernels->device, kernels->finish, grid, 1, 1, args, "finishing the reference");
+}
+
+enum status oracle_in_order(const struct oracle_kernels *kernels, const struct in_order_args *args)
+{
+    const struct matrices *c = &args->c;
+    if (c->batch == 0 || c->rows == 0 || c->cols == 0) return OK;
+    return oracle_launch(kernels->device, kernels->in_order,
+                         grid_for_elements(kernels, c->batch, c->rows, c->cols), 1, 1, args,
+                         "adding in order");
 }
 
 enum status oracle_epilogue(const struct oracle_kernels *kernels, const struct epilogue_args *args)

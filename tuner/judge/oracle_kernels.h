@@ -16,7 +16,7 @@ struct oracle_kernels {
     struct device *device;
     enum gemm_type type; /* whose elements they are compiled for */
     CUmodule module[ORACLE_PART_COUNT];
-    CUfunction fill, addresses, reference, finish, epilogue, compare, fingerprint, untouched;
+    CUfunction fill, addresses, reference, in_order, finish, epilogue, compare, fingerprint, untouched;
 };
 
 /* cache: folder of compiled kernels. */
@@ -35,6 +35,9 @@ enum status oracle_addresses(const struct oracle_kernels *kernels, const struct 
 /* Computes the answers of one piece by the kernels reference and finish. args->splits and k_per_split come
  * from the plan. */
 enum status oracle_reference(const struct oracle_kernels *kernels, const struct reference_args *args);
+
+/* All of C. For FP32 elements. */
+enum status oracle_in_order(const struct oracle_kernels *kernels, const struct in_order_args *args);
 
 /* Turns the answers of a piece, as oracle_reference has left them, into those after the epilogue. */
 enum status oracle_epilogue(const struct oracle_kernels *kernels, const struct epilogue_args *args);

@@ -11,9 +11,17 @@ int64_t workspace_of(const struct config *config, const struct problem *problem)
     return plan.workspace_bytes;
 }
 
+int64_t workspace_allowed(const struct problem *problem, int64_t most_bytes)
+{
+    const bool pieces = gemm_type_has_limits(problem->type) && most_bytes == WORKSPACE_DEFAULT_BYTES;
+    return pieces ? WORKSPACE_PIECES_BYTES : most_bytes;
+}
+
 const char *workspace_refuses(const struct config *config, const struct problem *problem, int64_t most_bytes)
 {
-    return workspace_of(config, problem) > most_bytes ? "it needs more workspace than is allowed" : NULL;
+    return workspace_of(config, problem) > workspace_allowed(problem, most_bytes)
+               ? "it needs more workspace than is allowed"
+               : NULL;
 }
 
 enum status workspace_parse(const char *source, const char *text, int64_t *bytes)

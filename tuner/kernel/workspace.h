@@ -10,10 +10,16 @@
 #include "status.h"
 
 #define WORKSPACE_DEFAULT_BYTES (INT64_C(64) << 20)
+#define WORKSPACE_PIECES_BYTES  (INT64_C(1) << 30) /* instead of the default, for accuracy classes */
 #define WORKSPACE_VARIABLE      "GEMMTUNE_WORKSPACE"
 
 /* Bytes of workspace of a legal configuration for a problem. */
 int64_t workspace_of(const struct config *config, const struct problem *problem);
+
+/* A limit as it holds for a problem. Kernels for accuracy classes split their operands into pieces, half as
+ * large again: the default limit, which is meant for parts of sums, is a larger one for them. Any other limit
+ * holds as it is. */
+int64_t workspace_allowed(const struct problem *problem, int64_t most_bytes);
 
 /* Why a legal configuration may not be used with this many bytes of workspace; NULL if it may. A constant
  * sentence. */

@@ -1,8 +1,11 @@
 #include "verify.h"
 
+#include "accuracy_check.h"
 #include "screen.h"
 #include "verify_cases.h"
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static void set_wrong(struct verification *v, const struct problem *problem, const char *why)
 {
@@ -143,16 +146,54 @@ static enum status run_cases(struct trial_setup *setup, const struct candidate *
     return OK;
 }
 
+/* An accuracy class promises its errors on every kind of data. *worst: the largest ratio of a root mean
+ * square to that of FP32. */
+static enum status run_classes(struct trial_setup *setup, const struct candidate *candidate, double *worst,
+                               struct verification *v)
+{
+    const struct gemm_type_row *row = gemm_type_row(setup->problem.type);
+    const struct problem p = accuracy_problem(&setup->problem);
+    const struct template *const t = candidate->config.template;
+    *worst = 0;
+    if (!gemm_type_has_limits(setup->problem.type) || p.k == 0) return OK;
+    if (template_is_library(t) || t->check(&candidate->config, &p, &setup->device->gpu)) {
+        v->skipped++; /* FP32 by FFMA, as its errors on uniform data have shown */
+        return OK;
+    }
+    for (int which = 0; which < DATA_CLASS_COUNT; which++) {
+        struct class_errors e;
+        enum status st = accuracy_measure(setup, candidate, &p, (enum data_class)which, &e);
+        if (st) return st;
+        v->shapes++;
+        *worst = fmax(*worst, e.own.rms / fmax(e.rival.rms, e.in_order.rms));
+        if (class_errors_answer(row, &e)) continue;
+        char why[160];
+        snprintf(why, sizeof why, "%s data: error %.3g (rms), %.3g (largest) against %.3g, %.3g in FP32",
+                 data_class_name((enum data_class)which), e.own.rms, e.own.max,
+                 fmax(e.rival.rms, e.in_order.rms), fmax(e.rival.max, e.in_order.max));
+        set_wrong(v, &p, e.right ? why : e.detail);
+        return OK;
+    }
+    return OK;
+}
+
 enum status verify_run(struct trial_setup *setup, const struct candidate *candidate, double call_us,
                        double limit_s, struct verification *verification)
 {
     struct verification v = {.verdict = VERDICT_MEASURED, .errors = accuracy_unknown()};
+    double worst = 0;
     enum status st = repeat_tuned(setup, candidate, screen_check_runs(call_us, limit_s), &v);
+    if (!st && v.verdict == VERDICT_MEASURED) st = run_classes(setup, candidate, &worst, &v);
     if (!st && v.verdict == VERDICT_MEASURED) st = run_cases(setup, candidate, &v);
     if (st && (device_lost() || st == E_ABSENT)) {
         v.verdict = device_lost() ? VERDICT_CRASHED : VERDICT_REFUSED;
         snprintf(v.detail, sizeof v.detail, "%.199s", status_text());
         st = OK;
+    }
+    if (!st && v.verdict == VERDICT_MEASURED && worst > 0) {
+        const size_t used = strlen(v.detail);
+        snprintf(v.detail + used, sizeof v.detail - used,
+                 "; error at most %.2f of FP32's on %d kinds of data", worst, (int)DATA_CLASS_COUNT);
     }
     *verification = v;
     return st;

@@ -89,7 +89,7 @@ static enum status keep(struct enumeration *w, bool *found)
     struct candidates *out = w->out;
     struct launch_plan plan;
     w->config.template->plan(&w->config, w->problem, &plan);
-    *found = plan.workspace_bytes <= w->workspace_bytes;
+    *found = plan.workspace_bytes <= workspace_allowed(w->problem, w->workspace_bytes);
     if (!*found) {
         blame(w, "it needs more workspace than is allowed (--workspace)", 1);
         return OK;

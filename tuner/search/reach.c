@@ -1,5 +1,6 @@
 /* reach.c — candidates that are asked for one by one, be they in a sample or not. */
 #include "enumeration.h"
+#include "workspace.h"
 
 #include <string.h>
 
@@ -73,7 +74,7 @@ bool space_reach(const struct space *space, const struct problem *problem, const
         w.checks_most = patience(w.section);
         if (!follow(&w, 0)) continue;
         w.config.template->plan(&w.config, problem, &plan);
-        if (plan.workspace_bytes > workspace_bytes) continue;
+        if (plan.workspace_bytes > workspace_allowed(problem, workspace_bytes)) continue;
         while (step_back(&w)) continue;
         *config = w.config;
         return true;

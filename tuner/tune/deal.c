@@ -217,7 +217,8 @@ static bool take_winner(void *self, const struct db_winner *winner)
     const struct wanted *w = self;
     if (winner->base.predicted || winner->stale || winner->unusable) return true;
     if (winner->pinned && !w->pinned) return true; /* since it was unpinned, no search has ended */
-    if (winner->config.template && workspace_of(&winner->config, &winner->base.problem) > w->workspace_bytes)
+    if (winner->config.template &&
+        workspace_refuses(&winner->config, &winner->base.problem, w->workspace_bytes))
         return true;
     w->result->winner = *winner;
     w->result->how = JOB_KNOWN;

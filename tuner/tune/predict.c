@@ -233,7 +233,8 @@ static bool take_winner(void *self, const struct db_winner *winner)
     if (winner->stale || winner->unusable || winner->base.cold != f->context.cold) return true;
     /* A prediction for a former pin; what was measured for it is not replaced by a prediction. */
     if (winner->pinned && winner->base.predicted && !f->pinned) return true;
-    if (winner->config.template && workspace_of(&winner->config, f->problem) > f->s->options->workspace_bytes)
+    if (winner->config.template &&
+        workspace_refuses(&winner->config, f->problem, f->s->options->workspace_bytes))
         return true;
     /* The time was over before all that are wanted were compiled. */
     const int64_t wanted = (int64_t)wanted_of(f), legal = winner->legal_count;

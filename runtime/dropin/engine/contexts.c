@@ -10,13 +10,21 @@ static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER; /* for adding 
 enum { RETRY_CALLS = 256 };
 static atomic_int calls_to_pass; /* until a context that could not be opened is tried again */
 
+/* Under its type, and under those of the accuracy classes that its winner answers, too. */
 static bool add_problem(void *self, int64_t number, const struct problem *problem)
 {
     struct context *c = self;
     (void)number;
     c->epilogues |= UINT64_C(1) << problem->epilogue;
-    c->types |= GEMM_TYPE_BIT(problem->type);
-    c->listed = problem_set_add(&c->winners, problem_set_hash(problem));
+    struct problem asked = *problem;
+    c->listed = true;
+    for (int type = 0; type < GEMM_TYPE_COUNT && c->listed; type++) {
+        asked.type = (enum gemm_type)type;
+        const bool better = gemm_type_has_limits(asked.type) && gemm_type_answers(problem->type, asked.type);
+        if (asked.type != problem->type && !better) continue;
+        c->types |= GEMM_TYPE_BIT(asked.type);
+        c->listed = problem_set_add(&c->winners, problem_set_hash(&asked));
+    }
     return c->listed;
 }
 

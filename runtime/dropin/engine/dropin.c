@@ -29,7 +29,8 @@ enum {
 
 static struct {
     bool log;
-    bool tf32_forbidden; /* NVIDIA_TF32_OVERRIDE=0: no handle's mode may allow it */
+    bool tf32_forbidden;     /* NVIDIA_TF32_OVERRIDE=0: no handle's mode may allow it */
+    enum gemm_type accuracy; /* GEMMTUNE_ACCURACY: what is enough for calls that ask for FP32 */
 } settings;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Atomic enum { ASLEEP, STARTING, ON, OFF, FORKED } state; /* FORKED: in a child, from then on */
@@ -78,12 +79,23 @@ void dropin_in_child(void)
     recorder_forget();
 }
 
+static enum gemm_type accuracy_wanted(void)
+{
+    static const enum gemm_type types[] = {[ENV_STRICT] = GEMM_SGEMM,
+                                           [ENV_ACCURATE] = GEMM_SGEMM_ACCURATE,
+                                           [ENV_NORMWISE] = GEMM_SGEMM_NORMWISE,
+                                           [ENV_TF32] = GEMM_TF32};
+    const enum gemm_type wanted = types[env_choice("GEMMTUNE_ACCURACY")];
+    return wanted == GEMM_TF32 && settings.tf32_forbidden ? GEMM_SGEMM : wanted;
+}
+
 static void start(void)
 {
     const char *loose = loosened();
     bool on = false;
     settings.log = env_is_on("GEMMTUNE_LOG");
     settings.tf32_forbidden = tf32_is_forbidden();
+    settings.accuracy = accuracy_wanted();
     exclude_start(env_text("GEMMTUNE_EXCLUDE"), say_text);
     route_rules.nearest = env_choice("GEMMTUNE_DROPIN") == ENV_DROPIN_NEAREST;
     if (!env_is_on("GEMMTUNE_QUIET")) env_report(say_text);
@@ -160,20 +172,28 @@ static const char *why_math(enum gemm_type type, int math)
     if (math == BLAS_DEFAULT_MATH || (math == BLAS_TF32_MATH && settings.tf32_forbidden)) return NULL;
     if (type == GEMM_SGEMM)
         return math == BLAS_PEDANTIC_MATH ? NULL : "its math mode allows less than strict FP32";
+    if (type == GEMM_SGEMM_ACCURATE && math == BLAS_BF16X9_MATH) return NULL;
     if (math == BLAS_TF32_MATH || (math == BLAS_TENSOR_MATH && type != GEMM_TF32)) return NULL;
     return "its math mode is neither the default nor TF32";
 }
 
-/* Whether the math mode of a call of FP32 allows TF32. It is asked for early only if kernels for TF32 may be
- * known. */
-static bool allows_tf32(const struct asked *asked)
+/* What is enough for a call: less than strict FP32 where its handle's math mode says so, or the user. The
+ * mode is asked for early only if kernels for what it may allow may be known. */
+static enum gemm_type enough_for(const struct asked *asked)
 {
     int math = -1;
-    if (asked->type != GEMM_SGEMM || asked->pedantic || !asked->handle || settings.tf32_forbidden)
-        return false;
-    if (!dropin_is_watched() && !contexts_may_have(GEMM_TF32)) return false;
-    return asked->real->GetMathMode && !asked->real->GetMathMode(asked->handle, &math) &&
-           (math & BLAS_MATH_MODE_MASK) == BLAS_TF32_MATH;
+    if (asked->type != GEMM_SGEMM || asked->pedantic) return asked->type;
+    const bool tf32 = !settings.tf32_forbidden && contexts_may_have(GEMM_TF32),
+               accurate = contexts_may_have(GEMM_SGEMM_ACCURATE);
+    const bool matters = tf32 || accurate || settings.accuracy != GEMM_SGEMM || dropin_is_watched();
+    if (asked->handle && matters) {
+        if (!asked->real->GetMathMode || asked->real->GetMathMode(asked->handle, &math)) return asked->type;
+        math &= BLAS_MATH_MODE_MASK;
+        if (math == BLAS_TF32_MATH && !settings.tf32_forbidden) return GEMM_TF32;
+        if (math == BLAS_BF16X9_MATH) return GEMM_SGEMM_ACCURATE;
+        if (math == BLAS_PEDANTIC_MATH) return GEMM_SGEMM;
+    }
+    return settings.accuracy;
 }
 
 /* False: cuBLAS does not know the handle. */
@@ -305,18 +325,23 @@ static bool attend(const struct asked *asked, struct route *route, const struct 
 bool dropin_take(const struct asked *asked, struct turn *turn, int *result)
 {
     struct scalars scalars;
-    struct asked tf32;
+    struct asked enough;
     if (!dropin_on()) return false;
     if (!read_scalars(asked, &scalars)) {
         recorder_leave_out("it has no product to compute (alpha or a size is 0), or cuBLAS refuses it");
         return false;
     }
-    if (allows_tf32(asked)) {
-        tf32 = *asked;
-        tf32.type = GEMM_TF32;
-        asked = &tf32;
+    struct route *route = NULL;
+    const enum gemm_type type = enough_for(asked);
+    if (type != asked->type) {
+        enough = *asked;
+        enough.type = type;
+        route = route_of(&enough, scalars.adds);
+        /* A kernel for strict FP32 may do what the user is content with. */
+        const bool strict_too = type == settings.accuracy && !recorder_on();
+        if (!strict_too || (route && route_is_tuned(route))) asked = &enough;
     }
-    struct route *route = route_of(asked, scalars.adds);
+    if (asked != &enough) route = route_of(asked, scalars.adds);
     if (!route) recorder_leave_out("there is no room for its problem, or no GPU or operands for a kernel");
     return route && (route_is_tuned(route) || dropin_is_watched()) &&
            attend(asked, route, &scalars, turn, result);

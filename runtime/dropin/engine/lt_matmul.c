@@ -131,6 +131,8 @@ static bool read_form(const struct real_lt *real, lt_layout layout_a, lt_layout 
         if (row->a == form->a.type && row->b == form->b.type && row->c == form->d.type)
             form->types |= GEMM_TYPE_BIT(row->type);
     }
+    /* GEMMTUNE_ACCURACY may make it one. */
+    if (form->types & GEMM_TYPE_BIT(GEMM_SGEMM)) form->types |= GEMM_TYPE_BIT(GEMM_SGEMM_NORMWISE);
     /* Of FP32 only column order. */
     const bool by_rows = form->a.by_rows || form->b.by_rows || form->d.by_rows;
     if (!form->types || (form->a.type == BLAS_R_32F && by_rows)) return false;

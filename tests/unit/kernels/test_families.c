@@ -31,7 +31,7 @@ TEST(no_value_however_insane_breaks_the_check)
 {
     static const char *const legal[] = {SIMT_BASE,  SKINNY_BASE, RESIDENT_BASE, RESIDENT_NARROW,
                                         TALL_BASE,  TALL_LOW,    STREAMK_BASE,  MMA_BASE,
-                                        MMA16_BASE, GEMV16_BASE, WGMMA_BASE};
+                                        MMA16_BASE, GEMV16_BASE, WGMMA_BASE,    BF16X6_BASE};
     static const int32_t values[] = {INT32_MIN, -1, 0,  1,   2,    3,     4,     5,
                                      8,         16, 64, 512, 1024, 65536, 46341, INT32_MAX};
     struct problem huge = problem_make(PROBLEM_DIM_MAX, PROBLEM_DIM_MAX, PROBLEM_DIM_MAX);
@@ -93,6 +93,11 @@ TEST(an_empty_c_launches_nothing_and_an_empty_k_one_kernel)
          "hgemm:nn:0x64x64",
          "hgemm:nn:64x0x64:ldb=8",
          "hgemm:tn:64x64x0"},
+        {BF16X6_BASE,
+         {{"VC", 1}},
+         "sgemm_accurate:nn:0x64x64",
+         "sgemm_accurate:nn:64x0x64",
+         "sgemm_accurate:nn:64x64x0"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct config config = changed(cases[i].text, cases[i].change);
@@ -148,7 +153,9 @@ TEST(a_gpu_without_the_instructions_or_with_fewer_sms_refuses)
                  {STREAMK_BASE, 90, 131, "SMS is more than the GPU has"},
                  {MMA_BASE, 75, 132, "mma.sync tf32 needs sm_80"},
                  {MMA16_BASE, 75, 132, "mma.sync with k 16"},
-                 {GEMV16_BASE, 75, 132, "mma.sync with k 16"}};
+                 {GEMV16_BASE, 75, 132, "mma.sync with k 16"},
+                 {BF16X6_BASE, 89, 132, "wgmma exists on sm_90 alone"},
+                 {BF16X6_BASE, 90, 131, "SMS is more than the GPU has"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct config config = config_of(cases[i].text);
         struct gpu gpu = h200;

@@ -216,6 +216,54 @@ TEST(strict_problems_never_meet_tensor_cores)
     }
 }
 
+/* The type of what a plan launches satisfies the problem's, whoever answers: its own winner, one of another
+ * class, the nearest, or the plainest choice. */
+static void assert_strict_enough(struct gt_handle *handle, const char *text, int *of_class)
+{
+    struct problem p;
+    struct config config;
+    struct gt_plan *plan;
+    enum gemm_type computed;
+    struct gt_problem asked = problem_of(text);
+    assert_ok(problem_parse(text, &p));
+    if (gt_plan_open(handle, &asked, &plan)) { /* of a class nothing is taken that was not measured */
+        assert_true(gemm_type_has_limits(p.type));
+        return;
+    }
+    const struct gt_plan_info info = info_of(plan);
+    if (strcmp(info.config, "cublas") == 0) return;
+    assert_ok(config_parse(info.config, &config));
+    if (!template_type(config.template, p.type, &computed) || !gemm_type_satisfies(computed, p.type))
+        fail_msg("%s by %s (%s)", text, info.config, info.why);
+    *of_class += computed == GEMM_SGEMM_ACCURATE;
+}
+
+#define BF16X6 "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
+
+TEST(no_problem_meets_a_kernel_of_a_laxer_class)
+{
+    static const char *const types[] = {"sgemm", "sgemm_accurate", "sgemm_normwise", "tf32gemm"};
+    const char *const configs[] = {SIMT, BF16X6, BF16X6, MMA};
+    static const unsigned flags[] = {0, GT_NO_CUBLAS};
+    int of_class = 0;
+    char text[PROBLEM_TEXT_MAX];
+    for (int tuned = 0; tuned < 4; tuned++) {
+        snprintf(text, sizeof text, "%s:nn:%dx1024x1024", types[tuned], 1024 << tuned);
+        put_winner(text, configs[tuned], 6, false);
+    }
+    for (size_t f = 0; f < 2; f++) {
+        struct gt_handle *handle = open_flagged(flags[f]);
+        for (int tuned = 0; tuned < 4; tuned++)
+            for (int needed = 0; needed < 4; needed++)
+                for (int off = 0; off <= 16; off += 16) {
+                    snprintf(text, sizeof text, "%s:nn:%dx1024x1024", types[needed], (1024 << tuned) - off);
+                    assert_strict_enough(handle, text, &of_class);
+                }
+        gt_close(handle);
+    }
+    assert_true(of_class >= 8); /* the class's own and the nearest, by both handles */
+}
+
 TEST(pretuned_winners_serve_until_the_user_has_measured)
 {
     put_pretuned("sgemm:nn:512x256x128", SIMT_LARGE, 12);
@@ -473,6 +521,7 @@ int main(void)
         ON_FAKES(tensor_cores_compute_where_tf32_is_asked_for_if_they_won_there),
         ON_FAKES(cublas_may_round_to_tf32_for_problems_of_that_type_alone),
         ON_FAKES(strict_problems_never_meet_tensor_cores),
+        ON_FAKES(no_problem_meets_a_kernel_of_a_laxer_class),
         ON_FAKES(pretuned_winners_serve_until_the_user_has_measured),
         ON_FAKES(a_winner_that_takes_too_much_workspace_is_passed_over_and_that_is_said),
         ON_FAKES(where_cublas_won_cublas_runs),

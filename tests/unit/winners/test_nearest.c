@@ -141,6 +141,29 @@ TEST(a_stricter_winner_answers_a_laxer_problem_and_never_the_reverse)
     assert_string_equal(exact("tf32gemm:nn:512x512x512"), "tf32gemm:nn:512x512x512"); /* its own first */
 }
 
+/* Whatever was tuned and whatever is asked for, by the exact lookup and as a neighbour. */
+TEST(of_every_pair_of_types_only_what_is_strict_enough_answers)
+{
+    char text[PROBLEM_TEXT_MAX];
+    for (int tuned = 0; tuned < GEMM_TYPE_COUNT; tuned++) {
+        const enum gemm_type type = (enum gemm_type)tuned;
+        if (gemm_type_row(type)->a != ELEMENT_F32) continue;
+        store.set.count = 0;
+        snprintf(text, sizeof text, "%s:nn:512x512x512", gemm_type_row(type)->name);
+        add(text, "", 0.1, 11)->pretuned = true; /* faster than cuBLAS with tensor cores, too */
+        for (int needed = 0; needed < GEMM_TYPE_COUNT; needed++) {
+            struct neighbour list[NEAREST_MAX];
+            const bool answers = gemm_type_answers(type, (enum gemm_type)needed);
+            if (gemm_type_row((enum gemm_type)needed)->a != ELEMENT_F32) continue;
+            if (answers) assert_true(gemm_type_satisfies(type, (enum gemm_type)needed));
+            snprintf(text, sizeof text, "%s:nn:512x512x512", gemm_type_row((enum gemm_type)needed)->name);
+            if ((*exact(text) != '\0') != answers) fail_msg("%s by one for %d", text, tuned);
+            snprintf(text, sizeof text, "%s:nn:512x512x500", gemm_type_row((enum gemm_type)needed)->name);
+            assert_int_equal(near(text, 16, list), answers);
+        }
+    }
+}
+
 TEST(a_neighbour_is_of_a_type_that_answers)
 {
     struct neighbour list[NEAREST_MAX];
@@ -425,6 +448,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ARITHMETIC(a_stricter_winner_answers_a_laxer_problem_and_never_the_reverse),
+        ARITHMETIC(of_every_pair_of_types_only_what_is_strict_enough_answers),
         ARITHMETIC(a_neighbour_is_of_a_type_that_answers),
         ARITHMETIC(winners_of_pointers_and_of_strides_do_not_serve_each_other),
         ARITHMETIC(a_winner_is_for_its_own_epilogue),

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* gt_promoted.cuh — what kernels that promote their sums need besides gt_wgmma.cuh, in PTX (sm_90a): the sums
+ * of a few products begin anew in one set of registers and are then added to another, because the tensor
+ * cores truncate what they add. The contract is as in gt_memory.cuh; WGMMA_N as in gt_wgmma.cuh.
+ *
+ *   wgmma_anew(sum, left, right)  as wgmma of BF16 operands along k, but sum = left * right: what was there
+ *                                 is not read
+ *   leave_registers<N>(), take_registers<N>()
+ *                                 from here on a thread of this warpgroup has N registers, fewer or more than
+ *                                 before; all threads of the warpgroup call it. Taking waits until others of
+ *                                 the block have left as many
+ */
+#ifndef GT_PROMOTED_CUH
+#define GT_PROMOTED_CUH
+
+#include "gt_wgmma.cuh"
+
+#ifndef GT_CPU
+template <int REGISTERS> static __device__ __forceinline__ void leave_registers()
+{
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
+}
+
+template <int REGISTERS> static __device__ __forceinline__ void take_registers()
+{
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS));
+}
+
+/* The descriptors are outputs for the reason given at GT_WGMMA. */
+template <int COUNT>
+static __device__ __forceinline__ void wgmma_anew(float (&sum)[COUNT][4], unsigned long long left,
+                                                  unsigned long long right)
+{
+    static_assert(COUNT == WGMMA_N / 8, "an instruction has a quad for 8 columns");
+    constexpr int FIRST = 0;
+    asm volatile("wgmma.mma_async.sync.aligned.m64n" GT_TEXT(WGMMA_N) "k16.f32.bf16.bf16 {" GT_QUADS(WGMMA_N)(
+                     GT_QUAD_TEXT, GT_COMMA_TEXT) "}, %0, %1, 0, 1, 1, 0, 0;"
+                 : "+l"(left), "+l"(right), GT_QUADS(WGMMA_N)(GT_QUAD_SUMS, GT_COMMA));
+}
+
+#endif
+#endif

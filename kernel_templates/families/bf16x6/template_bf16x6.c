@@ -1,0 +1,147 @@
+/* The family for FP32 as three BF16 pieces on the host: parameters, what they need, which are correct where,
+ * and how they are launched. */
+#include "bf16x6_host.h"
+
+#include "gemm_block.h"
+#include "gt_workspace16.h"
+#include "launch_limits.h"
+#include "split_k.h"
+
+#define PIECES_BYTES_MAX (INT64_C(4) << 30)   /* of workspace, of an item */
+#define PARTS_BYTES_MAX  (INT64_C(256) << 20) /* for the parts of a cut k, of an item */
+#define ACCUMULATORS     (BN)                 /* two sets of 64 rows among 128 threads */
+
+_Static_assert(MAP_A_AT >= sizeof(struct gemm_args) && MAP_A_AT % 64 == 0, "the maps follow the arguments");
+_Static_assert(MAP_B_AT == MAP_A_AT + LAUNCH_VIEW_BYTES, "and each other");
+
+#define RULES    "bf16x6_rules.h"
+#define COMPUTES "the bf16x6 family computes sgemm_accurate"
+#include "family_template.h"
+
+static struct resources bf16x6_resources(const struct config *config)
+{
+    return (struct resources){.threads = THREADS, .smem_bytes = SMEM_BYTES, .accumulators = ACCUMULATORS};
+}
+
+static const char *check_gpu(const struct config *config, int known, const struct gpu *gpu)
+{
+    if (gpu->arch != 90) return "wgmma exists on sm_90 alone";
+    if (KNOWN(SMS) && SMS > gpu->sm_count) return "SMS is more than the GPU has";
+    if (!KNOWN(STAGES)) return NULL;
+    if (SMEM_BYTES > gpu->smem_per_block_bytes) return "the stages do not fit in a block's shared memory";
+    return check_residence(gpu, THREADS, SMEM_BYTES, 1, 0);
+}
+
+/* Elements of a line of pieces. */
+static int64_t piece_line(const struct problem *p)
+{
+    return ceil_div(p->k, 64) * 64;
+}
+
+/* Of an item. In floating point: the largest problems pass 2^63. */
+static double pieces_bytes(const struct problem *p)
+{
+    return 2.0 * PIECES * (double)piece_line(p) * ((double)p->m + (double)p->n);
+}
+
+static const char *check_problem(const struct config *config, int known, const struct problem *p,
+                                 const struct gpu *gpu)
+{
+    (void)gpu;
+    if (!p) return NULL;
+    if (KNOWN(FUSE) && !FUSE && pieces_bytes(p) > PIECES_BYTES_MAX)
+        return "the pieces of A and B need more than 4 GiB of workspace";
+    if (KNOWN(VA) && VA > problem_align_a(p)) return "VA is wider than A is aligned";
+    if (KNOWN(VB) && VB > problem_align_b(p)) return "VB is wider than B is aligned";
+    if (KNOWN(VC) && VC > problem_align_c(p)) return "VC is wider than C is aligned";
+    if (!KNOWN(BN)) return NULL;
+    const int64_t rows = ceil_div(p->m, BM), columns = ceil_div(p->n, BN);
+    if (rows > 0 && columns > GRID_X_MAX / rows) return "C has more tiles than a grid has blocks";
+    if (!KNOWN(SPLIT_K)) return NULL;
+    const int64_t splits = cut_k(p->k, BK, SPLIT_K, 0).splits;
+    if (splits > 1 && rows > 0 && columns > PARTS_BYTES_MAX / 4 / splits / (BM * BN) / rows)
+        return "SPLIT_K needs more than 256 MiB of workspace";
+    return NULL;
+}
+
+/* The pieces of `lines` lines, from the line `first` of each piece on, which begin after `counters`. */
+static struct tensor_view view_of(const struct problem *p, int64_t items, int64_t counters, int64_t first,
+                                  int64_t lines, unsigned box_lines, int at)
+{
+    const int64_t line_bytes = 2 * piece_line(p);
+    return (struct tensor_view){.operand = LAUNCH_WORKSPACE,
+                                .element = ELEMENT_BF16,
+                                .rank = 3,
+                                .offset_bytes = 4 * counters + first * line_bytes,
+                                .extent = {p->k, lines, PIECES * items},
+                                .stride_bytes = {2, line_bytes, (p->m + p->n) * line_bytes},
+                                .box = {64, box_lines, 1},
+                                .swizzle_bytes = 128,
+                                .k_axis = -1,
+                                .batch_axis = -1,
+                                .at = (uint16_t)at};
+}
+
+static struct kernel_launch split_launch(const struct problem *p, unsigned items)
+{
+    const int64_t tiles =
+        (ceil_div(p->m, SPLIT_SIDE) + ceil_div(p->n, SPLIT_SIDE)) * ceil_div(p->k, SPLIT_SIDE);
+    return (struct kernel_launch){.entry = "gemm_pack",
+                                  .grid = {(unsigned)tiles, 1, items},
+                                  .threads = SPLIT_THREADS,
+                                  .smem_bytes = SPLIT_BYTES};
+}
+
+static void bf16x6_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
+{
+    if (!gemm_plan_begin(plan, p)) return;
+
+    const int64_t rows = ceil_div(p->m, BM), tiles = rows * ceil_div(p->n, BN);
+    const struct k_cut cut = cut_k(p->k, BK, SPLIT_K, 0);
+    const int64_t pieces = FUSE ? 0 : (int64_t)pieces_bytes(p), /* 0 without k */
+        parts = cut.splits > 1 ? 4 * cut.splits * tiles * BM * BN : 0;
+    struct gemm_args args = gemm_args_of(p);
+    args.group = (int)smaller(GROUP, rows);
+    args.splits = (int)cut.splits;
+    args.k_per_split = (int)cut.k_per_split;
+    const int64_t slice = pieces + parts > 0 ? items_per_launch(pieces + parts) : GRID_Z_MAX;
+    const int64_t items = smaller(p->batch, slice);
+    if (parts > 0) args.counters = (int)(ceil_div(items * tiles, COUNTERS_UNIT) * COUNTERS_UNIT);
+    gemm_args_put(plan, p, &args);
+    memset(plan->argument + plan->argument_bytes, 0, (size_t)(ARGUMENT_BYTES - plan->argument_bytes));
+    plan->argument_bytes = ARGUMENT_BYTES;
+    plan->batch_per_launch = slice;
+    plan->workspace_bytes = 4 * args.counters + items * (pieces + parts);
+    if (pieces > 0) {
+        plan->view[plan->views++] = view_of(p, items, args.counters, 0, p->m, (unsigned)BM, MAP_A_AT);
+        plan->view[plan->views++] = view_of(p, items, args.counters, p->m, p->n, (unsigned)BN, MAP_B_AT);
+        plan->kernel[plan->kernels++] = split_launch(p, (unsigned)items);
+    }
+    plan->kernel[plan->kernels++] =
+        (struct kernel_launch){.entry = "gemm",
+                               .grid = {(unsigned)smaller(tiles * cut.splits, SMS), 1, (unsigned)items},
+                               .threads = (unsigned)THREADS,
+                               .smem_bytes = (unsigned)SMEM_BYTES,
+                               .dependent = pieces > 0};
+}
+
+/* Written out, since gemm_block does not describe an argument with tensor maps. */
+extern const struct source_text sources_bf16x6[];
+extern const struct template template_bf16x6;
+const struct template template_bf16x6 = {
+    .name = "bf16x6",
+    .summary =
+        "FP32 on the tensor cores of sm_90, as accurate as FFMA: operands split into three BF16 pieces",
+    .space = "bf16x6.conf",
+    .params = params,
+    .param_count = P_COUNT,
+    .computes = GEMM_TYPE_BIT(GEMM_SGEMM_ACCURATE),
+    .one_arch = true,
+    .asks = TEMPLATE_ASKS_EPILOGUE | TEMPLATE_ASKS_POINTERS,
+    .optional = OPTIONAL,
+    .sources = sources_bf16x6,
+    .resources = bf16x6_resources,
+    .check = template_check_all,
+    .check_prefix = check_prefix,
+    .plan = bf16x6_plan,
+    .predict = bf16x6_predict};

@@ -1,0 +1,142 @@
+/* Bugs in the family for FP32 as three BF16 pieces. */
+#include "mutants.h"
+
+#define PLAIN "bf16x6 BM=64 BN=16 BK=64 STAGES=3 FUSE=0 VA=1 VB=1 VC=1 GROUP=1 SPLIT_K=1 SMS=132"
+#define WALKS "bf16x6 BM=64 BN=24 BK=64 STAGES=5 FUSE=0 VA=1 VB=1 VC=1 GROUP=2 SPLIT_K=1 SMS=2"
+#define PAIR  "bf16x6 BM=128 BN=16 BK=64 STAGES=4 FUSE=0 VA=1 VB=1 VC=2 GROUP=1 SPLIT_K=1 SMS=1"
+
+#define PARTS "bf16x6 BM=64 BN=16 BK=64 STAGES=4 FUSE=0 VA=1 VB=1 VC=1 GROUP=1 SPLIT_K=3 SMS=132"
+
+#define FUSED       "bf16x6 BM=64 BN=16 BK=64 STAGES=6 FUSE=1 VA=1 VB=1 VC=1 GROUP=1 SPLIT_K=1 SMS=2"
+#define FUSED_PARTS "bf16x6 BM=64 BN=32 BK=64 STAGES=6 FUSE=1 VA=1 VB=1 VC=1 GROUP=1 SPLIT_K=3 SMS=3"
+#define FUSED_WIDE  "bf16x6 BM=64 BN=16 BK=64 STAGES=3 FUSE=1 VA=4 VB=4 VC=1 GROUP=1 SPLIT_K=1 SMS=132"
+
+#define LOOP(find, replace)                                                                                  \
+    {                                                                                                        \
+        "bf16x6.cu", find, replace                                                                           \
+    }
+#define SPLIT(find, replace)                                                                                 \
+    {                                                                                                        \
+        "bf16x6_split.cuh", find, replace                                                                    \
+    }
+#define FUSE(find, replace)                                                                                  \
+    {                                                                                                        \
+        "bf16x6_fuse.cuh", find, replace                                                                     \
+    }
+#define STORE(find, replace)                                                                                 \
+    {                                                                                                        \
+        "bf16x6_store.cuh", find, replace                                                                    \
+    }
+
+const struct mutant mutants_bf16x6[] = {
+    /* What makes it accurate. */
+    {"sums are not promoted", PLAIN, "nn",
+     LOOP("sum[q][e] += part[q][e];\n}",
+          "sum[q][e] = part[q][e];\n}\n#define wgmma_anew wgmma<true, true, true, "
+          "BN, 0>")},
+    {"the product of the low piece of A is left out", PLAIN, "nn",
+     LOOP("    multiply_pieces<true>(ring, low, high, group, part);\n    multiply_pieces<false>(ring, high, "
+          "low",
+          "    multiply_pieces<true>(ring, high, low")},
+    {"the product of the low piece of B is left out", PLAIN, "nt",
+     LOOP("    multiply_pieces<false>(ring, high, low, group, part);\n", "")},
+    {"the product of the middle pieces is left out", PLAIN, "nn",
+     LOOP("    multiply_pieces<false>(ring, middle, middle, group, part);\n", "")},
+    {"a product of high and middle piece twice, the other not", PLAIN, "nn",
+     LOOP("multiply_pieces<false>(ring, high, middle, group",
+          "multiply_pieces<false>(ring, middle, high, group")},
+    {"sums of the step before are multiplied again", PLAIN, "nn",
+     LOOP("if (ANEW && k == 0) wgmma_anew(part, left, right);\n        else wgmma", "wgmma")},
+    {"the last 16 k of a step are left out", PLAIN, "nn", LOOP("k < BK / 16; k++", "k < BK / 16 - 1; k++")},
+    {"the middle piece is the rest of nothing", PLAIN, "nn",
+     SPLIT("x -= unpacked<true>((unsigned short)word[p - 1]);", "if (p > 1) x -= unpacked<true>((unsigned "
+                                                                "short)word[p - 1]);")},
+    {"the low piece of every second element is lost", PLAIN, "nn",
+     SPLIT("piece[p][e + 1] = (unsigned short)(word[p] >> 16);",
+           "piece[p][e + 1] = p == 2 ? 0 : (unsigned short)(word[p] >> 16);")},
+    {"pieces are scaled by half", PLAIN, "nn",
+     SPLIT("word[p] = packed<true>(x, y);", "word[p] = packed<true>(0.5f * x, 0.5f * y);")},
+    {"values near the largest are rounded to infinity", PLAIN, "nn",
+     SPLIT("word[0] = packed<true>(high_x, high_y);", "word[0] = packed<true>(x, y) & 0xff7fff7fu;")},
+    /* Infinity and NaN. */
+    {"sums that are not finite are stored", PLAIN, "nn", STORE("if (all_finite(sum[q])) to", "if (true) to")},
+    {"only the first sum of a quad is looked at", PLAIN, "nn",
+     STORE("for (int e = 0; e < 4; e++) zero", "for (int e = 0; e < 1; e++) zero")},
+    {"the second pass takes the first column", PLAIN, "nn",
+     STORE("sum_strictly(args, row, column + q * 8, quad)", "sum_strictly(args, row, column, quad)")},
+    {"the second pass leaves out the last k", PLAIN, "nn", STORE("k < args.k; k++", "k < args.k - 1; k++")},
+    /* Splitting. */
+    {"the first item of the batch for all, of A", PLAIN, "nn",
+     SPLIT("return SHARED_ITEMS && args.stride_a == 0 ? 0 : blockIdx.z;", "return 0;")},
+    {"the first item of the batch for all, of B", PLAIN, "nn",
+     SPLIT("return SHARED_ITEMS && args.stride_b == 0 ? 0 : blockIdx.z;", "return 0;")},
+    {"pieces of all items in one place", PLAIN, "nn", SPLIT("blockIdx.z * (PIECES * apart)", "0")},
+    {"rows of A where columns of B belong", PLAIN, "nn", SPLIT("to + args.m * line, line", "to, line")},
+    {"reads beyond the last row", PLAIN, "nn", SPLIT("row < rows && own_k < k)", "own_k < k)")},
+    {"reads beyond the last k", PLAIN, "nt", SPLIT("row < rows && own_k < k)", "row < rows)")},
+    {"a tile is not turned", PLAIN, "tn",
+     SPLIT("inner * SPLIT_LINE + outer),", "outer * SPLIT_LINE + inner),")},
+    {"a tile is read before it is there", PLAIN, "nn",
+     SPLIT("    __syncthreads();\n    /* A warp", "    /* A warp")},
+    {"operands are read although alpha is 0", PLAIN, "nn",
+     SPLIT("    if (scalar_of(args.alpha_device, args.alpha) == 0.0f) return;", "")},
+    /* The ring. */
+    {"copies into a stage that is still read", PLAIN, "nn",
+     LOOP("            mbarrier_wait(ring.empty(turn.stage), turn.parity ^ 1);\n", "")},
+    {"multiplies before the copies have landed", PLAIN, "nn",
+     LOOP("    mbarrier_wait(ring.full(middle.stage), middle.parity);\n", "")},
+    {"the low pieces are given back while they are multiplied", WALKS, "nn",
+     LOOP("    wgmma_wait<1>(part);\n    mbarrier_arrive(ring.empty(low.stage), speaks);\n",
+          "    mbarrier_arrive(ring.empty(low.stage), speaks);\n    wgmma_wait<1>(part);\n")},
+    {"the other pieces are given back while they are multiplied", PAIR, "nn",
+     LOOP("    wgmma_wait<0>(part);\n    mbarrier_arrive(ring.empty(high.stage), speaks);\n",
+          "    mbarrier_arrive(ring.empty(high.stage), speaks);\n    wgmma_wait<0>(part);\n")},
+    {"pieces arrive in another order than they are taken", PLAIN, "nn",
+     LOOP("return i == 0 ? 2 : i - 1;", "return i;")},
+    {"all steps are the first", PLAIN, "nn",
+     LOOP("tensor_copy(to, args.a, k, origin.m", "tensor_copy(to, args.a, 0, origin.m")},
+    {"all groups multiply the first rows", PAIR, "nn", LOOP("group * (64 * 128)", "0")},
+    {"a block takes its first tile again", WALKS, "nn",
+     LOOP("return {number % tiles, split", "return {blockIdx.x % tiles, split")},
+    {"sums of the tile before stay", WALKS, "nn",
+     LOOP("            clear(sum);\n", "            if (number == blockIdx.x) clear(sum);\n")},
+    {"alpha is taken for 0 where it is not", PLAIN, "nn", LOOP("k > 0, sum", "k > 1, sum")},
+    /* Blocks that share tiles. */
+    {"the last block stores its own part only", PARTS, "nn",
+     STORE("    part::add(parts, args.splits, sum);\n", "")},
+    {"counters are not reset", PARTS, "nn",
+     STORE("        if (last) *arrivals = 0; /* for the next launch */\n", "")},
+    {"parts of all tiles in one place", PARTS, "nn",
+     STORE("(blockIdx.z * (long long)tiles + tile) * args.splits * part::FLOATS", "0")},
+    {"parts where pieces are", PARTS, "nn", STORE(" + gridDim.z * pieces", "")},
+    {"a block takes the first k", PARTS, "nn", LOOP("begin = split * args.k_per_split", "begin = 0")},
+    {"the last part goes beyond k", PARTS, "nn", LOOP("end < k ? end : k}", "end}")},
+    {"a block counts before its part is stored", PARTS, "nn",
+     STORE("    group_sync(1, CONSUMER_THREADS);\n    if (threadIdx.x == 0) {",
+           "    if (threadIdx.x == 0) {")},
+    /* Splitting by the block itself. */
+    {"pieces are stored where they are still read", FUSED, "nn",
+     FUSE("            mbarrier_wait(ring.empty(taken[i].stage), taken[i].parity ^ 1);\n", "")},
+    {"pieces are stored without the swizzle", FUSED, "nn", FUSE("(run_of(i) ^ row % 8)", "run_of(i)")},
+    {"pieces of B where those of A are", FUSED, "nn",
+     FUSE("taken[i].stage * (STAGE_BYTES / 4) + LEFT_BYTES / 4;", "taken[i].stage * (STAGE_BYTES / 4);")},
+    {"a piece takes the place of another", FUSED, "nn", FUSE("to_a[piece_in_turn(i)]", "to_a[i]")},
+    {"all steps split the first k of A", FUSED, "nn", FUSE("        a += BK * step_a;\n", "")},
+    {"all steps split the first k of B", FUSED, "nt", FUSE("        b += BK * step_b;\n", "")},
+    {"A is loaded beyond the end of k", FUSED, "nn",
+     FUSE("tile_a.load(a, gemm.lda, rows, left - BK)", "tile_a.load(a, gemm.lda, rows, left)")},
+    {"B is loaded beyond its columns", FUSED, "nn", FUSE("columns, left);", "columns + 1, left);")},
+    {"a vector is read beyond the end of k", FUSED_WIDE, "nt", FUSE("first + 8 <= k)", "first + 4 <= k)")},
+    {"only the first warp says that pieces are there", FUSED, "nn", LOOP("FUSE ? WARPGROUP / 32 : 1", "1")},
+    {"parts of k begin where all k does", FUSED_PARTS, "nn", FUSE("share.begin * step_b", "0 * step_b")},
+    /* Storing. */
+    {"rows beyond C are stored", PLAIN, "nn",
+     STORE("if (row >= m || column >= n) return;", "if (column >= n) return;")},
+    {"the second of two columns is stored beyond C", PLAIN, "nn",
+     STORE("            if (column + 1 < n)\n", "")},
+    {"beta is left out", PLAIN, "nn",
+     STORE("if (to.blend != 0.0f) store_quads<true>", "if (false) store_quads<true>")},
+    {"all warps store the first rows", PLAIN, "nn",
+     STORE("origin.m + threadIdx.x / 32 * 16 +", "origin.m +")},
+};
+const int mutants_bf16x6_count = sizeof mutants_bf16x6 / sizeof *mutants_bf16x6;

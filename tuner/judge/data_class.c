@@ -1,0 +1,36 @@
+#include "data_class.h"
+
+/* Of A and of B. Which axis of op(A) or op(B) is graded, or has pairs: that of k, or the other one. */
+static const struct {
+    const char *name;
+    enum oracle_data a, b;
+    bool along_k;
+} classes[DATA_CLASS_COUNT] = {
+    [DATA_CLASS_UNIFORM] = {"uniform", ORACLE_UNIFORM, ORACLE_UNIFORM, false},
+    [DATA_CLASS_POSITIVE] = {"positive", ORACLE_POSITIVE, ORACLE_POSITIVE, false},
+    [DATA_CLASS_NORMAL] = {"normal", ORACLE_NORMAL, ORACLE_NORMAL, false},
+    [DATA_CLASS_LOGNORMAL] = {"lognormal", ORACLE_LOGNORMAL, ORACLE_LOGNORMAL, false},
+    [DATA_CLASS_NEAR_ONE] = {"near 1", ORACLE_NEAR_ONE, ORACLE_NEAR_ONE, false},
+    [DATA_CLASS_ROWS] = {"graded rows", ORACLE_UP, ORACLE_UNIFORM, false},
+    [DATA_CLASS_COLUMNS] = {"graded columns", ORACLE_UNIFORM, ORACLE_UP, false},
+    [DATA_CLASS_K] = {"graded k", ORACLE_UP, ORACLE_DOWN, true},
+    [DATA_CLASS_CANCELLING] = {"cancelling", ORACLE_PAIRED, ORACLE_OPPOSED, true},
+    [DATA_CLASS_HUGE] = {"huge", ORACLE_HUGE, ORACLE_TINY, false},
+};
+
+const char *data_class_name(enum data_class which)
+{
+    return classes[which].name;
+}
+
+struct random_test data_class_test(enum data_class which, const struct problem *problem, uint64_t seed)
+{
+    struct random_test t = oracle_random_test(seed);
+    const bool along_k = classes[which].along_k;
+    t.a.data = (int)classes[which].a;
+    t.b.data = (int)classes[which].b;
+    t.a.axis = along_k == problem->trans_a ? ORACLE_AXIS_ROWS : ORACLE_AXIS_COLUMNS;
+    t.b.axis = along_k == problem->trans_b ? ORACLE_AXIS_COLUMNS : ORACLE_AXIS_ROWS;
+    t.a.grades = t.b.grades = oracle_mix(seed);
+    return t;
+}

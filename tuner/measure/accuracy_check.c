@@ -1,0 +1,138 @@
+#include "accuracy_check.h"
+
+#include "rivals.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SIDE_MAX 512
+
+static int64_t least(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+struct problem accuracy_problem(const struct problem *tuned)
+{
+    struct problem p = *tuned;
+    p.m = least(p.m, SIDE_MAX);
+    p.n = least(p.n, SIDE_MAX);
+    p.batch = 1;
+    p.alpha = 1;
+    p.beta = 0;
+    p.lda = problem_cols_a(&p);
+    p.ldb = problem_cols_b(&p);
+    p.ldc = p.n;
+    p.stride_a = problem_rows_a(&p) * p.lda;
+    p.stride_b = problem_rows_b(&p) * p.ldb;
+    p.stride_c = p.m * p.ldc;
+    p.stride_bias = 0;
+    if (p.pointers) problem_use_pointers(&p);
+    return p;
+}
+
+/* ---- adding in order, as a kernel ---- */
+
+struct in_order {
+    const struct oracle_kernels *kernels;
+    struct in_order_args args;
+};
+
+static enum status in_order_launch(void *self, const struct operands *operands, double alpha, double beta)
+{
+    const struct in_order *own = self;
+    struct in_order_args args = own->args;
+    (void)beta; /* is 0 */
+    args.a.data = (void *)(uintptr_t)operands->a;
+    args.b.data = (void *)(uintptr_t)operands->b;
+    args.c.data = (void *)(uintptr_t)operands->c;
+    args.alpha = (float)alpha;
+    return oracle_in_order(own->kernels, &args);
+}
+
+/* It has neither pointers nor epilogues. */
+static bool adds_in_order(const struct workload *work, struct in_order *self, struct kernel *kernel)
+{
+    const struct problem *p = &work->problem;
+    if (p->pointers || p->epilogue) return false;
+    *self = (struct in_order){.kernels = work->kernels,
+                              .args = {.a = workload_a(work, 0),
+                                       .b = workload_b(work, 0),
+                                       .c = workload_c(work, 0),
+                                       .trans_a = p->trans_a,
+                                       .trans_b = p->trans_b,
+                                       .k = p->k}};
+    *kernel = (struct kernel){.self = self, .launch = in_order_launch};
+    return true;
+}
+
+/* ---- the check ---- */
+
+static enum status judge(struct oracle *oracle, const struct kernel *kernel, struct judgement *judgement)
+{
+    *judgement = (struct judgement){.errors = accuracy_unknown()};
+    return oracle_judge_once(oracle, kernel, judgement);
+}
+
+/* Errors of the strict rival; unknown without one. */
+static enum status judge_rival(const struct trial_setup *setup, struct oracle *oracle,
+                               const struct problem *problem, struct accuracy *errors)
+{
+    struct trial_setup small = {
+        .device = setup->device, .cache = setup->cache, .kernels = setup->kernels, .problem = *problem};
+    const struct rival_row *row = rival_anchor(problem);
+    struct kernel kernel = {0};
+    struct judgement judgement;
+    char detail[RIVAL_DETAIL_MAX];
+    enum status st = row ? row->open(&small, row, &kernel, detail) : E_ABSENT;
+    if (!st) st = judge(oracle, &kernel, &judgement);
+    if (!st && judgement.right) *errors = judgement.errors;
+    kernel_close(&kernel);
+    return st == E_ABSENT ? OK : st;
+}
+
+enum status accuracy_measure(struct trial_setup *setup, const struct candidate *candidate,
+                             const struct problem *problem, enum data_class which,
+                             struct class_errors *errors)
+{
+    const int64_t room = INT64_C(4) << 30;
+    const struct oracle_limits limits = oracle_limits(&setup->device->gpu, room, ORACLE_SECONDS);
+    struct kernel kernel = {0}, in_order_kernel;
+    struct in_order in_order;
+    struct workload work = {0};
+    struct oracle oracle = {0};
+    struct judgement own = {.right = false}, other;
+    *errors = (struct class_errors){
+        .own = accuracy_unknown(), .rival = accuracy_unknown(), .in_order = accuracy_unknown()};
+    enum status st = kernel_load(setup->device, &candidate->config, problem, candidate->cubin,
+                                 candidate->checksum, &kernel);
+    if (!st) st = workload_open(&setup->kernels, problem, false, setup->seed, room, &work);
+    if (!st) {
+        work.random = data_class_test(which, problem, setup->seed);
+        st = workload_fill(&work);
+    }
+    if (!st) st = oracle_open(&work, setup->seed, &limits, &oracle);
+    if (!st) st = judge(&oracle, &kernel, &own);
+    if (!st) st = judge_rival(setup, &oracle, problem, &errors->rival);
+    if (!st && adds_in_order(&work, &in_order, &in_order_kernel)) {
+        st = judge(&oracle, &in_order_kernel, &other);
+        if (!st && other.right) errors->in_order = other.errors;
+    }
+    errors->own = own.errors;
+    errors->right = own.right;
+    snprintf(errors->detail, sizeof errors->detail, "%s", own.detail);
+    oracle_close(&oracle);
+    workload_close(&work);
+    kernel_close(&kernel);
+    return st;
+}
+
+bool class_errors_answer(const struct gemm_type_row *row, const struct class_errors *errors)
+{
+    /* fmax passes over what is not known */
+    const struct accuracy strict = {fmax(errors->rival.componentwise, errors->in_order.componentwise),
+                                    fmax(errors->rival.rms, errors->in_order.rms),
+                                    fmax(errors->rival.max, errors->in_order.max)};
+    return errors->right && accuracy_answers(row, &errors->own, &strict);
+}
