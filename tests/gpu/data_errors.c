@@ -1,5 +1,5 @@
-/* data_errors.c — errors of configurations on every kind of data, beside those of cublasSgemm and of adding in
- * order, on a real GPU.
+/* data_errors.c — errors of configurations on every kind of data, beside those of cublasSgemm and of adding
+ * in order, on a real GPU.
  *
  *     data_errors PROBLEM CONFIG [PROBLEM CONFIG ...]
  *
