@@ -27,9 +27,7 @@ struct options {
 };
 
 static const struct command_option option_list[] = {
-    {"json", 0, NULL, "the same as --format json", OPTION_FORMAT(struct options, format),
-     .number = TABLE_JSON},
-    OPTION_ROW_FORMAT(struct options, format),
+    OPTION_ROWS_FORMAT(struct options, format),
     {"db", 0, "FILE", "the database to check", OPTION_TEXT(struct options, db)},
     {"cache", 0, "DIR", "the folder of compiled kernels to check", OPTION_TEXT(struct options, cache)}};
 
@@ -243,21 +241,20 @@ static enum status print(const struct report *report, enum table_format format)
     return OK;
 }
 
-enum status cmd_doctor(int argc, char **argv)
-{
-    static const char *const excluding[][2] = {{"json", "format"}, {NULL}};
-    static const struct command_line line = {
-        .options = option_list,
-        .option_count = sizeof option_list / sizeof *option_list,
-        .about =
-            "Check driver, GPUs, NVML, NVRTC, cuBLAS, the configs, the database and the cache of compiled "
+const struct command_line cmd_doctor_line = {
+    .options = option_list,
+    .option_count = sizeof option_list / sizeof *option_list,
+    .about = "Check driver, GPUs, NVML, NVRTC, cuBLAS, the configs, the database and the cache of compiled "
             "kernels; say what is there, what is missing and what to do.\vExit code 0 if tuning works on "
             "this "
             "machine: measuring with a GPU, or predicting for a named GPU without one. Creates the cache "
             "folder and changes nothing else.",
-        .excluding = excluding};
+};
+
+enum status cmd_doctor(int argc, char **argv)
+{
     struct options options = {.format = TABLE_TEXT};
-    enum status st = command_line_read(&line, argc, argv, &options);
+    enum status st = command_line_read(&cmd_doctor_line, argc, argv, &options);
     if (st) return st;
 
     struct report report = {0};

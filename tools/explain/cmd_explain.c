@@ -20,36 +20,17 @@ struct explain {
     enum status st; /* of collecting */
 };
 
-static enum status set_shape(void *self, const struct command_option *option, char *value)
-{
-    struct explain *x = self;
-    (void)option;
-    x->shaped = true;
-    return problem_parse(value, &x->problem);
-}
-
-static enum status set_format(void *self, const struct command_option *option, char *value)
-{
-    struct explain *x = self;
-    (void)option;
-    enum status st = table_format_parse(value, &x->view.format);
-    if (st || x->view.format != TABLE_CSV) return st;
-    return fail(E_USAGE, "explain has no csv form; there are table and json");
-}
-
 static enum status check_options(void *self)
 {
     const struct explain *x = self;
-    return x->shaped ? OK : fail(E_USAGE, "say which problem: --shape MxNxK");
+    return x->problems.count ? OK : fail(E_USAGE, "say which problem: --shape MxNxK, or --suite FILE");
 }
 
 static const struct command_option options[] = {
-    {"shape", 's', "P", "the problem, MxNxK or in full (see tune --help)", OPTION_CALL(set_shape)},
-    {"gpu", 0, "G",
-     "on this GPU: short name (h200), driver's name, architecture (sm_90) or this; all if left out",
-     OPTION_TEXT(struct explain, view.gpu)},
+    OPTION_ROWS_PROBLEMS("a problem, MxNxK or in full (see tune --help)"),
+    OPTION_ROW_GPU(struct explain, view.gpu, "only on this GPU"),
     OPTION_ROW_DB(struct explain, view.file),
-    {"format", 0, "F", "table (default: text for people) or json", OPTION_CALL(set_format)}};
+    OPTION_ROWS_FORMAT(struct explain, view.format)};
 
 static const char manual[] =
     "Explain why a configuration won: its evidence, the runner-up and the margin, how ties were broken, how "
@@ -213,14 +194,15 @@ static enum status print_list(const json_t *list)
     return fail(E_IO, "the explanation could not be written: %s", outfile_why(errno));
 }
 
+const struct command_line cmd_explain_line = {.options = options,
+                                              .option_count = sizeof options / sizeof *options,
+                                              .about = manual,
+                                              .check = check_options};
+
 enum status cmd_explain(int argc, char **argv)
 {
-    static const struct command_line line = {.options = options,
-                                             .option_count = sizeof options / sizeof *options,
-                                             .about = manual,
-                                             .check = check_options};
     struct explain x = {0};
-    enum status st = command_line_read(&line, argc, argv, &x);
+    enum status st = command_line_read(&cmd_explain_line, argc, argv, &x);
     if (!st && x.view.format == TABLE_JSON && !(x.list = json_array())) st = fail(E_MEMORY, "out of memory");
     if (!st) {
         st = db_view_open(&x.view);

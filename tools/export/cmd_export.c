@@ -10,7 +10,6 @@
 #include "paths.h"
 #include "print.h"
 
-#include <argp.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +19,12 @@ enum form { FORM_NONE, FORM_HEADER, FORM_JSON, FORM_CSV, FORM_T4 };
 
 struct export
 {
+    struct problem_list problems; /* none: all */
     struct db_view view;
     struct pick_rules rules;
     enum form form;
     const char *output; /* file; NULL: standard output */
     bool with_kernels, with_ptx;
-    struct problem problem; /* of --shape */
-    bool has_problem;
 };
 
 static const char text[] =
@@ -79,14 +77,6 @@ static enum status choose(void *self, const struct command_option *option, char 
     return OK;
 }
 
-static enum status set_shape(void *self, const struct command_option *option, char *value)
-{
-    struct export *e = self;
-    (void)option;
-    e->has_problem = true;
-    return problem_parse(value, &e->problem);
-}
-
 static enum status check_options(void *self)
 {
     const struct export *e = self;
@@ -110,9 +100,8 @@ static const struct command_option options[] = {
      .number = FORM_T4},
     {"output", 'o', "FILE", "output file, instead of standard output", OPTION_TEXT(struct export, output)},
     {.about = "Of what:", .group = 2},
-    {"gpu", 0, "G", "only this GPU: short name (h200), driver's name, architecture (sm_90) or this",
-     OPTION_TEXT(struct export, view.gpu)},
-    {"shape", 's', "P", "only this problem", OPTION_CALL(set_shape)},
+    OPTION_ROW_GPU(struct export, view.gpu, "only this GPU"),
+    OPTION_ROWS_PROBLEMS("only this problem"),
     {"measured", 0, NULL, "only measured winners", OPTION_FLAG(struct export, rules.measured_only)},
     {"without-cublas", 0, NULL, "leave out problems that cuBLAS won, unless a kernel is pinned",
      OPTION_FLAG(struct export, rules.no_cublas)},
@@ -147,7 +136,7 @@ static enum status write_header(struct export *e)
 {
     struct picks picks = {0};
     struct header header = {
-        .generator = argp_program_version, .picks = &picks, .with_kernels = e->with_kernels};
+        .generator = command_version, .picks = &picks, .with_kernels = e->with_kernels};
     header.kernels.with_ptx = e->with_ptx;
     struct outfile out = {.stream = NULL};
     enum status st = header_name(e->output, &header);
@@ -184,7 +173,7 @@ static enum status write_list(struct export *e)
     if (e->form == FORM_JSON)
         st = export_json_lines(e->view.db, filter, &e->rules, descriptors, out.stream, &exported);
     else if (e->form == FORM_CSV) st = export_csv(e->view.db, filter, &e->rules, out.stream, &exported);
-    else st = export_t4(e->view.db, filter, argp_program_version, out.stream, &exported);
+    else st = export_t4(e->view.db, filter, command_version, out.stream, &exported);
     if (!st && exported.written == 0) st = nothing(e);
     st = outfile_close(&out, st);
     if (exported.unusable)
@@ -196,14 +185,15 @@ static enum status write_list(struct export *e)
     return st;
 }
 
-enum status cmd_export(int argc, char **argv)
-{
-    static const struct command_line line = {.options = options,
+const struct command_line cmd_export_line = {.options = options,
                                              .option_count = sizeof options / sizeof *options,
                                              .about = text,
                                              .check = check_options};
+
+enum status cmd_export(int argc, char **argv)
+{
     struct export e = {0};
-    enum status st = command_line_read(&line, argc, argv, &e);
+    enum status st = command_line_read(&cmd_export_line, argc, argv, &e);
     if (!st) st = db_view_open(&e.view);
     if (!st) st = db_check_whole(e.view.db);
     if (!st && e.has_problem) e.view.filter.problem = &e.problem;

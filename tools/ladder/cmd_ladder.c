@@ -35,15 +35,12 @@ static enum status check_options(void *self)
 }
 
 static const struct command_option option_list[] = {
-    {"shape", 0, "P", "a problem: MxNxK, or in full sgemm:OP:MxNxK... (may be repeated)", .repeats = true,
-     OPTION_CALL(problem_list_shape)},
-    OPTION_ROW_SUITE,
+    OPTION_ROWS_PROBLEMS("a problem, MxNxK or in full (see tune --help)"),
     {"rung", 0, "NAME", "only this rung, for example warptiled", OPTION_TEXT(struct options, rung)},
     {"plot", 0, "FILE", "plot them against cuBLAS into FILE.svg or FILE.png (needs gnuplot)",
-     OPTION_PLOT(struct options, plot)},
-    OPTION_ROW_FORMAT(struct options, format),
-    {"gpu", 0, "GPU", "number of the GPU to run on (default 0); with --compile-only a name such as h200",
-     OPTION_TEXT(struct options, gpu)},
+     .member = offsetof(struct options, plot), OPTION_CALL(plot_set)},
+    OPTION_ROWS_FORMAT(struct options, format),
+    OPTION_ROW_GPU(struct options, gpu, "the GPU to run on (0), or with --compile-only to compile for (h200)"),
     {"db", 0, "FILE", "database in which the tuned winner is looked up", OPTION_TEXT(struct options, db)},
     {"hot", 0, NULL, "leave the operands in the L2 cache between calls instead of rotating them",
      OPTION_FLAG(struct options, hot)},
@@ -147,19 +144,20 @@ static enum status find_descriptor(const char *name, struct gpu *gpu)
     return st ? st : gpu_find(folder, name, gpu);
 }
 
-enum status cmd_ladder(int argc, char **argv)
-{
-    static const struct command_line line = {.options = option_list,
+const struct command_line cmd_ladder_line = {.options = option_list,
                                              .option_count = sizeof option_list / sizeof *option_list,
                                              .about = about,
                                              .check = check_options};
+
+enum status cmd_ladder(int argc, char **argv)
+{
     struct options options = {.format = TABLE_TEXT};
     struct children *children = NULL;
     struct ladder_run *runs = NULL, probe;
     struct gpu gpu;
     char cache[4096];
     int device = 0;
-    enum status st = command_line_read(&line, argc, argv, &options);
+    enum status st = command_line_read(&cmd_ladder_line, argc, argv, &options);
     if (!st)
         st = ladder_run_rungs(options.rung, &probe); /* a wrong name is told before anything is started */
     if (!st && options.compile_only) st = find_descriptor(options.gpu ? options.gpu : "h200", &gpu);

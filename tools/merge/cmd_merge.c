@@ -36,14 +36,15 @@ static enum status check_files(void *self)
     return fail(E_USAGE, "name the file that takes in, and those that it takes in");
 }
 
+const struct command_line cmd_merge_line = {.about = text,
+                                            .arguments = "OUT FILE...",
+                                            .words = offsetof(struct merging, files),
+                                            .check = check_files};
+
 enum status cmd_merge(int argc, char **argv)
 {
-    static const struct command_line line = {.about = text,
-                                             .arguments = "OUT FILE...",
-                                             .words = offsetof(struct merging, files),
-                                             .check = check_files};
     struct merging m = {0};
-    enum status st = command_line_read(&line, argc, argv, &m);
+    enum status st = command_line_read(&cmd_merge_line, argc, argv, &m);
     if (st) return st;
     const char *out = m.files.at[0];
     struct db *db = NULL;

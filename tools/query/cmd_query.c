@@ -21,17 +21,17 @@ struct query {
 };
 
 static const struct command_option options[] = {
-    {"gpu", 0, "G", "only this GPU: short name (h200), driver's name, architecture (sm_90) or this",
-     OPTION_TEXT(struct query, view.gpu)},
-    {"shape", 's', "P", "only this problem, MxNxK or in full (see tune --help); may be repeated",
-     .repeats = true, OPTION_CALL(problem_list_shape)},
+    OPTION_ROW_GPU(struct query, view.gpu, "only this GPU"),
+    OPTION_ROWS_PROBLEMS("only this problem, MxNxK or in full (see tune --help)"),
     {"measured", 0, NULL, "only what was measured", OPTION_FLAG(struct query, measured)},
     {"predicted", 0, NULL, "only what was predicted without the GPU", OPTION_FLAG(struct query, predicted)},
     OPTION_ROW_DB(struct query, view.file),
-    {"format", 0, "F", "table (default), json or csv; json and csv have more columns",
-     OPTION_FORMAT(struct query, view.format)},
+    OPTION_ROWS_FORMAT(struct query, view.format),
     {"all", 0, NULL, "everything that is known, one line per value, instead of a table",
-     OPTION_FORMAT(struct query, view.format), .number = TABLE_ALL}};
+     OPTION_CHOICE(struct query, view.format), .number = TABLE_ALL},
+    {"sort", 0, "COLUMN", "order the rows by a column of json and csv, as ratio; -ratio: the largest first",
+     OPTION_CALL(set_order)},
+    {"limit", 0, "N", "show the first N rows only", OPTION_WHOLE(struct query, limit, 1, INT32_MAX)}};
 
 static const char text[] =
     "The fastest known configuration of each problem on each GPU, and whether cuBLAS is faster.\vOne row per "
@@ -215,15 +215,17 @@ static enum status nothing(struct query *query)
                 failed, failed == 1 ? "has" : "have");
 }
 
+static const char *const excluding[][2] = {{"measured", "predicted"}, {NULL}};
+
+const struct command_line cmd_query_line = {.options = options,
+                                            .option_count = sizeof options / sizeof *options,
+                                            .about = text,
+                                            .excluding = excluding};
+
 enum status cmd_query(int argc, char **argv)
 {
-    static const char *const excluding[][2] = {{"measured", "predicted"}, {"all", "format"}, {NULL}};
-    static const struct command_line line = {.options = options,
-                                             .option_count = sizeof options / sizeof *options,
-                                             .about = text,
-                                             .excluding = excluding};
     struct query query = {.predicted = false};
-    enum status st = command_line_read(&line, argc, argv, &query), printed;
+    enum status st = command_line_read(&cmd_query_line, argc, argv, &query), printed;
     if (!st && !(query.table = table_new(columns, COLUMN_COUNT))) st = fail(E_MEMORY, "out of memory");
     if (st) goto out;
     st = db_view_open(&query.view);

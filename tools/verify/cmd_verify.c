@@ -18,9 +18,8 @@ struct verify {
 
 static const struct command_option options[] = {
     OPTION_ROW_DB(struct verify, view.file),
-    {"gpu", 0, "G", "winners of this GPU only: short name (h200), driver's name, architecture or this",
-     OPTION_TEXT(struct verify, view.gpu)},
-    OPTION_ROW_FORMAT(struct verify, view.format)};
+    OPTION_ROW_GPU(struct verify, view.gpu, "winners of this GPU only"),
+    OPTION_ROWS_FORMAT(struct verify, view.format)};
 
 static const char text[] =
     "Check the database: the structure of the file, the references between its tables, that every row still "
@@ -125,12 +124,13 @@ static enum status check(struct verify *v)
                 v->unusable, v->winners, r->path);
 }
 
+const struct command_line cmd_verify_line = {
+    .options = options, .option_count = sizeof options / sizeof *options, .about = text};
+
 enum status cmd_verify(int argc, char **argv)
 {
-    static const struct command_line line = {
-        .options = options, .option_count = sizeof options / sizeof *options, .about = text};
     struct verify v = {0};
-    enum status st = command_line_read(&line, argc, argv, &v);
+    enum status st = command_line_read(&cmd_verify_line, argc, argv, &v);
     if (st) return st;
     if (!(v.table = table_new(columns, 6))) return fail(E_MEMORY, "out of memory");
     st = db_view_open(&v.view);

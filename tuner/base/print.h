@@ -39,6 +39,9 @@ void print_wrapped(FILE *stream, int start, int columns, const char *text);
 /* A copy in the form in which it is shown; newlines are escaped, too. malloc'ed; NULL only out of memory. */
 char *print_escaped(const char *text);
 
+/* Nothing more is printed to standard error until this is called with false. */
+void print_quiet(bool quiet);
+
 /* Number of columns that text takes on a terminal; wide characters (East Asian, emoji) take two. */
 int print_width(const char *text);
 

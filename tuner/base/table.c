@@ -30,17 +30,6 @@ struct table {
     bool starved; /* a cell was lost, out of memory; reported when the table is printed */
 };
 
-enum status table_format_parse(const char *name, enum table_format *format)
-{
-    static const char *const names[] = {"table", "json", "csv"};
-    for (int i = 0; i < 3; i++) {
-        if (strcmp(name, names[i]) != 0) continue;
-        *format = (enum table_format)i;
-        return OK;
-    }
-    return fail(E_USAGE, "unknown format '%.40s'; there are table, json and csv", name);
-}
-
 struct table *table_new(const struct column *columns, int count)
 {
     struct table *table = calloc(1, sizeof *table);

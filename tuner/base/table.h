@@ -11,14 +11,20 @@
 #ifndef GT_TABLE_H
 #define GT_TABLE_H
 
+#include "command_line.h"
 #include "status.h"
 #include <jansson.h>
 #include <stdio.h>
 
 enum table_format { TABLE_TEXT, TABLE_JSON, TABLE_CSV, TABLE_ALL };
 
-/* "table", "json", "csv". Errors: E_USAGE. */
-enum status table_format_parse(const char *name, enum table_format *format);
+/* Rows of a command's options, for a member that is an enum table_format. */
+#define OPTION_ROWS_FORMAT(type, path)                                                                       \
+    {"format", 0, "table|json|csv", "form of the table on standard output (table)",                          \
+     OPTION_CHOICE(type, path)},                                                                             \
+    {                                                                                                        \
+        "json", 0, NULL, "the same as --format json", OPTION_CHOICE(type, path), .number = TABLE_JSON        \
+    }
 
 struct table;
 
