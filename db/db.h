@@ -159,6 +159,20 @@ struct db_filter;
 enum status db_preferences(struct db *db, const struct db_filter *filter,
                            bool (*visit)(void *self, const struct db_preference *preference), void *self);
 
+/* ---- forgetting ---- */
+
+/* What is stored for one problem on the GPUs that match, or what was removed of it. */
+struct db_known {
+    int64_t winners, trials, decisions, preferences, notes, attempts;
+};
+enum status db_known(struct db *db, const struct db_filter *filter, struct db_known *known);
+
+/* Removes the winners for filter's problem on the GPUs that match, so that it counts as not tuned; with
+ * everything also all that was measured and decided for it. One transaction. A merge with a file that still has
+ * it brings it back. */
+enum status db_forget(struct db *db, const struct db_filter *filter, bool everything,
+                      struct db_known *removed);
+
 /* ---- notes about searches ---- */
 
 /* Stores a sentence about the search for a problem in a run; an equal one is stored only once. */

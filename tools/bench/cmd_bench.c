@@ -5,6 +5,8 @@
 #include "command_line.h"
 #include "commands.h"
 #include "compile.h"
+#include "gpu_here.h"
+#include "plot.h"
 #include "pretuned.h"
 #include "print.h"
 #include "problem_list.h"
@@ -32,7 +34,7 @@ static enum status add_rival(void *self, const struct command_option *option, ch
     bool known = strcmp(name, "cublas") == 0; /* runs in any case */
     for (int i = BENCH_LT; i < BENCH_RUNNERS; i++)
         if (strcmp(name, bench_names[i]) == 0 || strcmp(name, "all") == 0) known = plan->wanted[i] = true;
-    return known ? OK : fail(E_USAGE, "--rival %.40s is none of lt, autotune, bf16x9 and all", name);
+    return known ? OK : fail(E_USAGE, "unknown rival '%.40s'; there are lt, autotune, bf16x9 and all", name);
 }
 
 static enum status set_block(void *self, const struct command_option *option, char *value)
@@ -173,9 +175,11 @@ enum status cmd_bench(int argc, char **argv)
     struct bench_row *rows = NULL;
     struct sources from = {.db = NULL};
     char cache[4096];
+    int device = 0;
     enum status st = command_line_read(&cmd_bench_line, argc, argv, &options);
     if (!st) st = open_database(&options, &from);
     if (!st) st = compile_cache_folder(cache, sizeof cache);
+    if (!st) st = gpu_here(options.gpu, cache, &device);
     if (st) goto out;
     rows = calloc(options.problems.count, sizeof *rows);
     if (!rows) {
@@ -183,7 +187,7 @@ enum status cmd_bench(int argc, char **argv)
         goto out;
     }
     for (size_t i = 0; i < options.problems.count; i++) rows[i].problem = options.problems.at[i];
-    struct children_options members = {cache, 0, &options.device, 1};
+    struct children_options members = {cache, 0, &device, 1};
     st = children_open(&members, &children);
     if (!st) st = open_pretuned(&children_worker(children, 0)->gpu, &from);
     if (!st)

@@ -109,10 +109,7 @@ static const struct command_option options[] = {
 
 static enum status nothing(struct export *e)
 {
-    char problem[PROBLEM_TEXT_MAX];
-    if (e->has_problem) problem_format(&e->problem, problem);
-    return db_view_nothing(&e->view, e->form == FORM_T4 ? "trial" : "usable winner",
-                           e->has_problem ? problem : NULL);
+    return db_view_nothing(&e->view, e->form == FORM_T4 ? "trial" : "usable winner", &e->problems);
 }
 
 /* ---- the header ---- */
@@ -141,12 +138,13 @@ static enum status write_header(struct export *e)
     struct outfile out = {.stream = NULL};
     enum status st = header_name(e->output, &header);
     if (!st) st = text_date(header.date);
-    if (!st) st = picks_read(e->view.db, &e->view.filter, &e->rules, &picks);
+    if (!st) st = picks_read(e->view.db, &e->view.filter, &e->problems, &e->rules, &picks);
     if (!st) say_left_out(&picks, e->output);
     if (!st && picks.count == 0) st = nothing(e);
     if (!st) st = header_prepare(&header);
     if (!st && header.kernels.count)
-        print_line(stderr, "tune: %d kernels to take from the cache or compile", header.kernels.count);
+        print_line(stderr, "tune: %d kernel%s to take from the cache or compile", header.kernels.count,
+                   header.kernels.count == 1 ? "" : "s");
     if (!st) st = kernels_compile(&header.kernels);
     if (!st) st = outfile_open(e->output, &out);
     if (!st) st = outfile_close(&out, header_write(&header, out.stream));
@@ -171,9 +169,9 @@ static enum status write_list(struct export *e)
     if (!st) st = outfile_open(e->output, &out);
     if (st) return st;
     if (e->form == FORM_JSON)
-        st = export_json_lines(e->view.db, filter, &e->rules, descriptors, out.stream, &exported);
-    else if (e->form == FORM_CSV) st = export_csv(e->view.db, filter, &e->rules, out.stream, &exported);
-    else st = export_t4(e->view.db, filter, command_version, out.stream, &exported);
+        st = export_json_lines(e->view.db, filter, &e->problems, &e->rules, descriptors, out.stream, &exported);
+    else if (e->form == FORM_CSV) st = export_csv(e->view.db, filter, &e->problems, &e->rules, out.stream, &exported);
+    else st = export_t4(e->view.db, filter, &e->problems, command_version, out.stream, &exported);
     if (!st && exported.written == 0) st = nothing(e);
     st = outfile_close(&out, st);
     if (exported.unusable)
@@ -196,8 +194,8 @@ enum status cmd_export(int argc, char **argv)
     enum status st = command_line_read(&cmd_export_line, argc, argv, &e);
     if (!st) st = db_view_open(&e.view);
     if (!st) st = db_check_whole(e.view.db);
-    if (!st && e.has_problem) e.view.filter.problem = &e.problem;
     if (!st) st = e.form == FORM_HEADER ? write_header(&e) : write_list(&e);
     db_view_close(&e.view);
+    problem_list_free(&e.problems);
     return st;
 }

@@ -6,14 +6,15 @@
 #include "compile.h"
 #include "db_view.h"
 #include "gpu.h"
+#include "gpu_here.h"
 #include "ladder_run.h"
 #include "ladder_show.h"
 #include "paths.h"
+#include "plot.h"
 #include "print.h"
 #include "problem_list.h"
 #include "table.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,7 @@ static enum status check_options(void *self)
 
 static const struct command_option option_list[] = {
     OPTION_ROWS_PROBLEMS("a problem, MxNxK or in full (see tune --help)"),
-    {"rung", 0, "NAME", "only this rung, for example warptiled", OPTION_TEXT(struct options, rung)},
+    {"rung", 0, "RUNG", "only this rung, for example warptiled", OPTION_TEXT(struct options, rung)},
     {"plot", 0, "FILE", "plot them against cuBLAS into FILE.svg or FILE.png (needs gnuplot)",
      .member = offsetof(struct options, plot), OPTION_CALL(plot_set)},
     OPTION_ROWS_FORMAT(struct options, format),
@@ -124,24 +125,11 @@ static enum status compile_all(const struct options *o, struct children *childre
     return st ? st : ladder_show_compiled(runs, count, gpu, o->format);
 }
 
-static enum status device_number(const char *text, int *device)
-{
-    char *end;
-    *device = 0;
-    if (!text) return OK;
-    errno = 0;
-    long number = strtol(text, &end, 10);
-    if (end == text || *end || errno || number < 0 || number >= 1024)
-        return fail(E_USAGE, "--gpu %s is not the number of a GPU (a name goes with --compile-only)", text);
-    *device = (int)number;
-    return OK;
-}
-
 static enum status find_descriptor(const char *name, struct gpu *gpu)
 {
     char folder[4096];
     enum status st = paths_configs("gpus", folder, sizeof folder);
-    return st ? st : gpu_find(folder, name, gpu);
+    return st ? st : gpu_choose(folder, name, gpu);
 }
 
 const struct command_line cmd_ladder_line = {.options = option_list,
@@ -161,8 +149,8 @@ enum status cmd_ladder(int argc, char **argv)
     if (!st)
         st = ladder_run_rungs(options.rung, &probe); /* a wrong name is told before anything is started */
     if (!st && options.compile_only) st = find_descriptor(options.gpu ? options.gpu : "h200", &gpu);
-    else if (!st) st = device_number(options.gpu, &device);
     if (!st) st = compile_cache_folder(cache, sizeof cache);
+    if (!st && !options.compile_only) st = gpu_here(options.gpu, cache, &device);
     if (st) goto out;
 
     runs = calloc(options.problems.count, sizeof *runs);

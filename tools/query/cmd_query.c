@@ -18,6 +18,8 @@ struct query {
     size_t preference_count;
     enum status st; /* of keeping them */
     struct table *table;
+    const char *order; /* --sort */
+    int64_t limit;     /* --limit; 0: all */
 };
 
 static const struct command_option options[] = {
@@ -30,7 +32,7 @@ static const struct command_option options[] = {
     {"all", 0, NULL, "everything that is known, one line per value, instead of a table",
      OPTION_CHOICE(struct query, view.format), .number = TABLE_ALL},
     {"sort", 0, "COLUMN", "order the rows by a column of json and csv, as ratio; -ratio: the largest first",
-     OPTION_CALL(set_order)},
+     OPTION_TEXT(struct query, order)},
     {"limit", 0, "N", "show the first N rows only", OPTION_WHOLE(struct query, limit, 1, INT32_MAX)}};
 
 static const char text[] =
@@ -63,7 +65,8 @@ static const char text[] =
     "  tune query --gpu h200                      one GPU\n"
     "  tune query --gpu this --measured           the GPU of this machine\n"
     "  tune query --shape 512x512x512 --all       all about one problem\n"
-    "  tune query --shape 4096x4096x4096 --format json\n"
+    "  tune query --sort -ratio --limit 10        the ten greatest gains over cuBLAS\n"
+    "  tune query --shape 4096x4096x4096 --json\n"
     "\n"
     "Exit status: 0 something was found; 1 nothing was (the table is empty); 2 wrong command line; 3 wrong "
     "shape; 4 the database is foreign, newer or damaged; 5 --gpu this without a GPU; 7 it cannot be read.";
@@ -139,7 +142,7 @@ static bool add_row(void *self, const struct db_winner *w)
     struct table *t = query->table;
     if (query->predicted != query->measured && w->base.predicted != query->predicted) return true;
     char problem[PROBLEM_TEXT_MAX], arch[16], brief[CONFIG_TEXT_MAX];
-    reading_summary(w, brief);
+    reading_brief(w, brief);
     problem_format(&w->base.problem, problem);
     gpu_arch_name(w->gpu.arch, arch);
     table_text(t, w->gpu.name);
@@ -175,18 +178,18 @@ static bool add_row(void *self, const struct db_winner *w)
     return true;
 }
 
+static enum status add_rows(void *self, const struct db_filter *filter)
+{
+    const struct db_view *r = &((struct query *)self)->view;
+    return db_winners(r->db, filter, r->now.gpu.name[0] ? &r->now : NULL, add_row, self);
+}
+
 static enum status fill(struct query *query)
 {
     struct db_view *r = &query->view;
-    const struct db_context *now = r->now.gpu.name[0] ? &r->now : NULL;
     enum status st = db_preferences(r->db, NULL, keep_preference, query);
     if (st || (st = query->st)) return st;
-    if (query->problems.count == 0) return db_winners(r->db, &r->filter, now, add_row, query);
-    for (size_t i = 0; !st && i < query->problems.count; i++) {
-        r->filter.problem = &query->problems.at[i];
-        st = db_winners(r->db, &r->filter, now, add_row, query);
-    }
-    return st;
+    return problem_list_each(&query->problems, r->filter, add_rows, query);
 }
 
 static bool count_failed(void *self, const struct db_winner *winner)
@@ -199,15 +202,13 @@ static bool count_failed(void *self, const struct db_winner *winner)
 /* Nothing found is told apart: the table is printed empty and the sentence says what was looked for. */
 static enum status nothing(struct query *query)
 {
-    char problem[PROBLEM_TEXT_MAX];
-    if (query->problems.count) problem_format(&query->problems.at[0], problem);
     const char *what = query->predicted == query->measured ? "configuration"
                        : query->predicted                  ? "predicted configuration"
                                                            : "measured configuration";
     int failed = 0;
     query->view.filter.problem = query->problems.count ? &query->problems.at[0] : NULL;
     enum status st = db_failed_winners(query->view.db, &query->view.filter, count_failed, &failed);
-    if (!st) st = db_view_nothing(&query->view, what, query->problems.count ? problem : NULL);
+    if (!st) st = db_view_nothing(&query->view, what, &query->problems);
     if (st != E_ABSENT || !failed) return st;
     char sentence[600];
     snprintf(sentence, sizeof sentence, "%.*s", (int)sizeof sentence - 1, status_text());
@@ -230,6 +231,8 @@ enum status cmd_query(int argc, char **argv)
     if (st) goto out;
     st = db_view_open(&query.view);
     if (!st) st = fill(&query);
+    if (!st && query.order) st = table_sort(query.table, query.order);
+    if (!st && query.limit) table_cut(query.table, (int)query.limit);
     if (!st && table_rows(query.table) == 0) st = nothing(&query);
     if (!st || st == E_ABSENT) {
         printed = table_print(query.table, query.view.format, stdout);

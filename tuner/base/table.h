@@ -65,6 +65,13 @@ void table_text_brief(struct table *table, const char *value, const char *brief)
 
 int table_rows(const struct table *table);
 
+/* Orders the rows by a column, named as in JSON: ascending, or with a '-' before the name descending; rows that
+ * are equal keep their order, empty cells come last. Errors: E_USAGE (--sort names no column), E_MEMORY. */
+enum status table_sort(struct table *table, const char *key);
+
+/* Keeps the first rows only. */
+void table_cut(struct table *table, int rows);
+
 /* TABLE_TEXT fits the terminal's width if stream is one; TABLE_ALL is table_print_all. An empty table prints
  * its head (text, CSV) or [] (JSON). Errors: E_IO if the stream cannot be written, E_MEMORY. */
 enum status table_print(const struct table *table, enum table_format format, FILE *stream);

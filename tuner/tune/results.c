@@ -60,7 +60,7 @@ static void add_row(struct table *table, const struct job_result *r)
     table_number(table, table_known(w->model_first16_share));
     table_number(table,
                  w->config.template ? (double)workspace_of(&w->config, &w->base.problem) : (double)NAN);
-    if (any && w->config.template) config_summary(&w->config, brief);
+    if (any && w->config.template) config_brief(&w->config, brief);
     table_text_brief(table, any ? w->config_text : NULL,
                      !any                 ? NULL
                      : w->config.template ? brief

@@ -28,7 +28,7 @@ static void say_ended(struct run *run, const struct job_result *r)
                    !answer_is_rival(&w->base) ? ""
                    : w->pin_holds             ? ": cuBLAS is faster, but this is pinned"
                                               : ": cuBLAS is faster, and stays in use");
-    if (w->config.template) config_summary(&w->config, config);
+    if (w->config.template) config_brief(&w->config, config);
     report_say(run->report, "    %s", w->config.template ? config : w->config_text);
 }
 

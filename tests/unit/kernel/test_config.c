@@ -135,7 +135,7 @@ TEST(a_summary_says_what_people_ask_for)
         struct config config;
         char text[CONFIG_TEXT_MAX];
         assert_ok(config_parse(cases[i].config, &config));
-        config_summary(&config, text);
+        config_brief(&config, text);
         assert_string_equal(text, cases[i].summary);
     }
 }
@@ -149,7 +149,7 @@ TEST(every_template_has_a_summary)
             char text[CONFIG_TEXT_MAX];
             for (int j = 0; j < templates[i]->param_count; j++)
                 config.value[j] = most ? templates[i]->params[j].most : templates[i]->params[j].least;
-            config_summary(&config, text);
+            config_brief(&config, text);
             assert_true(strncmp(text, templates[i]->name, strlen(templates[i]->name)) == 0);
             assert_true(strlen(text) < 200);
         }
