@@ -21,6 +21,10 @@
 
 struct db;
 
+/* How a person names another file, in sentences that advise it: " with GEMMTUNE_DB", which main changes to
+ * " with --db", and merge to "". */
+extern const char *db_choose;
+
 /* DB_GLANCE is DB_READ for a program that needs winners at once: a large file is not checked completely, and
  * the wait for other processes is limited to a fraction of a second. */
 enum db_mode { DB_READ, DB_WRITE, DB_GLANCE };

@@ -3,9 +3,11 @@
  * Knows nothing of what a command does.
  */
 #include "cmd_tune.h"
+#include "cache.h"
 #include "commands.h"
 #include "compiler_child.h"
 #include "complete.h"
+#include "db.h"
 #include "env.h"
 #include "likely.h"
 #include "output_file.h"
@@ -144,11 +146,14 @@ static const char *why_not_printed(int error)
 int main(int argc, char **argv)
 {
     command_version = "tune " GT_VERSION;
+    db_choose = " with --db";
     signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit answers with an error, which has a sentence */
     outfile_guard();
     enum status st = standard_files_keep();
     if (!st) st = limits_stack();
+    cache_spare(getpid());
     if (!st) st = dispatch(argc, argv);
+    cache_spare_remove();
     /* What was printed counts only once it has been written. */
     errno = 0;
     if ((fflush(stdout) != 0 || ferror(stdout)) && (st == OK || st == E_ABSENT || st == E_HELPED))

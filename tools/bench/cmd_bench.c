@@ -136,8 +136,8 @@ static enum status all_right(const struct bench_row *rows, size_t count)
     if (!bad) return OK;
     char text[PROBLEM_TEXT_MAX];
     problem_format(&first->problem, text);
-    return fail(E_ABSENT, "%zu of %zu problems ran without a tuned kernel; the first, %s: %s", bad, count,
-                text, first->known ? first->outcome.detail : "it has not been tuned on this GPU");
+    return fail(E_ABSENT, "%zu of %zu problem%s ran without a tuned kernel; the first, %s: %s", bad, count,
+                PRINT_S(count), text, first->known ? first->outcome.detail : "it has not been tuned on this GPU");
 }
 
 static enum status bench_all(const struct options *o, struct children *children, struct bench_row *rows)
@@ -178,7 +178,7 @@ enum status cmd_bench(int argc, char **argv)
     int device = 0;
     enum status st = command_line_read(&cmd_bench_line, argc, argv, &options);
     if (!st) st = open_database(&options, &from);
-    if (!st) st = compile_cache_folder(cache, sizeof cache);
+    if (!st) st = compile_cache_path(cache, sizeof cache);
     if (!st) st = gpu_here(options.gpu, cache, &device);
     if (st) goto out;
     rows = calloc(options.problems.count, sizeof *rows);

@@ -59,7 +59,7 @@ static enum status choose_this(struct db_view *r, const struct this_gpu *gpus, i
                     "--gpu h200");
     if (number >= count)
         return fail(E_GPU, "this machine shows %d GPU%s, numbered from 0: there is no GPU %d", count,
-                    count == 1 ? "" : "s", number);
+                    PRINT_S(count), number);
     if (number >= 0) return use_name(r, gpus[number].name);
     for (int i = 0; i < count; i++) { /* the first that was ever measured into this database */
         enum status st = search_for(r->db, gpus[i].name, &search);
@@ -114,8 +114,8 @@ static void say_left_out(struct db_view *r)
     print_line(stderr,
                "tune: left out: %" PRId64 " trial%s and %" PRId64 " winner%s of %" PRId64
                " problem%s in %s, which this version cannot read",
-               later.trials, later.trials == 1 ? "" : "s", later.winners, later.winners == 1 ? "" : "s",
-               later.problems, later.problems == 1 ? "" : "s", r->path);
+               later.trials, PRINT_S(later.trials), later.winners, PRINT_S(later.winners),
+               later.problems, PRINT_S(later.problems), r->path);
 }
 
 void db_view_close(struct db_view *r)

@@ -1,5 +1,6 @@
 /* cmd_export.c — tune export: winners as a C header, with their kernels if wanted, and as text; trials as
  * text. Reads the database only; knows no GPU. */
+#include "cache.h"
 #include "command_line.h"
 #include "commands.h"
 #include "db_view.h"
@@ -121,7 +122,7 @@ static void say_left_out(const struct picks *picks, const char *file)
     const size_t count = picks->left_out_count, named = count < NAMED_MOST ? count : NAMED_MOST;
     if (count == 0) return;
     print_line(stderr, "tune: %zu of %zu winner%s left out:", count, picks->read,
-               picks->read == 1 ? "" : "s");
+               PRINT_S(picks->read));
     for (size_t i = 0; i < named; i++) {
         const struct left_out *l = &picks->left_out[i];
         print_line(stderr, "tune: %s, %s: %s", l->gpu, l->problem, l->why);
@@ -144,13 +145,14 @@ static enum status write_header(struct export *e)
     if (!st) st = header_prepare(&header);
     if (!st && header.kernels.count)
         print_line(stderr, "tune: %d kernel%s to take from the cache or compile", header.kernels.count,
-                   header.kernels.count == 1 ? "" : "s");
+                   PRINT_S(header.kernels.count));
     if (!st) st = kernels_compile(&header.kernels);
+    if (!st && *cache_spare_why()) print_line(stderr, "tune: %s", cache_spare_why());
     if (!st) st = outfile_open(e->output, &out);
     if (!st) st = outfile_close(&out, header_write(&header, out.stream));
     if (!st)
         print_line(stderr, "tune: %s: gt_%s, %zu shape%s of %d GPU%s%s", e->output, header.name, picks.count,
-                   picks.count == 1 ? "" : "s", picks.gpu_count, picks.gpu_count == 1 ? "" : "s",
+                   PRINT_S(picks.count), picks.gpu_count, PRINT_S(picks.gpu_count),
                    e->with_kernels ? ", with kernels" : "");
     header_free(&header);
     picks_free(&picks);
@@ -176,10 +178,10 @@ static enum status write_list(struct export *e)
     st = outfile_close(&out, st);
     if (exported.unusable)
         print_line(stderr, "tune: %" PRId64 " winner%s left out: %s", exported.unusable,
-                   exported.unusable == 1 ? "" : "s", exported.why);
+                   PRINT_S(exported.unusable), exported.why);
     if (exported.predicted)
         print_line(stderr, "tune: %" PRId64 " predicted configuration%s left out: they never ran",
-                   exported.predicted, exported.predicted == 1 ? "" : "s");
+                   exported.predicted, PRINT_S(exported.predicted));
     return st;
 }
 

@@ -168,8 +168,8 @@ static enum status unknown(const char *path)
 
 static void say(const char *path, const struct imported *im, bool winners)
 {
-    print_part(stdout, "%s: %" PRId64 " %s read, %" PRId64 " new", path, im->read,
-               winners ? "winners" : "trials", im->added);
+    print_part(stdout, "%s: %" PRId64 " %s%s read, %" PRId64 " new", path, im->read,
+               winners ? "winner" : "trial", PRINT_S(im->read), im->added);
     if (winners) print_part(stdout, ", %" PRId64 " stand", im->stand);
     print_end(stdout);
     fflush(stdout);

@@ -70,8 +70,8 @@ static enum status all_right(const struct options *o, const struct ladder_run *r
         }
     }
     if (!wrong) return OK;
-    return fail(E_ABSENT, "%d of %d kernels gave no right result; the first, %s, is %s: %s", wrong, all,
-                first->name, verdict_name(first->outcome.verdict), first->outcome.detail);
+    return fail(E_ABSENT, "%d of %d kernel%s gave no right result; the first, %s, is %s: %s", wrong, all,
+                PRINT_S(all), first->name, verdict_name(first->outcome.verdict), first->outcome.detail);
 }
 
 static enum status run_all(const struct options *o, struct children *children, struct ladder_run *runs)
@@ -149,7 +149,7 @@ enum status cmd_ladder(int argc, char **argv)
     if (!st)
         st = ladder_run_rungs(options.rung, &probe); /* a wrong name is told before anything is started */
     if (!st && options.compile_only) st = find_descriptor(options.gpu ? options.gpu : "h200", &gpu);
-    if (!st) st = compile_cache_folder(cache, sizeof cache);
+    if (!st) st = compile_cache_path(cache, sizeof cache);
     if (!st && !options.compile_only) st = gpu_here(options.gpu, cache, &device);
     if (st) goto out;
 

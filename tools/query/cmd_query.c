@@ -92,7 +92,7 @@ static const struct column columns[] = {
     {"gpu_uuid", NULL, COLUMN_TEXT, 0},
     {"rival", "rival", COLUMN_TEXT | COLUMN_COMMON | COLUMN_RANK(6), 0},
     {"cublas_us", NULL, COLUMN_NUMBER, 2},
-    {"exact", NULL, COLUMN_BOOL, 0},
+    {"bitwise", NULL, COLUMN_BOOL, 0},
     {"rounds", NULL, COLUMN_NUMBER, 0},
     {"trials", NULL, COLUMN_NUMBER, 0},
     {"legal", NULL, COLUMN_NUMBER, 0},

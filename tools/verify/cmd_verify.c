@@ -4,6 +4,7 @@
 #include "command_line.h"
 #include "commands.h"
 #include "db_view.h"
+#include "print.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -111,8 +112,9 @@ static enum status check(struct verify *v)
                  counts.attempts);
     row(v, "attempts", "ok", detail, NULL, NULL, NULL);
     snprintf(detail, sizeof detail,
-             "%" PRId64 " trials of %" PRId64 " configurations and %" PRId64 " problems in %" PRId64 " runs",
-             counts.trials, counts.configs, counts.problems, counts.runs);
+             "%" PRId64 " trial%s of %" PRId64 " configuration%s and %" PRId64 " problem%s in %" PRId64 " run%s",
+             counts.trials, PRINT_S(counts.trials), counts.configs, PRINT_S(counts.configs), counts.problems,
+             PRINT_S(counts.problems), counts.runs, PRINT_S(counts.runs));
     row(v, "contents", "ok", detail, NULL, NULL, NULL);
     if ((st = db_failed_winners(r->db, &r->filter, add_failed, v))) return st;
     snprintf(detail, sizeof detail, "%d, which are none until they are tuned again: tune explain tells why",
@@ -120,8 +122,8 @@ static enum status check(struct verify *v)
     if (v->failed) row(v, "winners that failed since", "ok", detail, NULL, NULL, NULL);
     st = db_winners(r->db, &r->filter, r->now.gpu.name[0] ? &r->now : NULL, add_winner, v);
     if (st || !v->unusable) return st;
-    return fail(E_ABSENT, "%d of %d winners in %s may not be used by this program: tune them again",
-                v->unusable, v->winners, r->path);
+    return fail(E_ABSENT, "%d of %d winner%s in %s may not be used by this program: tune again",
+                v->unusable, v->winners, PRINT_S(v->winners), r->path);
 }
 
 const struct command_line cmd_verify_line = {

@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
+/* The ending of a noun behind a number: "%d trial%s". */
+#define PRINT_S(count) ((count) == 1 ? "" : "s")
+
 /* One line (printf-like, no newline at its end), written in one piece. */
 void print_line(FILE *stream, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

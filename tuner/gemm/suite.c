@@ -178,7 +178,7 @@ enum status suite_read(const char *path, enum gemm_type type, const char *op, st
     if (!standard) fclose(file);
     if (suite->left_out)
         print_line(stderr, "tune: %s: %zu problem%s left out; %s", name, suite->left_out,
-                   suite->left_out == 1 ? "" : "s", suite->why);
+                   PRINT_S(suite->left_out), suite->why);
     if (!st && suite->count == 0) st = fail(E_INPUT, "%s holds no problem", name);
     if (st) suite_free(suite);
     return st;

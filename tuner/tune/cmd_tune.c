@@ -132,8 +132,8 @@ static void say_end(const struct session *s, bool predicted)
     format_duration(s->seconds, took);
     if (!predicted)
         snprintf(busy, sizeof busy, "; GPU busy %.0f %% of the time after the start", 100 * s->busy_share);
-    snprintf(line, sizeof line, "%zu trials and %zu kernels compiled in %s%s", s->trials, s->kernels, took,
-             busy);
+    snprintf(line, sizeof line, "%zu trial%s and %zu kernel%s compiled in %s%s", s->trials, PRINT_S(s->trials),
+             s->kernels, PRINT_S(s->kernels), took, busy);
     print_wrapped(stderr, 0, print_columns(stderr), line);
 }
 
@@ -148,7 +148,8 @@ static enum status judge_results(const struct session *s)
         without++;
     }
     if (!without) return OK;
-    return fail(E_ABSENT, "%zu of %zu problems have no winner; the first: %s", without, count, first->why);
+    return fail(E_ABSENT, "%zu of %zu problem%s without a winner; the first: %s", without, count,
+                PRINT_S(count), first->why);
 }
 
 enum status cmd_tune(int argc, char **argv)

@@ -278,7 +278,7 @@ static enum status add_capture(struct option_parser *r)
     enum status st = capture_read(r->capture, &capture);
     for (int i = 0; i < capture.reasons && !st; i++)
         print_line(stderr, "tune: %s leaves out %" PRIu64 " call%s: %s", r->capture,
-                   capture.left_out[i].count, capture.left_out[i].count == 1 ? "" : "s",
+                   capture.left_out[i].count, PRINT_S(capture.left_out[i].count),
                    capture.left_out[i].why);
     if (st == E_ABSENT) st = fail(E_IO, "%s", status_text());
     if (!st) {
@@ -347,7 +347,7 @@ static void limit_compilers(struct tune_options *o)
                "tune: --jobs %d: only %d compilers are started, because this process may use %d core%s and "
                "more would "
                "spend the budget on starting (at most %d a core, and %d where that is less)",
-               o->compilers, most, cores, cores == 1 ? "" : "s", A_CORE, LEAST);
+               o->compilers, most, cores, PRINT_S(cores), A_CORE, LEAST);
     o->compilers = most;
 }
 
@@ -357,7 +357,7 @@ static enum status fill_defaults(struct tune_options *o)
     limit_compilers(o);
     if (o->workspace_bytes < 0) o->workspace_bytes = workspace_from_environment();
     if (!*o->db) st = db_default_path(o->db, sizeof o->db);
-    if (!st && !*o->cache) st = compile_cache_folder(o->cache, sizeof o->cache);
+    if (!st && !*o->cache) st = compile_cache_path(o->cache, sizeof o->cache);
     const struct search_strategy *strategy;
     return st ? st : search_find(o->strategy, &strategy);
 }
