@@ -209,27 +209,34 @@ static enum status read_all(struct reading *r, int argc, char **argv, const stru
     return st;
 }
 
+static bool is_pair(const char *const pair[2], const char *x, const char *y)
+{
+    return (strcmp(pair[0], x) == 0 && strcmp(pair[1], y) == 0) ||
+           (strcmp(pair[0], y) == 0 && strcmp(pair[1], x) == 0);
+}
+
+static bool contradict(const struct command_line *line, const struct command_option *x,
+                       const struct command_option *y)
+{
+    if (x->effect != OPTION_CALLS && y->effect != OPTION_CALLS && x->member == y->member) return true;
+    for (int i = 0; line->excluding && line->excluding[i][0]; i++)
+        if (is_pair(line->excluding[i], x->name, y->name)) return true;
+    return false;
+}
+
 /* Options that are each right by itself. */
 static enum status check_given(const struct reading *r)
 {
-    const struct command_line *line = r->line;
-    const int count = line->option_count;
-    for (int i = 0; i < count; i++) {
-        const struct command_option *o = &line->options[i];
-        if (r->given[i] > 1 && !o->repeats)
-            return fail(E_USAGE, "--%s is given %s, and may be given once only", o->name,
+    const struct command_option *options = r->line->options;
+    const int count = r->line->option_count;
+    for (int i = 0; i < count; i++)
+        if (r->given[i] > 1 && !options[i].repeats)
+            return fail(E_USAGE, "--%s is given %s, and may be given once only", options[i].name,
                         r->given[i] == 2 ? "twice" : "several times");
-        for (int j = i + 1; j < count; j++) {
-            const struct command_option *other = &line->options[j];
-            bool both = o->effect != OPTION_CALLS && other->effect != OPTION_CALLS && o->name &&
-                        other->name && o->member == other->member;
-            for (int k = 0; line->excluding && line->excluding[k][0]; k++)
-                both |= named(line, line->excluding[k][0], strlen(line->excluding[k][0])) == i &&
-                        named(line, line->excluding[k][1], strlen(line->excluding[k][1])) == j;
-            if (both && r->given[i] && r->given[j])
-                return fail(E_USAGE, "--%s and --%s contradict each other", o->name, other->name);
-        }
-    }
+    for (int i = 0; i < count; i++)
+        for (int j = i + 1; j < count; j++)
+            if (r->given[i] && r->given[j] && contradict(r->line, &options[i], &options[j]))
+                return fail(E_USAGE, "--%s and --%s contradict each other", options[i].name, options[j].name);
     return OK;
 }
 

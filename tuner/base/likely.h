@@ -8,7 +8,8 @@ struct likely {
     int distance;
 };
 
-/* Compares one of the names that exist. Case does not count. name must outlive the struct. */
+/* Compares one of the names that exist. Case does not count; a name that is the word itself
+ * is none that was meant. name must outlive the struct. */
 void likely_offer(struct likely *likely, const char *name);
 
 #define LIKELY_TEXT_MAX 96

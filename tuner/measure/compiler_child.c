@@ -84,7 +84,7 @@ static json_t *answer_compile(const json_t *request, const char *cache)
     st = compile_kernel(&kernel, cache, &compiled);
     if (st) return message_failure(st);
     if (!compiled.built) return unbuildable(compiled.log, &compiled.facts);
-    char spare_why[OUTCOME_DETAIL_MAX];
+    char spare_why[1024];
     utf8_copy(spare_why, sizeof spare_why, cache_spare_why());
     return json_pack("{s:b, s:b, s:s, s:s, s:b, s:s, s:o}", "ok", 1, "built", 1, "cubin", compiled.path,
                      "checksum", compiled.checksum, "cached", compiled.cached, "spare", spare_why, "facts",
