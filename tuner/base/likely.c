@@ -39,8 +39,9 @@ static int distance(const char *x, const char *y)
 
 void likely_offer(struct likely *likely, const char *name)
 {
+    if (strcmp(name, likely->word) == 0) *likely = (struct likely){.word = ""}; /* it was not mistyped */
     const size_t typed = strlen(likely->word), length = strlen(name);
-    if (strcmp(name, likely->word) == 0 || typed < 2 || typed > LENGTH_MAX || length > LENGTH_MAX) return;
+    if (typed < 2 || typed > LENGTH_MAX || length > LENGTH_MAX) return;
     const bool begun = typed >= 3 && strncasecmp(name, likely->word, typed) == 0;
     const int far = begun ? 1 : distance(likely->word, name), most = typed < 6 ? 1 + (typed > 3) : 3;
     if (far > most || (likely->best && far >= likely->distance)) return;
