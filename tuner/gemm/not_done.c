@@ -17,7 +17,7 @@ const struct not_done not_done_rows[] = {
      "tune each product, or a batch of equal ones (:batch=), or use CUTLASS"},
     {"sparse* 2:4* spgemm* spmm*", "sparse products", "use cusparseLt"},
     {"mig* mps*", "parts of a GPU (MIG, MPS)",
-     "tune on a whole GPU that nothing else uses; winners are those of the whole GPU"},
+     "it is not tested; tune where no other program uses the GPU"},
     {"volta* v100* titanv sm_70* sm_72* pascal* p100* p40* p4 sm_60* sm_61* gtx10* maxwell* sm_5*",
      "Volta, Pascal and older GPUs", "use a GPU of sm_75 or later, for which NVRTC 13 compiles"},
     {"amd* radeon* mi2* mi3* gfx* rocm* hip* intel* arc*", "GPUs of other makers",
