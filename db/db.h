@@ -21,6 +21,10 @@
 
 struct db;
 
+/* How a person names another file, in sentences that advise it: " with GEMMTUNE_DB", which main changes to
+ * " with --db", and merge to "". */
+extern const char *db_choose;
+
 /* DB_GLANCE is DB_READ for a program that needs winners at once: a large file is not checked completely, and
  * the wait for other processes is limited to a fraction of a second. */
 enum db_mode { DB_READ, DB_WRITE, DB_GLANCE };
@@ -158,6 +162,20 @@ enum status db_prefer(struct db *db, const struct gpu *gpu, const struct problem
 struct db_filter;
 enum status db_preferences(struct db *db, const struct db_filter *filter,
                            bool (*visit)(void *self, const struct db_preference *preference), void *self);
+
+/* ---- forgetting ---- */
+
+/* What is stored for one problem on the GPUs that match, or what was removed of it. */
+struct db_known {
+    int64_t winners, trials, decisions, preferences, notes, attempts;
+};
+enum status db_known(struct db *db, const struct db_filter *filter, struct db_known *known);
+
+/* Removes the winners for filter's problem on the GPUs that match, so that it counts as not tuned; with
+ * everything also all that was measured and decided for it. One transaction. A merge with a file that still has
+ * it brings it back. */
+enum status db_forget(struct db *db, const struct db_filter *filter, bool everything,
+                      struct db_known *removed);
 
 /* ---- notes about searches ---- */
 

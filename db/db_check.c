@@ -207,8 +207,8 @@ enum status db_check_whole(struct db *db)
     text[strcspn(text, "\n")] = '\0';
     return fail(E_DB,
                 "%s fails its check (%s): it is neither read nor written; tune verify lists the damage; go "
-                "on with a backup or a new file (--db)",
-                db->path, text);
+                "on with a backup or a new file%s",
+                db->path, text, db_choose);
 }
 
 enum status db_count(struct db *db, struct db_counts *counts)

@@ -97,8 +97,8 @@ static enum status no_lock(const char *path, int error)
     if (error == ENOLCK || error == ENOSYS || error == EOPNOTSUPP)
         return fail(E_IO,
                     "the file system of %s has no locks (%s): two tuners could spoil the database; name a "
-                    "file on another file system with --db",
-                    path, strerror(error));
+                    "file on another file system%s",
+                    path, strerror(error), db_choose);
     return fail(E_IO, "cannot lock %s: %s", path, strerror(error));
 }
 
@@ -116,8 +116,8 @@ static enum status held(const char *path, int fd)
     long pid = length > 0 ? strtol(text, NULL, 10) : 0;
     char who[64] = "another tuner";
     if (pid > 0) snprintf(who, sizeof who, "the tuner with process id %ld", pid);
-    return fail(E_BUSY, "%s is being written by %s; wait for it, stop it, or name another file with --db",
-                path, who);
+    return fail(E_BUSY, "%s is being written by %s; wait for it, stop it, or name another file%s",
+                path, who, db_choose);
 }
 
 /* The last holder may remove the file between open and lock: then once more. */
@@ -194,12 +194,12 @@ static enum status held_elsewhere(const char *path, const char *name)
     if (!name[0] || strcmp(name, path) == 0)
         return fail(E_BUSY,
                     "%s is being written by another tuner, whose lock %s.lock was removed or belongs to "
-                    "another name; wait for it, stop it, or name another file with --db",
-                    path, path);
+                    "another name; wait for it, stop it, or name another file%s",
+                    path, path, db_choose);
     return fail(E_BUSY,
                 "%s is being written by another tuner under another name, %s, where its log is; wait for it, "
-                "stop it, or name another file with --db",
-                path, name);
+                "stop it, or name another file%s",
+                path, name, db_choose);
 }
 
 static enum status check_names(const struct db_hold *hold, int fd, const char *path)
@@ -229,8 +229,8 @@ static enum status refuse_log_without_file(const char *path)
     if (there ? !wal : !has_log(path, &log)) return OK;
     return fail(E_DB,
                 "there is no database %s, but its log %s%s: was the file renamed while it was written? "
-                "Rename it back, or remove the log, or name another file with --db",
-                path, path, wal ? "-wal" : "-journal");
+                "Rename it back, or remove the log, or name another file%s",
+                path, path, wal ? "-wal" : "-journal", db_choose);
 }
 
 /* ---- the file ---- */

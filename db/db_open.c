@@ -41,6 +41,8 @@ enum status db_connect(const char *path, int flags, sqlite3 **handle)
     return st;
 }
 
+const char *db_choose = " with GEMMTUNE_DB";
+
 /* Tables are append-only without triggers: statements that change or drop protected data cannot be prepared.
  * Rows of winners may be deleted: if all decisions are excluded, there is no winner. */
 static int authorize(void *unused, int action, const char *table, const char *column, const char *schema,
@@ -87,10 +89,10 @@ static enum status look(const char *path, enum db_mode mode, int64_t *size, bool
         if (errno != ENOENT) return fail(E_IO, "cannot read %s: %s", path, strerror(errno));
         *there = false;
         if (mode == DB_WRITE) return OK;
-        return fail(E_ABSENT, "there is no database %s yet; tune --shape ... makes one, --db names another",
-                    path);
+        return fail(E_ABSENT, "there is no database %s yet; tune --shape ... makes one, or name another file%s",
+                    path, db_choose);
     }
-    if (S_ISDIR(info.st_mode)) return fail(E_IO, "%s is a folder; --db names a file", path);
+    if (S_ISDIR(info.st_mode)) return fail(E_IO, "%s is a folder: name a file%s", path, db_choose);
     if (!S_ISREG(info.st_mode)) return fail(E_IO, "%s is not a regular file", path);
     if (info.st_nlink > 1)
         return fail(
@@ -131,8 +133,8 @@ static enum status check_size(sqlite3 *handle, const char *path)
     return fail(
         E_DB,
         "%s is damaged (it ends within a page: was it copied in full?); put it aside and go on with a "
-        "backup or a new file (--db)",
-        path);
+        "backup or a new file%s",
+        path, db_choose);
 }
 
 /* A check of limited duration: the structure of files that are opened for the first time, and always that of

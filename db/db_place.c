@@ -33,8 +33,8 @@ enum status db_check_path(const char *path)
     if (strlen(path) <= most) return OK;
     return fail(E_INPUT,
                 "the path %.60s... has %zu characters, and a database's may have %zu: choose a "
-                "shorter one with --db",
-                path, strlen(path), most);
+                "shorter one%s",
+                path, strlen(path), most, db_choose);
 }
 
 enum status db_resolve(const char *path, char resolved[PATH_MAX])
@@ -43,6 +43,8 @@ enum status db_resolve(const char *path, char resolved[PATH_MAX])
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path + 1) : 2, slash ? path : "./");
     if (realpath(path, whole)) base = "";
+    else if (errno == ENOENT && readlink(path, whole, sizeof whole) > 0)
+        return fail(E_IO, "%s is a symbolic link to a file that is not there; make that file, or remove the link", path);
     else if (errno != ENOENT || !realpath(folder, whole))
         return fail(E_IO, "cannot use %s: %s", path, strerror(errno));
     if (snprintf(resolved, PATH_MAX, "%s%s%s", whole, *base && whole[1] ? "/" : "", base) >= PATH_MAX)

@@ -54,20 +54,20 @@ enum status db_identify(sqlite3 *handle, const char *path, const struct db_form 
     *empty = application == 0 && user == 0 && objects == 0;
     if (*empty) return OK;
     if (application != DB_APPLICATION_ID)
-        return fail(E_DB, "%s is an SQLite database of another program; name another file with --db", path);
+        return fail(E_DB, "%s is an SQLite database of another program; name another file%s", path, db_choose);
     if (user > form->version)
         return fail(
             E_DB,
             "%s has version %lld, this program knows versions up to %d; use a newer gemmtune, or another "
-            "file with --db",
-            path, (long long)user, form->version);
+            "file%s",
+            path, (long long)user, form->version, db_choose);
     if (user < 1)
         return fail(E_DB, "%s has the impossible version %lld: it is damaged", path, (long long)user);
     if (user < form->oldest)
         return fail(E_DB,
                     "%s is a database of version %lld, from before the first release: no published gemmtune "
-                    "wrote it or reads it; put it aside and tune again, or name another file with --db",
-                    path, (long long)user);
+                    "wrote it or reads it; put it aside and tune again, or name another file%s",
+                    path, (long long)user, db_choose);
     *version = (int)user;
     return OK;
 }
@@ -88,8 +88,8 @@ enum status db_check_structure(sqlite3 *handle, const char *path, bool full)
     int rc = sqlite3_exec(handle, sql, keep_finding, finding, NULL);
     if (rc) return db_error(handle, path, rc, "check it");
     if (strcmp(finding, "ok") == 0) return OK;
-    return fail(E_DB, "%s is damaged (%s); put it aside and go on with a backup or a new file (--db)", path,
-                finding);
+    return fail(E_DB, "%s is damaged (%s); put it aside and go on with a backup or a new file%s", path,
+                finding, db_choose);
 }
 
 /* --- is it the schema that we know? --- */
@@ -228,6 +228,6 @@ enum status db_check_schema(sqlite3 *handle, const char *path, const struct db_f
     if (full == MORE && version == form->version) return OK;
     return fail(E_DB,
                 "%s calls itself version %d of gemmtune's database, but its tables differ (%s): another "
-                "program changed it; name another file with --db",
-                path, version, first);
+                "program changed it; name another file%s",
+                path, version, first, db_choose);
 }

@@ -115,17 +115,17 @@ enum status db_error(sqlite3 *handle, const char *path, int rc, const char *what
             rc == SQLITE_IOERR_CHECKRESERVEDLOCK)
             return fail(
                 E_IO,
-                "cannot %s: the file system of %s has no locks (%s); name a file on another file system "
-                "with --db",
-                what, path, why);
+                "cannot %s: the file system of %s has no locks (%s); name a file on another file "
+                "system%s",
+                what, path, why, db_choose);
         return fail(E_IO,
                     "cannot %s in %s: %s; the disk may be full or failing, or no file may grow that large "
                     "(ulimit -f); everything finished is kept",
                     what, path, why);
     case SQLITE_READONLY:
     case SQLITE_PERM:
-        return fail(E_IO, "cannot %s: %s or its folder is not writable; name another file with --db", what,
-                    path);
+        return fail(E_IO, "cannot %s: %s or its folder is not writable; name another file%s", what,
+                    path, db_choose);
     case SQLITE_CANTOPEN:
         return fail(E_IO, "cannot %s: %s cannot be opened (%s)", what, path, why);
     case SQLITE_BUSY:
@@ -134,10 +134,10 @@ enum status db_error(sqlite3 *handle, const char *path, int rc, const char *what
     case SQLITE_NOMEM:
         return fail(E_MEMORY, "out of memory while trying to %s in %s", what, path);
     case SQLITE_NOTADB:
-        return fail(E_DB, "%s is not a database of gemmtune or SQLite; name another file with --db", path);
+        return fail(E_DB, "%s is not a database of gemmtune or SQLite; name another file%s", path, db_choose);
     case SQLITE_CORRUPT:
-        return fail(E_DB, "%s is damaged (%s); put it aside and go on with a backup or a new file (--db)",
-                    path, text);
+        return fail(E_DB, "%s is damaged (%s); put it aside and go on with a backup or a new file%s",
+                    path, text, db_choose);
     default:
         return fail(E_DB, "cannot %s in %s: %s", what, path, why);
     }
@@ -148,8 +148,8 @@ enum status db_broken(const struct db *db, const char *what, int64_t id)
     return fail(
         E_DB,
         "%s holds an impossible value (%s, row %lld): it is damaged or was made by something else; run "
-        "tune verify, or name another file with --db",
-        db->path, what, (long long)id);
+        "tune verify, or name another file%s",
+        db->path, what, (long long)id, db_choose);
 }
 
 /* --- statements --- */

@@ -3,17 +3,22 @@
  * Knows nothing of what a command does.
  */
 #include "cmd_tune.h"
+#include "cache.h"
 #include "commands.h"
 #include "compiler_child.h"
+#include "complete.h"
+#include "db.h"
 #include "env.h"
+#include "likely.h"
 #include "output_file.h"
 #include "print.h"
 #include "process_limits.h"
 #include "standard_files.h"
+#include "tune_options.h"
 #include "version.h"
 #include "worker.h"
 
-#include <argp.h>
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -24,54 +29,50 @@
 
 extern const char text_manual_txt[];
 
-struct command {
-    const char *name;
-    enum status (*run)(int argc, char **argv);
-};
-
-/* manual.txt says what each does; those with '_' are not for people. */
-static const struct command commands[] = {
-    {"tune", cmd_tune},
-    {"query", cmd_query},
-    {"explain", cmd_explain},
-    {"bench", cmd_bench},
-    {"ladder", cmd_ladder},
-    {"export", cmd_export},
-    {"import", cmd_import},
-    {"merge", cmd_merge},
-    {"verify", cmd_verify},
-    {"doctor", cmd_doctor},
+/* manual.txt says what each does; those without a line are not for people. The first needs no word. */
+static const struct complete_command commands[] = {
+    {"tune", &cmd_tune_line, cmd_tune},
+    {"query", &cmd_query_line, cmd_query},
+    {"explain", &cmd_explain_line, cmd_explain},
+    {"bench", &cmd_bench_line, cmd_bench},
+    {"ladder", &cmd_ladder_line, cmd_ladder},
+    {"export", &cmd_export_line, cmd_export},
+    {"import", &cmd_import_line, cmd_import},
+    {"merge", &cmd_merge_line, cmd_merge},
+    {"forget", &cmd_forget_line, cmd_forget},
+    {"verify", &cmd_verify_line, cmd_verify},
+    {"doctor", &cmd_doctor_line, cmd_doctor},
     /* children of this program */
-    {"_compiler", cmd_compiler_child},
-    {"_worker", cmd_gpu_worker},
+    {"_compiler", NULL, cmd_compiler_child},
+    {"_worker", NULL, cmd_gpu_worker},
 };
 static const size_t command_count = sizeof commands / sizeof *commands;
 
-static const struct command *command_find(const char *name)
+static const struct complete_command *command_find(const char *name)
 {
     for (size_t i = 0; i < command_count; i++)
         if (strcmp(commands[i].name, name) == 0) return &commands[i];
     return NULL;
 }
 
-/* The commands for people, "tune, query, ...". */
-static void command_list(char *text, size_t room)
-{
-    size_t used = 0;
-    for (size_t i = 0; i < command_count; i++) {
-        if (commands[i].name[0] == '_' || used >= room) continue;
-        used += (size_t)snprintf(text + used, room - used, "%s%s", used ? ", " : "", commands[i].name);
-    }
-}
-
 static enum status unknown(const char *name)
 {
-    char list[256];
+    char list[256], meant[LIKELY_TEXT_MAX];
+    struct likely likely = {.word = name};
+    size_t used = 0;
     if (strcmp(name, "replay") == 0)
         return fail(E_USAGE, "tune replay is a program of the tests now: ninja -C build/release replay makes "
                              "build/release/tests/replay");
-    command_list(list, sizeof list);
-    return fail(E_USAGE, "there is no command '%s'; there are %s (see tune --help)", name, list);
+    if (isdigit((unsigned char)*name))
+        return fail(E_USAGE, "'%.60s' is no command; a problem is given as --shape MxNxK (see tune --help)",
+                    name);
+    for (size_t i = 0; i < command_count && used < sizeof list; i++) {
+        if (!commands[i].line) continue;
+        likely_offer(&likely, commands[i].name);
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", commands[i].name);
+    }
+    return fail(E_USAGE, "there is no command '%.60s'%s; there are %s (see tune --help)", name,
+                likely_text(&likely, meant), list);
 }
 
 static void say(const char *line)
@@ -80,38 +81,51 @@ static void say(const char *line)
 }
 
 /* Run a command with argv[0] = "tune NAME", as its messages and its usage line show it. */
-static enum status command_run(const struct command *command, int argc, char **argv)
+static enum status command_run(const struct complete_command *command, int argc, char **argv)
 {
     char title[64];
     snprintf(title, sizeof title, "tune %s", command->name);
     argv[0] = title;
     /* Children inherit what was reported, and doctor lists it. */
-    if (command->name[0] != '_' && command->run != cmd_doctor) env_report(say);
+    if (command->line && command->run != cmd_doctor) env_report(say);
     return command->run(argc, argv);
 }
 
-static enum status help(int argc, char **argv)
+/* The manual, or what `each` prints for every command that is named. */
+static enum status help(char **names, void (*each)(const struct command_line *line, const char *name),
+                        const char *before)
 {
-    if (argc > 1) {
-        const struct command *command = command_find(argv[1]);
-        if (!command || command->name[0] == '_') return unknown(argv[1]);
-        char *question[] = {NULL, (char[]){"--help"}, NULL};
-        return command_run(command, 2, question);
+    char title[64];
+    if (!*names) print_text(stdout, text_manual_txt, strlen(text_manual_txt));
+    for (char **name = names; *name; name++) {
+        const struct complete_command *command = command_find(*name);
+        if (!command || !command->line) return unknown(*name);
+        if (name != names) print_end(stdout);
+        snprintf(title, sizeof title, "%s%s", before, command->name);
+        each(command->line, title);
     }
-    print_text(stdout, text_manual_txt, strlen(text_manual_txt));
     return OK;
+}
+
+static bool is_one_of(const char *word, const char *const *words)
+{
+    for (; *words; words++)
+        if (strcmp(word, *words) == 0) return true;
+    return false;
 }
 
 static enum status dispatch(int argc, char **argv)
 {
+    static const char *const helps[] = {"help", "--help", "-h", "-?", NULL},
+                             *const versions[] = {"--version", "-V", NULL};
     if (argc < 2)
         return fail(E_USAGE, "say what to do, for example tune --shape 4096x4096x4096 (see tune --help)");
     const char *word = argv[1];
-    if (strcmp(word, "help") == 0) return help(argc - 1, argv + 1);
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "-?") == 0)
-        return help(1, argv);
-    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
-        print_line(stdout, "%s", argp_program_version);
+    if (is_one_of(word, helps)) return help(argv + 2, command_help, "tune ");
+    if (strcmp(word, "_man") == 0) return help(argv + 2, command_man, "");
+    if (strcmp(word, "_complete") == 0) return complete(commands, command_count, argc - 1, argv + 1);
+    if (is_one_of(word, versions)) {
+        print_line(stdout, "%s", command_version);
         return OK;
     }
     if (word[0] == '-') { /* the main job needs no command word */
@@ -119,7 +133,7 @@ static enum status dispatch(int argc, char **argv)
         env_report(say);
         return cmd_tune(argc, argv);
     }
-    const struct command *command = command_find(word);
+    const struct complete_command *command = command_find(word);
     return command ? command_run(command, argc - 1, argv + 1) : unknown(word);
 }
 
@@ -131,17 +145,20 @@ static const char *why_not_printed(int error)
 
 int main(int argc, char **argv)
 {
-    argp_program_version = "tune " GT_VERSION;
-    argp_err_exit_status = status_exit_code(E_USAGE); /* argp ends the process itself on a wrong option */
+    command_version = "tune " GT_VERSION;
+    db_choose = " with --db";
     signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit answers with an error, which has a sentence */
     outfile_guard();
     enum status st = standard_files_keep();
     if (!st) st = limits_stack();
+    cache_spare(getpid());
     if (!st) st = dispatch(argc, argv);
+    cache_spare_remove();
     /* What was printed counts only once it has been written. */
     errno = 0;
     if ((fflush(stdout) != 0 || ferror(stdout)) && (st == OK || st == E_ABSENT || st == E_HELPED))
         st = fail(E_IO, "cannot write to standard output: %s", why_not_printed(errno));
+    print_quiet(false);
     if (st && st != E_HELPED && *status_text()) print_line(stderr, "tune: %s", status_text());
     return status_exit_code(st);
 }

@@ -67,8 +67,9 @@ int main(void)
         fprintf(stderr, "nothing for %dx%dx%d: call cuBLAS\n", M, N, K);
         return 1;
     }
-    printf("%dx%dx%d: %s\n%s\n", M, N, K, match.winner->config,
-           match.exact ? "measured for this problem" : "measured for the nearest that may run it");
+    printf("%dx%dx%d: %s\n%s for %s\n", M, N, K, match.winner->config,
+           gpu->sources[match.winner->source].predicted ? "predicted" : "measured",
+           match.exact ? "this problem" : "the nearest that may run it");
     check(gt_winner_load(gpu, match.winner, &kernel), "load the kernel");
     if (plan.workspace_bytes)
         check(cuMemAlloc(&workspace, (size_t)plan.workspace_bytes), "allocate a workspace");

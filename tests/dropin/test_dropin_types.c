@@ -1,6 +1,7 @@
 /* Calls of other types than FP32 under the drop-in: 16-bit elements, which algorithms of cublasLt that won
  * compute, and TF32.
  */
+#include "suite.h"
 #include "dropin_calls.h"
 #include "dropin_runs.h"
 #include "fake_half.h"
@@ -708,9 +709,8 @@ static const struct scenario scenarios[] = {
 
 static void the_capture_names_the_type(void **state)
 {
-    struct problem *problems;
+    struct suite suite;
     char path[] = "/tmp/gemmtune-suite-XXXXXX";
-    size_t count;
     (void)state;
     setenv("NO_WINNERS", "1", 1);
     const char *text = scenario_capture("sixteen_bits_are_answered_in_every_form");
@@ -725,13 +725,13 @@ static void the_capture_names_the_type(void **state)
     assert_non_null(file);
     fputs(text, file);
     fclose(file);
-    assert_ok(problem_read_suite(path, GEMM_SGEMM, &problems, &count));
-    assert_int_equal(count, 2 * TYPES);
+    assert_ok(suite_read(path, GEMM_SGEMM, NULL, &suite));
+    assert_int_equal(suite.count, 2 * TYPES);
     int of_type[GEMM_TYPE_COUNT] = {0};
-    for (size_t i = 0; i < count; i++) of_type[problems[i].type]++;
+    for (size_t i = 0; i < suite.count; i++) of_type[suite.at[i].type]++;
     assert_true(of_type[GEMM_BF16] == 2 && of_type[GEMM_F16] == 2 && of_type[GEMM_BF16_TO_F32] == 2 &&
                 of_type[GEMM_F16_TO_F32] == 2);
-    free(problems);
+    suite_free(&suite);
     unlink(path);
 }
 

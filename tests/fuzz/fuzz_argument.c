@@ -1,6 +1,5 @@
 /* The command line of the main job and the environment, a line an option: "budget 10m". Options that open
- * files have targets of their own (fuzz_suite, fuzz_space), and argp ends the process for what is no option
- * of ours. */
+ * files have targets of their own (fuzz_suite, fuzz_space). */
 #include "cache.h"
 #include "exchange_json.h"
 #include "fuzz.h"

@@ -3,7 +3,6 @@
 #include "commands.h"
 #include "damage.h"
 
-#include <argp.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     snprintf(database, sizeof database, "--db=%s", path);
     snprintf(output, sizeof output, "%s/output", fuzz_folder());
     snprintf(header, sizeof header, "--header=%s/winners.h", fuzz_folder());
-    argp_program_version = "tune";
+    command_version = "tune";
     setenv("GEMMTUNE_PROC", "/nonexistent", 1);
     damage(path, fuzz_text(data, size));
     if (RUN(cmd_query, "--format=json") == OK) check_json(false);

@@ -1,5 +1,6 @@
 /* Suites and captures, which share a form: what is read is what the lines say one by one, and what is written
  * reads back as the same. */
+#include "suite.h"
 #include "capture.h"
 #include "fuzz.h"
 
@@ -35,6 +36,12 @@ const char *const fuzz_words[] = {"sgemm:nn:",
                                   ":stride_a=0",
                                   "2147418112x1x1",
                                   "tf32gemm:tt:",
+                                  "64 128 256",
+                                  "64,128,256",
+                                  "M,N,K",
+                                  "Validator,PT_VERSION,2",
+                                  "GemmTunableOp_float_TN,tn_8_16_32_ld_32_32_8",
+                                  "GemmStridedBatchedTunableOp_Half_NN,nn_8_16_32_B_4_ld_8_32_8",
                                   NULL};
 
 /* The lines one by one: how many problems until the first that is none. */
@@ -53,7 +60,9 @@ static bool each_line(const uint8_t *data, size_t size, struct problem *problems
         line[strcspn(line, "#\r")] = '\0';
         char *text = line + strspn(line, " \t");
         for (length = strlen(text); length > 0 && strchr(" \t\v\f", text[length - 1]);) text[--length] = '\0';
-        if (good && *text) good = problem_parse(text, &problems[*count]) == OK, *count += good;
+        const enum status st = good && *text ? suite_line(text, GEMM_SGEMM, NULL, &problems[*count]) : E_ABSENT;
+        good = good && (st == OK || st == E_ABSENT);
+        *count += good && st == OK;
         free(line);
         if (!good) return false;
     }
@@ -62,17 +71,18 @@ static bool each_line(const uint8_t *data, size_t size, struct problem *problems
 
 static void check_suite(const char *path, const uint8_t *data, size_t size)
 {
-    struct problem *problems = NULL, *expected = calloc(size + 1, sizeof *expected);
-    size_t count = 0, wanted = 0;
+    struct problem *expected = calloc(size + 1, sizeof *expected);
+    struct suite suite;
+    size_t wanted = 0;
     if (!expected) abort();
     const bool good = each_line(data, size, expected, &wanted) && wanted > 0;
-    const enum status st = problem_read_suite(path, GEMM_SGEMM, &problems, &count);
+    const enum status st = suite_read(path, GEMM_SGEMM, NULL, &suite);
     PROMISE(good == (st == OK), "%s", st ? status_text() : "what is no suite was read");
-    PROMISE(st || count == wanted, "%zu problems instead of %zu", count, wanted);
-    for (size_t i = 0; !st && i < count; i++)
-        PROMISE(problem_equal(&problems[i], &expected[i]), "problem %zu", i);
+    PROMISE(st || suite.count == wanted, "%zu problems instead of %zu", suite.count, wanted);
+    for (size_t i = 0; !st && i < suite.count; i++)
+        PROMISE(problem_equal(&suite.at[i], &expected[i]), "problem %zu", i);
     if (st) PROMISE(st == E_INPUT && strstr(status_text(), path), "%s", status_text());
-    free(problems);
+    suite_free(&suite);
     free(expected);
 }
 

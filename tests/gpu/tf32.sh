@@ -42,9 +42,9 @@ awk -F, -v code=$code '
     FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
     {
         problem = $at["problem"]
-        right = $at["verdict"] == "measured" && $at["exact"] == "true" && rival[problem] == "cublasGemmEx TF32" && $at["ratio"] > 0
+        right = $at["verdict"] == "measured" && $at["bitwise"] == "true" && rival[problem] == "cublasGemmEx TF32" && $at["ratio"] > 0
         printf "%-28s %.3f x %s  (%.2f us against %.2f)  %s, %s  %s  %s\n", problem, $at["ratio"], rival[problem], $at["time_us"],
-            $at["cublas_us"], $at["verdict"], $at["exact"] == "true" ? "exact" : "not exact", errors[problem], $at["config"]
+            $at["cublas_us"], $at["verdict"], $at["bitwise"] == "true" ? "exact" : "not exact", errors[problem], $at["config"]
         good += right
         half += $at["ratio"] >= 0.5
         seen++

@@ -52,7 +52,7 @@ static const struct column columns[] = {
     {"roofline_us", NULL, COLUMN_NUMBER, 0},
     {"source", NULL, COLUMN_TEXT, 0},
     {"verdict", NULL, COLUMN_TEXT, 0},
-    {"exact", NULL, COLUMN_BOOL, 0},
+    {"bitwise", NULL, COLUMN_BOOL, 0},
     {"registers", NULL, COLUMN_NUMBER, 0},
     {"spill_bytes", NULL, COLUMN_NUMBER, 0},
     {"workspace_bytes", NULL, COLUMN_NUMBER, 0},
@@ -151,8 +151,8 @@ static void say_means(const struct bench_row *rows, size_t count, FILE *stream)
         if (!with) continue;
         for (size_t i = 0; i < count; i++) faster += rows[i].times[runner].ratio >= 1;
         print_line(stream,
-                   "geometric mean %.3f times as fast as %s over %zu problems, at least as fast on %zu", mean,
-                   title_of(rows, count, runner), with, faster);
+                   "geometric mean %.3f times as fast as %s over %zu problem%s, at least as fast on %zu", mean,
+                   title_of(rows, count, runner), with, PRINT_S(with), faster);
     }
 }
 

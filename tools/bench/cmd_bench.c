@@ -5,6 +5,8 @@
 #include "command_line.h"
 #include "commands.h"
 #include "compile.h"
+#include "gpu_here.h"
+#include "plot.h"
 #include "pretuned.h"
 #include "print.h"
 #include "problem_list.h"
@@ -20,35 +22,10 @@
 struct options {
     struct problem_list problems;
     struct bench_plan plan;
-    const char *plot, *db;
-    int device;
+    const char *plot, *db, *gpu;
+    int launch; /* as the choices of --launch */
     enum table_format format;
 };
-
-static enum status parse_number(const char *option, const char *text, double low, double high, double *number)
-{
-    char *end;
-    errno = 0;
-    double read = strtod(text, &end);
-    if (end == text || *end || errno || !(read >= low && read <= high))
-        return fail(E_USAGE, "--%s %.40s is not a number from %g to %g", option, text, low, high);
-    *number = read;
-    return OK;
-}
-
-static enum status parse_whole(const struct command_option *option, const char *text, int *number)
-{
-    double read = 0;
-    enum status st = parse_number(option->name, text, (double)option->least, (double)option->most, &read);
-    *number = (int)read;
-    if (!st && *number != read) return fail(E_USAGE, "--%s %.40s is not a whole number", option->name, text);
-    return st;
-}
-
-static enum status set_int(void *self, const struct command_option *option, char *value)
-{
-    return parse_whole(option, value, (int *)((char *)self + option->member));
-}
 
 static enum status add_rival(void *self, const struct command_option *option, char *name)
 {
@@ -57,62 +34,52 @@ static enum status add_rival(void *self, const struct command_option *option, ch
     bool known = strcmp(name, "cublas") == 0; /* runs in any case */
     for (int i = BENCH_LT; i < BENCH_RUNNERS; i++)
         if (strcmp(name, bench_names[i]) == 0 || strcmp(name, "all") == 0) known = plan->wanted[i] = true;
-    return known ? OK : fail(E_USAGE, "--rival %.40s is none of lt, autotune, bf16x9 and all", name);
-}
-
-static enum status set_launch(void *self, const struct command_option *option, char *value)
-{
-    struct options *o = self;
-    o->plan.one_by_one = strcmp(value, "stream") == 0;
-    if (o->plan.one_by_one || strcmp(value, "graph") == 0) return OK;
-    return fail(E_USAGE, "--%s %.40s is neither graph nor stream", option->name, value);
+    return known ? OK : fail(E_USAGE, "unknown rival '%.40s'; there are lt, autotune, bf16x9 and all", name);
 }
 
 static enum status set_block(void *self, const struct command_option *option, char *value)
 {
-    return parse_number(option->name, value, 0.1, 10000, &((struct options *)self)->plan.block_ms);
-}
-
-static enum status set_seed(void *self, const struct command_option *option, char *value)
-{
-    int seed;
-    enum status st = parse_whole(option, value, &seed);
-    if (!st) ((struct options *)self)->plan.seed = (uint64_t)seed;
-    return st;
+    const double least = 0.1, most = 10000;
+    char *end;
+    errno = 0;
+    const double read = strtod(value, &end);
+    if (end == value || *end || errno || !(read >= least && read <= most))
+        return fail(E_USAGE, "--%s '%.40s' is not a number in %g..%g", option->name, value, least, most);
+    ((struct options *)self)->plan.block_ms = read;
+    return OK;
 }
 
 static enum status check_options(void *self)
 {
-    if (((struct options *)self)->problems.count) return OK;
+    struct options *o = self;
+    o->plan.one_by_one = o->launch == 1;
+    if (o->problems.count) return OK;
     return fail(E_USAGE, "say which problem, for example --shape 4096x4096x4096, or --suite FILE");
 }
 
 static const struct command_option option_list[] = {
-    {"shape", 's', "P", "a problem: MxNxK, or in full sgemm:OP:MxNxK... (may be repeated)", .repeats = true,
-     OPTION_CALL(problem_list_shape)},
-    OPTION_ROW_SUITE,
-    {"rival", 0, "NAME",
+    OPTION_ROWS_PROBLEMS("a problem, MxNxK or in full (see tune --help)"),
+    {"rival", 0, "lt|autotune|bf16x9|all",
      "also time this rival: lt (the best algorithm that cublasLt's heuristic proposes), autotune "
      "(CUBLAS_GEMM_AUTOTUNE), bf16x9 (emulated FP32, for problems that do not need strict FP32) or "
      "all; may be repeated",
      .repeats = true, OPTION_CALL(add_rival)},
     {"plot", 0, "FILE", "plot the ratios into FILE.svg or FILE.png (needs gnuplot)",
-     OPTION_PLOT(struct options, plot)},
-    OPTION_ROW_FORMAT(struct options, format),
-    {"gpu", 0, "N", "number of the GPU to run on (default 0)", OPTION_CALL(set_int),
-     .member = offsetof(struct options, device), .most = 1023},
+     .member = offsetof(struct options, plot), OPTION_CALL(plot_set)},
+    OPTION_ROWS_FORMAT(struct options, format),
+    OPTION_ROW_GPU(struct options, gpu, "the GPU to run on (0)"),
     OPTION_ROW_DB(struct options, db),
     {"hot", 0, NULL, "leave the operands in the L2 cache between calls instead of rotating them",
-     .effect = OPTION_CLEARS_FLAG, .member = offsetof(struct options, plan.cold)},
-    {"launch", 0, "HOW",
+     OPTION_CLEARS(struct options, plan.cold)},
+    {"launch", 0, "graph|stream",
      "how calls below 50 us are launched: graph (default; many in a captured graph, so that only "
      "GPU time is measured) or stream (one by one, as most programs do)",
-     OPTION_CALL(set_launch)},
-    {"rounds", 0, "N", "timed blocks per kernel (default 15, at most 101)", OPTION_CALL(set_int),
-     .member = offsetof(struct options, plan.rounds), .least = 1, .most = BENCH_ROUNDS_MAX},
+     OPTION_CHOICE(struct options, launch)},
+    {"rounds", 0, "N", "timed blocks per kernel (default 15, at most 101)",
+     OPTION_INT(struct options, plan.rounds, 1, BENCH_ROUNDS_MAX)},
     {"block-ms", 0, "MS", "length of a block (default 20)", OPTION_CALL(set_block)},
-    {"seed", 0, "N", "seed of the random order of blocks (default 1)", OPTION_CALL(set_seed),
-     .most = 1000000000}};
+    {"seed", 0, "N", "seed of the random order of blocks (default 1)",
+     OPTION_WHOLE(struct options, plan.seed, 0, 1000000000)}};
 
 static const char about[] =
     "Time the winners of the database (or, where it has none, the winners shipped with the program) "
@@ -169,8 +136,8 @@ static enum status all_right(const struct bench_row *rows, size_t count)
     if (!bad) return OK;
     char text[PROBLEM_TEXT_MAX];
     problem_format(&first->problem, text);
-    return fail(E_ABSENT, "%zu of %zu problems ran without a tuned kernel; the first, %s: %s", bad, count,
-                text, first->known ? first->outcome.detail : "it has not been tuned on this GPU");
+    return fail(E_ABSENT, "%zu of %zu problem%s ran without a tuned kernel; the first, %s: %s", bad, count,
+                PRINT_S(count), text, first->known ? first->outcome.detail : "it has not been tuned on this GPU");
 }
 
 static enum status bench_all(const struct options *o, struct children *children, struct bench_row *rows)
@@ -196,20 +163,23 @@ static enum status bench_all(const struct options *o, struct children *children,
     return shown ? shown : all_right(rows, count);
 }
 
+const struct command_line cmd_bench_line = {.options = option_list,
+                                            .option_count = sizeof option_list / sizeof *option_list,
+                                            .about = about,
+                                            .check = check_options};
+
 enum status cmd_bench(int argc, char **argv)
 {
-    static const struct command_line line = {.options = option_list,
-                                             .option_count = sizeof option_list / sizeof *option_list,
-                                             .about = about,
-                                             .check = check_options};
     struct options options = {.plan = {.rounds = 15, .block_ms = 20, .cold = true, .seed = 1}};
     struct children *children = NULL;
     struct bench_row *rows = NULL;
     struct sources from = {.db = NULL};
     char cache[4096];
-    enum status st = command_line_read(&line, argc, argv, &options);
+    int device = 0;
+    enum status st = command_line_read(&cmd_bench_line, argc, argv, &options);
     if (!st) st = open_database(&options, &from);
-    if (!st) st = compile_cache_folder(cache, sizeof cache);
+    if (!st) st = compile_cache_path(cache, sizeof cache);
+    if (!st) st = gpu_here(options.gpu, cache, &device);
     if (st) goto out;
     rows = calloc(options.problems.count, sizeof *rows);
     if (!rows) {
@@ -217,7 +187,7 @@ enum status cmd_bench(int argc, char **argv)
         goto out;
     }
     for (size_t i = 0; i < options.problems.count; i++) rows[i].problem = options.problems.at[i];
-    struct children_options members = {cache, 0, &options.device, 1};
+    struct children_options members = {cache, 0, &device, 1};
     st = children_open(&members, &children);
     if (!st) st = open_pretuned(&children_worker(children, 0)->gpu, &from);
     if (!st)

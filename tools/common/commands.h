@@ -1,13 +1,16 @@
 /* commands.h — the commands of `tune` besides the main job, one function and one file each: cmd_NAME.c in its
- * own folder.
+ * own folder, with its options as a table.
  *
- * Each gets its own argv (argv[0] is "tune NAME") and parses it with argp; results go to stdout, progress and
- * errors to stderr. main.c holds the table, prints the one error sentence and exits with its code.
+ * Each gets its own argv (argv[0] is "tune NAME"); results go to stdout, progress and errors to stderr. main.c
+ * holds the list of commands, prints the one error sentence and exits with its code.
  */
 #ifndef GT_COMMANDS_H
 #define GT_COMMANDS_H
 
-#include "status.h"
+#include "command_line.h"
+
+extern const struct command_line cmd_query_line, cmd_explain_line, cmd_ladder_line, cmd_bench_line,
+    cmd_export_line, cmd_import_line, cmd_merge_line, cmd_forget_line, cmd_verify_line, cmd_doctor_line;
 
 enum status cmd_query(int argc, char **argv);
 enum status cmd_explain(int argc, char **argv);
@@ -16,6 +19,7 @@ enum status cmd_bench(int argc, char **argv);  /* winners against NVIDIA's libra
 enum status cmd_export(int argc, char **argv); /* winners as a C header, and as text */
 enum status cmd_import(int argc, char **argv); /* what was exported, and other tuners' files */
 enum status cmd_merge(int argc, char **argv);  /* several databases in one */
+enum status cmd_forget(int argc, char **argv); /* winners and problems removed */
 enum status cmd_verify(int argc, char **argv); /* database and winners checked */
 enum status cmd_doctor(int argc, char **argv);
 

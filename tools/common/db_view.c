@@ -8,37 +8,79 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A GPU in the database that is looked for by a name. */
 struct search {
     const char *name;
-    bool found;
+    bool found;    /* it has this name, id or architecture */
+    bool measured; /* and something was measured on it */
+    char fitting[400]; /* driver's names of others that fit, each followed by ", " */
+    int fitting_count;
+    char last[GPU_NAME_MAX];
 };
 
-static bool measured_here(void *self, const struct db_gpu *gpu)
+static bool look_at(void *self, const struct db_gpu *gpu)
 {
-    struct search *search = self;
-    search->found = gpu->uuid[0] && gpu_same_name(gpu->gpu.name, search->name);
-    return !search->found;
+    struct search *s = self;
+    char listed[GPU_NAME_MAX + 4];
+    snprintf(listed, sizeof listed, "%s, ", gpu->gpu.name);
+    if (gpu_same_name(gpu->gpu.name, s->name) || gpu_same_name(gpu->gpu.id, s->name) ||
+        gpu_has_arch(&gpu->gpu, s->name)) {
+        s->found = true;
+        s->measured |= gpu->uuid[0] != '\0';
+    } else if (gpu_fits(&gpu->gpu, s->name) && !strstr(s->fitting, listed)) {
+        const size_t used = strlen(s->fitting);
+        snprintf(s->fitting + used, sizeof s->fitting - used, "%s", listed);
+        memcpy(s->last, gpu->gpu.name, sizeof s->last);
+        s->fitting_count++;
+    }
+    return true;
 }
 
-/* The first GPU of this machine that was ever measured into this database. */
+static enum status search_for(struct db *db, const char *name, struct search *search)
+{
+    *search = (struct search){.name = name};
+    return db_gpus(db, look_at, search);
+}
+
+static enum status use_name(struct db_view *r, const char *name)
+{
+    memmove(r->gpu_name, name, strlen(name) + 1);
+    r->filter.gpu = r->gpu_name;
+    return OK;
+}
+
 static enum status choose_this(struct db_view *r, const struct this_gpu *gpus, int count)
 {
+    const int number = command_gpu_number(r->gpu);
+    struct search search;
     if (count == 0)
         return fail(E_GPU,
                     "this machine shows no NVIDIA GPU (/proc/driver/nvidia/gpus); name one, for example "
                     "--gpu h200");
-    for (int i = 0; i < count; i++) {
-        struct search search = {.name = gpus[i].name};
-        enum status st = db_gpus(r->db, measured_here, &search);
+    if (number >= count)
+        return fail(E_GPU, "this machine shows %d GPU%s, numbered from 0: there is no GPU %d", count,
+                    PRINT_S(count), number);
+    if (number >= 0) return use_name(r, gpus[number].name);
+    for (int i = 0; i < count; i++) { /* the first that was ever measured into this database */
+        enum status st = search_for(r->db, gpus[i].name, &search);
         if (st) return st;
-        if (!search.found) continue;
-        memcpy(r->gpu_name, gpus[i].name, sizeof r->gpu_name);
-        r->filter.gpu = r->gpu_name;
-        return OK;
+        if (search.measured) return use_name(r, gpus[i].name);
     }
     return fail(E_ABSENT,
                 "nothing was measured on a GPU like this machine's (%s) into %s; tune --shape ... does",
                 gpus[0].name, r->path);
+}
+
+/* A name that none has, but the first words of which one has. */
+static enum status choose_named(struct db_view *r)
+{
+    struct search search;
+    enum status st = search_for(r->db, r->gpu, &search);
+    if (st || search.found || search.fitting_count == 0) return st;
+    if (search.fitting_count == 1) return use_name(r, search.last);
+    search.fitting[strlen(search.fitting) - 2] = '\0';
+    return fail(E_ABSENT, "'%.60s' fits %d GPUs in %.200s: %s; name one of them", r->gpu,
+                search.fitting_count, r->path, search.fitting);
 }
 
 enum status db_view_open(struct db_view *r)
@@ -53,9 +95,11 @@ enum status db_view_open(struct db_view *r)
     this_gpus(gpus, &count);
     r->filter.gpu = r->gpu;
     r->filter.alike = true;
-    if (r->gpu && strcmp(r->gpu, "this") == 0 && (st = choose_this(r, gpus, count))) return st;
-    if (count == 0) return OK;
-    const char *here = r->gpu_name[0] ? r->gpu_name : gpus[0].name;
+    const bool of_here = r->gpu && (strcmp(r->gpu, "this") == 0 || command_gpu_number(r->gpu) >= 0);
+    if (of_here) st = choose_this(r, gpus, count);
+    else if (r->gpu) st = choose_named(r);
+    if (st || count == 0) return st;
+    const char *here = of_here ? r->gpu_name : gpus[0].name;
     memcpy(r->now.gpu.name, here, sizeof r->now.gpu.name);
     snprintf(r->now.driver, sizeof r->now.driver, "%s", gpus[0].driver);
     r->now.cold = true;
@@ -70,8 +114,8 @@ static void say_left_out(struct db_view *r)
     print_line(stderr,
                "tune: left out: %" PRId64 " trial%s and %" PRId64 " winner%s of %" PRId64
                " problem%s in %s, which this version cannot read",
-               later.trials, later.trials == 1 ? "" : "s", later.winners, later.winners == 1 ? "" : "s",
-               later.problems, later.problems == 1 ? "" : "s", r->path);
+               later.trials, PRINT_S(later.trials), later.winners, PRINT_S(later.winners),
+               later.problems, PRINT_S(later.problems), r->path);
 }
 
 void db_view_close(struct db_view *r)
@@ -82,7 +126,7 @@ void db_view_close(struct db_view *r)
 }
 
 struct names {
-    char text[400], last[GPU_NAME_MAX];
+    char text[400];
     size_t used;
 };
 
@@ -98,11 +142,14 @@ static bool add_name(void *self, const struct db_gpu *gpu)
     return true;
 }
 
-enum status db_view_nothing(struct db_view *r, const char *what, const char *problem)
+enum status db_view_nothing(struct db_view *r, const char *what, const struct problem_list *problems)
 {
     struct names names = {0};
+    char text[PROBLEM_TEXT_MAX], several[32], *problem = NULL;
     enum status st = db_gpus(r->db, add_name, &names);
     if (st) return st;
+    if (problems->count) problem_format(&problems->at[0], problem = text);
+    if (problems->count > 1) snprintf(problem = several, sizeof several, "%zu problems", problems->count);
     if (names.used) names.text[names.used - 1] = '\0'; /* the last comma */
     return fail(E_ABSENT, "no %s%s%.160s%s%.80s in %s%s%s", what, problem ? " for " : "",
                 problem ? problem : "", r->filter.gpu ? " on " : "", r->filter.gpu ? r->filter.gpu : "",
@@ -121,8 +168,8 @@ double reading_workspace(const struct db_winner *winner)
                                    : (double)NAN;
 }
 
-void reading_summary(const struct db_winner *winner, char *text)
+void reading_brief(const struct db_winner *winner, char *text)
 {
-    if (winner->config.template) config_summary(&winner->config, text);
+    if (winner->config.template) config_brief(&winner->config, text);
     else snprintf(text, CONFIG_TEXT_MAX, "%s", winner->config_text);
 }

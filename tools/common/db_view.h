@@ -5,6 +5,7 @@
 #define GT_DB_VIEW_H
 
 #include "db.h"
+#include "problem_list.h"
 #include "table.h"
 #include <limits.h>
 
@@ -16,19 +17,20 @@ struct db_view {
     /* after db_view_open */
     struct db *db;
     char path[PATH_MAX];
-    char gpu_name[GPU_NAME_MAX]; /* what --gpu this stands for */
+    char gpu_name[GPU_NAME_MAX]; /* what --gpu stands for, if it is not the name itself */
     struct db_filter filter;     /* gpu as above; the problem is the command's */
     struct db_context now;       /* driver of this machine's GPU; its name is "" if there is none */
 };
 
-/* Open the database read-only and find out what --gpu this means. Errors: those of db_open; E_ABSENT when
- * this machine's GPU is not in the database; E_GPU when it has none. */
+/* Open the database read-only and find out what --gpu means: a GPU of this machine by its number, or "this"; of
+ * the GPUs in the database the one that fits. Errors: those of db_open; E_ABSENT when this machine's GPU is
+ * not in the database, or several fit; E_GPU when this machine has none. */
 enum status db_view_open(struct db_view *view);
 void db_view_close(struct db_view *view); /* takes a zeroed struct */
 
-/* "no ... for GPU 'x' in FILE; it knows: ..." as E_ABSENT. what: "configuration". problem: its text or NULL.
- */
-enum status db_view_nothing(struct db_view *view, const char *what, const char *problem);
+/* "no ... for GPU 'x' in FILE; it knows: ..." as E_ABSENT. what: "configuration". problems: those that were
+ * asked for; empty: all. */
+enum status db_view_nothing(struct db_view *view, const char *what, const struct problem_list *problems);
 
 /* A shape as people write it: the usual type and op are left out. Returns a place in text. */
 const char *reading_shape(const struct problem *problem, char text[PROBLEM_TEXT_MAX]);
@@ -37,8 +39,8 @@ const char *reading_shape(const struct problem *problem, char text[PROBLEM_TEXT_
  */
 double reading_workspace(const struct db_winner *winner);
 
-/* The configuration of a winner for people (config_summary), or its text where it cannot be used. Buffer of
+/* The configuration of a winner for people (config_brief), or its text where it cannot be used. Buffer of
  * CONFIG_TEXT_MAX bytes. */
-void reading_summary(const struct db_winner *winner, char *text);
+void reading_brief(const struct db_winner *winner, char *text);
 
 #endif

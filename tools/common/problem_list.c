@@ -16,27 +16,34 @@ static enum status append(struct problem_list *list, const struct problem *probl
     return OK;
 }
 
-enum status problem_list_add(struct problem_list *list, const char *text)
-{
-    struct problem problem;
-    enum status st = problem_parse(text, &problem);
-    return st ? st : append(list, &problem, 1);
-}
-
 enum status problem_list_shape(void *list, const struct command_option *option, char *value)
 {
+    struct problem problem;
     (void)option;
-    return problem_list_add(list, value);
+    enum status st = suite_line(value, GEMM_SGEMM, NULL, &problem);
+    if (st == E_ABSENT) return fail(E_INPUT, "'%.60s': %s", value, status_text());
+    return st ? st : append(list, &problem, 1);
 }
 
 enum status problem_list_suite(void *list, const struct command_option *option, char *value)
 {
-    struct problem *suite = NULL;
-    size_t count = 0;
+    struct suite suite;
     (void)option;
-    enum status st = problem_read_suite(value, GEMM_SGEMM, &suite, &count);
-    if (!st) st = append(list, suite, count);
-    free(suite);
+    enum status st = suite_read(value, GEMM_SGEMM, NULL, &suite);
+    if (!st) st = append(list, suite.at, suite.count);
+    suite_free(&suite);
+    return st;
+}
+
+enum status problem_list_each(const struct problem_list *list, struct db_filter filter,
+                              enum status (*read)(void *self, const struct db_filter *filter), void *self)
+{
+    const size_t count = list ? list->count : 0;
+    enum status st = count == 0 ? read(self, &filter) : OK;
+    for (size_t i = 0; i < count && !st; i++) {
+        filter.problem = &list->at[i];
+        st = read(self, &filter);
+    }
     return st;
 }
 

@@ -3,25 +3,27 @@
 #define GT_PROBLEM_LIST_H
 
 #include "command_line.h"
-#include "problem.h"
+#include "db.h"
+#include "suite.h"
 
 struct problem_list {
     struct problem *at;
     size_t count;
 };
 
-/* Errors: E_INPUT, E_MEMORY. */
-enum status problem_list_add(struct problem_list *list, const char *text);
-
-/* The options of a command that runs a list: of a struct whose first member is the list (a problem; a suite).
- */
+/* The options of a command that has a list, of a struct whose first member is the list. */
 enum status problem_list_shape(void *list, const struct command_option *option, char *value);
 enum status problem_list_suite(void *list, const struct command_option *option, char *value);
-#define OPTION_ROW_SUITE                                                                                     \
+#define OPTION_ROWS_PROBLEMS(about)                                                                          \
+    {"shape", 's', "MxNxK", about "; may be repeated", .repeats = true, OPTION_CALL(problem_list_shape)},    \
     {                                                                                                        \
-        "suite", 0, "FILE", "a file with one problem per line", .repeats = true,                             \
-                                                                OPTION_CALL(problem_list_suite)              \
+        "suite", 0, "FILE", SUITE_ABOUT, .repeats = true, OPTION_CALL(problem_list_suite)                    \
     }
+
+/* Calls `read` with the filter for each problem, or once for all if the list is empty or NULL. Errors:
+ * its first. */
+enum status problem_list_each(const struct problem_list *list, struct db_filter filter,
+                              enum status (*read)(void *self, const struct db_filter *filter), void *self);
 
 /* "bench: 3 of 12, 4096x4096x4096" in place of the line before, on a terminal's standard error. */
 void problem_list_progress(const char *command, size_t number, size_t count, const char *problem);

@@ -27,9 +27,7 @@ struct options {
 };
 
 static const struct command_option option_list[] = {
-    {"json", 0, NULL, "the same as --format json", OPTION_FORMAT(struct options, format),
-     .number = TABLE_JSON},
-    OPTION_ROW_FORMAT(struct options, format),
+    OPTION_ROWS_FORMAT(struct options, format),
     {"db", 0, "FILE", "the database to check", OPTION_TEXT(struct options, db)},
     {"cache", 0, "DIR", "the folder of compiled kernels to check", OPTION_TEXT(struct options, cache)}};
 
@@ -99,8 +97,8 @@ static void look_at_configs(struct report *report)
         return;
     }
     int files = count_files(spaces, ".conf");
-    snprintf(detail, sizeof detail, "%s: %d space file%s, %zu GPU descriptors", path, files,
-             files == 1 ? "" : "s", count);
+    snprintf(detail, sizeof detail, "%s: %d space file%s, %zu GPU descriptor%s", path, files,
+             PRINT_S(files), count, PRINT_S(count));
     add(report, "configs", files > 0, "", detail, files > 0 ? "" : advice);
     if (files == 0) block(report, E_IO, "configs", detail);
 }
@@ -170,7 +168,8 @@ static void look_at_database(struct report *report, const char *chosen)
 
 static void look_at_cache(struct report *report, const char *chosen)
 {
-    static const char advice[] = "set GEMMTUNE_CACHE to a folder you can write";
+    static const char advice[] =
+        "set GEMMTUNE_CACHE to a folder you can write; until then each run compiles its kernels anew";
     char path[1024], detail[1300];
     int64_t entries = 0, bytes = 0;
     enum status st = chosen ? cache_make_folder(chosen) : compile_cache_folder(path, sizeof path);
@@ -178,14 +177,12 @@ static void look_at_cache(struct report *report, const char *chosen)
     if (!st) st = cache_usage(path, &entries, &bytes);
     if (st) {
         add(report, "cache", false, "", status_text(), advice);
-        block(report, st, "cache", status_text());
         return;
     }
     bool writable = access(path, W_OK | X_OK) == 0;
-    snprintf(detail, sizeof detail, "%s: %lld kernels, %.1f of %lld MiB, %s", path, (long long)entries,
-             (double)bytes / 1048576, (long long)(cache_limit() >> 20), writable ? "writable" : "read-only");
+    snprintf(detail, sizeof detail, "%s: %lld kernel%s, %.1f of %lld MiB, %s", path, (long long)entries,
+             PRINT_S(entries), (double)bytes / 1048576, (long long)(cache_limit() >> 20), writable ? "writable" : "read-only");
     add(report, "cache", writable, "", detail, writable ? "" : advice);
-    if (!writable) block(report, E_IO, "cache", detail);
 }
 
 static void look_at_environment(struct report *report)
@@ -243,21 +240,20 @@ static enum status print(const struct report *report, enum table_format format)
     return OK;
 }
 
-enum status cmd_doctor(int argc, char **argv)
-{
-    static const char *const excluding[][2] = {{"json", "format"}, {NULL}};
-    static const struct command_line line = {
-        .options = option_list,
-        .option_count = sizeof option_list / sizeof *option_list,
-        .about =
-            "Check driver, GPUs, NVML, NVRTC, cuBLAS, the configs, the database and the cache of compiled "
+const struct command_line cmd_doctor_line = {
+    .options = option_list,
+    .option_count = sizeof option_list / sizeof *option_list,
+    .about = "Check driver, GPUs, NVML, NVRTC, cuBLAS, the configs, the database and the cache of compiled "
             "kernels; say what is there, what is missing and what to do.\vExit code 0 if tuning works on "
             "this "
             "machine: measuring with a GPU, or predicting for a named GPU without one. Creates the cache "
             "folder and changes nothing else.",
-        .excluding = excluding};
+};
+
+enum status cmd_doctor(int argc, char **argv)
+{
     struct options options = {.format = TABLE_TEXT};
-    enum status st = command_line_read(&line, argc, argv, &options);
+    enum status st = command_line_read(&cmd_doctor_line, argc, argv, &options);
     if (st) return st;
 
     struct report report = {0};

@@ -5,51 +5,35 @@
 #include "explain_show.h"
 #include "output_file.h"
 #include "print.h"
+#include "problem_list.h"
+#include "table.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct explain {
+    struct problem_list problems;
     struct db_view view;
-    struct problem problem;
-    bool shaped;
+    const struct problem *problem; /* of the list, in turn */
     struct db_winner *winners; /* all that match */
     size_t winner_count;
-    json_t *list;   /* with --format json */
+    size_t shown;   /* explanations, as text */
+    json_t *list;   /* with --format json and csv */
     enum status st; /* of collecting */
 };
-
-static enum status set_shape(void *self, const struct command_option *option, char *value)
-{
-    struct explain *x = self;
-    (void)option;
-    x->shaped = true;
-    return problem_parse(value, &x->problem);
-}
-
-static enum status set_format(void *self, const struct command_option *option, char *value)
-{
-    struct explain *x = self;
-    (void)option;
-    enum status st = table_format_parse(value, &x->view.format);
-    if (st || x->view.format != TABLE_CSV) return st;
-    return fail(E_USAGE, "explain has no csv form; there are table and json");
-}
 
 static enum status check_options(void *self)
 {
     const struct explain *x = self;
-    return x->shaped ? OK : fail(E_USAGE, "say which problem: --shape MxNxK");
+    return x->problems.count ? OK : fail(E_USAGE, "say which problem: --shape MxNxK, or --suite FILE");
 }
 
 static const struct command_option options[] = {
-    {"shape", 's', "P", "the problem, MxNxK or in full (see tune --help)", OPTION_CALL(set_shape)},
-    {"gpu", 0, "G",
-     "on this GPU: short name (h200), driver's name, architecture (sm_90) or this; all if left out",
-     OPTION_TEXT(struct explain, view.gpu)},
+    OPTION_ROWS_PROBLEMS("a problem, MxNxK or in full (see tune --help)"),
+    OPTION_ROW_GPU(struct explain, view.gpu, "only on this GPU"),
     OPTION_ROW_DB(struct explain, view.file),
-    {"format", 0, "F", "table (default: text for people) or json", OPTION_CALL(set_format)}};
+    OPTION_ROWS_FORMAT(struct explain, view.format)};
 
 static const char manual[] =
     "Explain why a configuration won: its evidence, the runner-up and the margin, how ties were broken, how "
@@ -69,7 +53,7 @@ static const char manual[] =
     "\n"
     "Examples:\n"
     "  tune explain --shape 4096x4096x4096\n"
-    "  tune explain --shape 4096x4096x4096 --gpu this --format json\n"
+    "  tune explain --shape 4096x4096x4096 --gpu this --json\n"
     "\n"
     "Exit status: 0 explained; 1 no winner is known; 2 wrong command line; 3 wrong shape; 4 the database is "
     "foreign, newer or damaged; 5 --gpu this without a GPU; 7 it cannot be read.";
@@ -89,7 +73,10 @@ static bool keep(void *self, const struct db_winner *winner)
 
 static enum status show(struct explain *x, const struct explanation *e)
 {
-    if (!x->list) return explain_text(e, stdout);
+    if (!x->list) {
+        if (x->shown++) print_end(stdout);
+        return explain_text(e, stdout);
+    }
     json_t *json = explain_json(e);
     return json_array_append_new(x->list, json) == 0 ? OK : fail(E_MEMORY, "out of memory while explaining");
 }
@@ -170,9 +157,9 @@ static bool keep_failed(void *self, const struct db_winner *winner)
 /* No winner: what was tried, if anything was. */
 static enum status explain_undecided(struct explain *x)
 {
-    struct explanation e = {.problem = x->problem};
+    struct explanation e = {.problem = *x->problem};
     char problem[PROBLEM_TEXT_MAX];
-    problem_format(&x->problem, problem);
+    problem_format(x->problem, problem);
     snprintf(e.gpu, sizeof e.gpu, "%s", x->view.filter.gpu ? x->view.filter.gpu : "all GPUs");
     enum status st = db_failed_winners(x->view.db, &x->view.filter, keep_failed, &e.winner);
     if (!st) st = tried_collect(x->view.db, &x->view.filter, true, NULL, &e.tried);
@@ -185,22 +172,93 @@ static enum status explain_undecided(struct explain *x)
         st = fail(E_ABSENT, "%s of %s%s: tune --shape %s goes on where it was",
                   e.winner.config_text[0] ? "the winner" : "no winner", problem,
                   e.winner.config_text[0] ? " has failed since" : " is decided yet", problem);
-    else if (!st) st = db_view_nothing(&x->view, "trial", problem);
+    else if (!st)
+        st = db_view_nothing(&x->view, "trial",
+                             &(struct problem_list){.at = (struct problem *)(uintptr_t)x->problem, .count = 1});
     explanation_free(&e);
     return st;
 }
 
-static enum status explain_all(struct explain *x)
+static enum status explain_one(struct explain *x, const struct problem *problem)
 {
     struct db_view *r = &x->view;
-    r->filter.problem = &x->problem;
+    x->problem = r->filter.problem = problem;
+    x->winner_count = 0;
     enum status st = db_winners(r->db, &r->filter, r->now.gpu.name[0] ? &r->now : NULL, keep, x);
     if (!st) st = x->st;
     if (!st && x->winner_count == 0) return explain_undecided(x);
-    for (size_t i = 0; !st && i < x->winner_count; i++) {
-        if (i > 0 && !x->list) print_end(stdout);
-        st = explain_winner(x, &x->winners[i]);
+    for (size_t i = 0; !st && i < x->winner_count; i++) st = explain_winner(x, &x->winners[i]);
+    return st;
+}
+
+/* A problem without a winner does not keep the others from being explained. */
+static enum status explain_all(struct explain *x)
+{
+    char sentence[1024];
+    size_t without = 0;
+    for (size_t i = 0; i < x->problems.count; i++) {
+        const enum status st = explain_one(x, &x->problems.at[i]);
+        if (st == E_ABSENT && without++ == 0) snprintf(sentence, sizeof sentence, "%s", status_text());
+        if (st && st != E_ABSENT) return st;
     }
+    if (without > 1)
+        return fail(E_ABSENT, "%zu of %zu problems have no winner; the first: %s", without, x->problems.count,
+                    sentence);
+    return without ? fail(E_ABSENT, "%s", sentence) : OK;
+}
+
+/* ---- csv: a row for each value, which a path names as in json ---- */
+
+static const struct column columns[] = {{"problem", "problem", COLUMN_TEXT, 0},
+                                        {"gpu", "gpu", COLUMN_TEXT, 0},
+                                        {"path", "path", COLUMN_TEXT, 0},
+                                        {"value", "value", COLUMN_TEXT, 0}};
+
+/* One of the explanations, while it becomes rows. */
+struct rows {
+    struct table *table;
+    const char *problem, *gpu;
+};
+
+static void add_values(const struct rows *rows, const char *path, const json_t *value)
+{
+    char below[256];
+    const char *key;
+    json_t *member;
+    size_t i;
+    json_object_foreach((json_t *)(uintptr_t)value, key, member)
+    {
+        snprintf(below, sizeof below, "%s%s%s", path, *path ? "." : "", key);
+        add_values(rows, below, member);
+    }
+    json_array_foreach(value, i, member)
+    {
+        snprintf(below, sizeof below, "%s.%zu", path, i);
+        add_values(rows, below, member);
+    }
+    if (json_is_object(value) || json_is_array(value)) return;
+    char *text = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+    table_text(rows->table, rows->problem);
+    table_text(rows->table, rows->gpu);
+    table_text(rows->table, path);
+    table_text(rows->table, json_is_null(value) ? NULL : text ? text : json_string_value(value));
+    free(text);
+}
+
+static enum status print_rows(const json_t *list)
+{
+    size_t i;
+    json_t *explanation;
+    struct rows rows = {.table = table_new(columns, sizeof columns / sizeof *columns)};
+    if (!rows.table) return fail(E_MEMORY, "out of memory while explaining");
+    json_array_foreach(list, i, explanation)
+    {
+        rows.problem = json_string_value(json_object_get(explanation, "problem"));
+        rows.gpu = json_string_value(json_object_get(explanation, "gpu"));
+        add_values(&rows, "", explanation);
+    }
+    enum status st = table_print(rows.table, TABLE_CSV, stdout);
+    table_free(rows.table);
     return st;
 }
 
@@ -213,22 +271,27 @@ static enum status print_list(const json_t *list)
     return fail(E_IO, "the explanation could not be written: %s", outfile_why(errno));
 }
 
+const struct command_line cmd_explain_line = {.options = options,
+                                              .option_count = sizeof options / sizeof *options,
+                                              .about = manual,
+                                              .check = check_options};
+
 enum status cmd_explain(int argc, char **argv)
 {
-    static const struct command_line line = {.options = options,
-                                             .option_count = sizeof options / sizeof *options,
-                                             .about = manual,
-                                             .check = check_options};
     struct explain x = {0};
-    enum status st = command_line_read(&line, argc, argv, &x);
-    if (!st && x.view.format == TABLE_JSON && !(x.list = json_array())) st = fail(E_MEMORY, "out of memory");
+    enum status st = command_line_read(&cmd_explain_line, argc, argv, &x);
+    if (!st && x.view.format != TABLE_TEXT && !(x.list = json_array())) st = fail(E_MEMORY, "out of memory");
     if (!st) {
         st = db_view_open(&x.view);
         if (!st) st = explain_all(&x);
-        if (x.list && (!st || st == E_ABSENT) && print_list(x.list)) st = E_IO;
+        enum status printed = OK;
+        if (x.list && (!st || st == E_ABSENT))
+            printed = x.view.format == TABLE_CSV ? print_rows(x.list) : print_list(x.list);
+        if (printed) st = printed;
     }
     json_decref(x.list);
     free(x.winners);
+    problem_list_free(&x.problems);
     db_view_close(&x.view);
     return st;
 }

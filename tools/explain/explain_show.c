@@ -125,9 +125,9 @@ static void say_margin(const struct explanation *e, FILE *out)
     if (!e->winner.base.predicted && !up) say(out, "runner-up", "none: it ran alone or against cuBLAS only");
     if (!up) return;
     say(out, "runner-up", "%s", up->text);
-    say(out, "margin", "%+.2f %% (%.2f..%.2f) behind the %s in %d common rounds", percent(up->behind),
+    say(out, "margin", "%+.2f %% (%.2f..%.2f) behind the %s in %d common round%s", percent(up->behind),
         percent(up->behind_low), percent(up->behind_high), lost(&e->winner) ? "best kernel" : "winner",
-        up->blocks);
+        up->blocks, PRINT_S(up->blocks));
     if (e->winner.tied)
         say(out, "tie",
             "others could not be told apart from the fastest (within 0.1 %%, or within 0.5 %% and not proven "
@@ -200,15 +200,17 @@ static void say_search(const struct explanation *e, FILE *out)
     char verdicts[512], share[96] = "", pace[256];
     title(out, "The search");
     if (e->decided && e->winner.legal_count > 0)
-        say(out, "legal", "%" PRId64 " configurations", e->winner.legal_count);
+        say(out, "possible", "%" PRId64 " configuration%s", e->winner.legal_count,
+            PRINT_S(e->winner.legal_count));
     count_verdicts(t, verdicts, sizeof verdicts);
-    say(out, "tried", "%d configurations in %d trials:%s", t->configs, t->trials, verdicts);
+    say(out, "tried", "%d configuration%s in %d trial%s:%s", t->configs, PRINT_S(t->configs), t->trials,
+        PRINT_S(t->trials), verdicts);
     if (search_pace_text(&e->pace, pace, sizeof pace)) say(out, "pace", "%s", pace);
     if (e->winner.model_first16_share > 0)
-        snprintf(share, sizeof share, "; the best of its first 16 reaches %.1f %% of the winner",
+        snprintf(share, sizeof share, "; the best of its first 16 reaches %.1f %% of the winner's speed",
                  percent(e->winner.model_first16_share));
     if (e->decided && e->winner.model_rank > 0)
-        say(out, "model", "had put the winner in place %d%s", e->winner.model_rank, share);
+        say(out, "model", "ranked the winner %d before anything ran%s", e->winner.model_rank, share);
     for (int i = 0; i < e->note_count && i < NOTES_SHOWN; i++)
         say(out, i ? "" : "notes", "%s: %s", e->notes[i].when, e->notes[i].text);
     if (t->best_us > 0)
@@ -338,7 +340,7 @@ static json_t *winner_json(const struct db_winner *w)
         "s:i, s:i, s:o, s:f, s:o, s:o}",
         "configuration", text_json(w->config_text), "used", answer_name(w), "time_us", w->base.time_us,
         "tflops", real(race_tflops(&w->base.problem, w->base.time_us)), "x_cublas", ratio, "tied", w->tied,
-        "exact", w->base.exact, "provenance", w->base.predicted ? "predicted" : "measured", "state",
+        "bitwise", w->base.exact, "provenance", w->base.predicted ? "predicted" : "measured", "state",
         w->unusable ? "unusable"
         : w->stale  ? "stale"
                     : "ok",

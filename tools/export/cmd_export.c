@@ -1,5 +1,6 @@
 /* cmd_export.c — tune export: winners as a C header, with their kernels if wanted, and as text; trials as
  * text. Reads the database only; knows no GPU. */
+#include "cache.h"
 #include "command_line.h"
 #include "commands.h"
 #include "db_view.h"
@@ -10,7 +11,6 @@
 #include "paths.h"
 #include "print.h"
 
-#include <argp.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +20,12 @@ enum form { FORM_NONE, FORM_HEADER, FORM_JSON, FORM_CSV, FORM_T4 };
 
 struct export
 {
+    struct problem_list problems; /* none: all */
     struct db_view view;
     struct pick_rules rules;
     enum form form;
     const char *output; /* file; NULL: standard output */
     bool with_kernels, with_ptx;
-    struct problem problem; /* of --shape */
-    bool has_problem;
 };
 
 static const char text[] =
@@ -79,14 +78,6 @@ static enum status choose(void *self, const struct command_option *option, char 
     return OK;
 }
 
-static enum status set_shape(void *self, const struct command_option *option, char *value)
-{
-    struct export *e = self;
-    (void)option;
-    e->has_problem = true;
-    return problem_parse(value, &e->problem);
-}
-
 static enum status check_options(void *self)
 {
     const struct export *e = self;
@@ -110,9 +101,8 @@ static const struct command_option options[] = {
      .number = FORM_T4},
     {"output", 'o', "FILE", "output file, instead of standard output", OPTION_TEXT(struct export, output)},
     {.about = "Of what:", .group = 2},
-    {"gpu", 0, "G", "only this GPU: short name (h200), driver's name, architecture (sm_90) or this",
-     OPTION_TEXT(struct export, view.gpu)},
-    {"shape", 's', "P", "only this problem", OPTION_CALL(set_shape)},
+    OPTION_ROW_GPU(struct export, view.gpu, "only this GPU"),
+    OPTION_ROWS_PROBLEMS("only this problem"),
     {"measured", 0, NULL, "only measured winners", OPTION_FLAG(struct export, rules.measured_only)},
     {"without-cublas", 0, NULL, "leave out problems that cuBLAS won, unless a kernel is pinned",
      OPTION_FLAG(struct export, rules.no_cublas)},
@@ -120,10 +110,7 @@ static const struct command_option options[] = {
 
 static enum status nothing(struct export *e)
 {
-    char problem[PROBLEM_TEXT_MAX];
-    if (e->has_problem) problem_format(&e->problem, problem);
-    return db_view_nothing(&e->view, e->form == FORM_T4 ? "trial" : "usable winner",
-                           e->has_problem ? problem : NULL);
+    return db_view_nothing(&e->view, e->form == FORM_T4 ? "trial" : "usable winner", &e->problems);
 }
 
 /* ---- the header ---- */
@@ -135,7 +122,7 @@ static void say_left_out(const struct picks *picks, const char *file)
     const size_t count = picks->left_out_count, named = count < NAMED_MOST ? count : NAMED_MOST;
     if (count == 0) return;
     print_line(stderr, "tune: %zu of %zu winner%s left out:", count, picks->read,
-               picks->read == 1 ? "" : "s");
+               PRINT_S(picks->read));
     for (size_t i = 0; i < named; i++) {
         const struct left_out *l = &picks->left_out[i];
         print_line(stderr, "tune: %s, %s: %s", l->gpu, l->problem, l->why);
@@ -147,23 +134,25 @@ static enum status write_header(struct export *e)
 {
     struct picks picks = {0};
     struct header header = {
-        .generator = argp_program_version, .picks = &picks, .with_kernels = e->with_kernels};
+        .generator = command_version, .picks = &picks, .with_kernels = e->with_kernels};
     header.kernels.with_ptx = e->with_ptx;
     struct outfile out = {.stream = NULL};
     enum status st = header_name(e->output, &header);
     if (!st) st = text_date(header.date);
-    if (!st) st = picks_read(e->view.db, &e->view.filter, &e->rules, &picks);
+    if (!st) st = picks_read(e->view.db, &e->view.filter, &e->problems, &e->rules, &picks);
     if (!st) say_left_out(&picks, e->output);
     if (!st && picks.count == 0) st = nothing(e);
     if (!st) st = header_prepare(&header);
     if (!st && header.kernels.count)
-        print_line(stderr, "tune: %d kernels to take from the cache or compile", header.kernels.count);
+        print_line(stderr, "tune: %d kernel%s to take from the cache or compile", header.kernels.count,
+                   PRINT_S(header.kernels.count));
     if (!st) st = kernels_compile(&header.kernels);
+    if (!st && *cache_spare_why()) print_line(stderr, "tune: %s", cache_spare_why());
     if (!st) st = outfile_open(e->output, &out);
     if (!st) st = outfile_close(&out, header_write(&header, out.stream));
     if (!st)
         print_line(stderr, "tune: %s: gt_%s, %zu shape%s of %d GPU%s%s", e->output, header.name, picks.count,
-                   picks.count == 1 ? "" : "s", picks.gpu_count, picks.gpu_count == 1 ? "" : "s",
+                   PRINT_S(picks.count), picks.gpu_count, PRINT_S(picks.gpu_count),
                    e->with_kernels ? ", with kernels" : "");
     header_free(&header);
     picks_free(&picks);
@@ -182,32 +171,33 @@ static enum status write_list(struct export *e)
     if (!st) st = outfile_open(e->output, &out);
     if (st) return st;
     if (e->form == FORM_JSON)
-        st = export_json_lines(e->view.db, filter, &e->rules, descriptors, out.stream, &exported);
-    else if (e->form == FORM_CSV) st = export_csv(e->view.db, filter, &e->rules, out.stream, &exported);
-    else st = export_t4(e->view.db, filter, argp_program_version, out.stream, &exported);
+        st = export_json_lines(e->view.db, filter, &e->problems, &e->rules, descriptors, out.stream, &exported);
+    else if (e->form == FORM_CSV) st = export_csv(e->view.db, filter, &e->problems, &e->rules, out.stream, &exported);
+    else st = export_t4(e->view.db, filter, &e->problems, command_version, out.stream, &exported);
     if (!st && exported.written == 0) st = nothing(e);
     st = outfile_close(&out, st);
     if (exported.unusable)
         print_line(stderr, "tune: %" PRId64 " winner%s left out: %s", exported.unusable,
-                   exported.unusable == 1 ? "" : "s", exported.why);
+                   PRINT_S(exported.unusable), exported.why);
     if (exported.predicted)
         print_line(stderr, "tune: %" PRId64 " predicted configuration%s left out: they never ran",
-                   exported.predicted, exported.predicted == 1 ? "" : "s");
+                   exported.predicted, PRINT_S(exported.predicted));
     return st;
 }
 
-enum status cmd_export(int argc, char **argv)
-{
-    static const struct command_line line = {.options = options,
+const struct command_line cmd_export_line = {.options = options,
                                              .option_count = sizeof options / sizeof *options,
                                              .about = text,
                                              .check = check_options};
+
+enum status cmd_export(int argc, char **argv)
+{
     struct export e = {0};
-    enum status st = command_line_read(&line, argc, argv, &e);
+    enum status st = command_line_read(&cmd_export_line, argc, argv, &e);
     if (!st) st = db_view_open(&e.view);
     if (!st) st = db_check_whole(e.view.db);
-    if (!st && e.has_problem) e.view.filter.problem = &e.problem;
     if (!st) st = e.form == FORM_HEADER ? write_header(&e) : write_list(&e);
     db_view_close(&e.view);
+    problem_list_free(&e.problems);
     return st;
 }

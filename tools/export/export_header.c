@@ -3,6 +3,7 @@
 #include "export_plan.h"
 #include "export_tables.h"
 #include "export_text.h"
+#include "print.h"
 
 #include <ctype.h>
 #include <stddef.h>
@@ -94,7 +95,7 @@ static void write_top(const struct header *h, FILE *f)
         " * libraries of one program have headers of their own, each defines GT_WINNERS_STATIC instead, "
         "before the\n"
         " * first include of its one file: then nothing is seen outside of that.\n",
-        h->picks->gpu_count, h->picks->gpu_count == 1 ? "" : "s", h->picks->count, h->date, h->name);
+        h->picks->gpu_count, PRINT_S(h->picks->gpu_count), h->picks->count, h->date, h->name);
     if (has_epilogues(h))
         fprintf(
             f,

@@ -72,7 +72,7 @@ enum status kernels_compile(struct export_kernels *kernels)
 {
     char cache[4096], version[16];
     if (kernels->count == 0) return OK;
-    enum status st = compile_cache_folder(cache, sizeof cache);
+    enum status st = compile_cache_path(cache, sizeof cache);
     if (!st) st = compile_load(version);
     if (!st) fill_cache(kernels, cache);
     for (int i = 0; !st && i < kernels->count; i++)

@@ -14,6 +14,7 @@
 #define DIGITS JSON_REAL_PRECISION(10)
 
 struct listing {
+    struct db *db;
     const struct pick_rules *rules;
     const char *descriptors;
     FILE *stream;
@@ -60,13 +61,20 @@ static bool write_line(void *self, const struct db_winner *w)
     return true;
 }
 
-enum status export_json_lines(struct db *db, const struct db_filter *filter, const struct pick_rules *rules,
+static enum status write_lines(void *self, const struct db_filter *filter)
+{
+    struct listing *l = self;
+    enum status st = db_winners(l->db, filter, NULL, write_line, l);
+    return st ? st : l->st;
+}
+
+enum status export_json_lines(struct db *db, const struct db_filter *filter,
+                              const struct problem_list *problems, const struct pick_rules *rules,
                               const char *descriptors, FILE *stream, struct exported *exported)
 {
-    struct listing l = {.rules = rules, .descriptors = descriptors, .stream = stream, .exported = exported};
+    struct listing l = {.db = db, .rules = rules, .descriptors = descriptors, .stream = stream, .exported = exported};
     *exported = (struct exported){.written = 0};
-    enum status st = db_winners(db, filter, NULL, write_line, &l);
-    return st ? st : l.st;
+    return problem_list_each(problems, *filter, write_lines, &l);
 }
 
 /* ---- CSV ---- */
@@ -124,15 +132,21 @@ static bool add_row(void *self, const struct db_winner *w)
     return true;
 }
 
-enum status export_csv(struct db *db, const struct db_filter *filter, const struct pick_rules *rules,
-                       FILE *stream, struct exported *exported)
+static enum status add_rows(void *self, const struct db_filter *filter)
 {
-    struct listing l = {.rules = rules, .exported = exported};
+    struct listing *l = self;
+    enum status st = db_winners(l->db, filter, NULL, add_row, l);
+    return st ? st : l->st;
+}
+
+enum status export_csv(struct db *db, const struct db_filter *filter, const struct problem_list *problems,
+                       const struct pick_rules *rules, FILE *stream, struct exported *exported)
+{
+    struct listing l = {.db = db, .rules = rules, .exported = exported};
     *exported = (struct exported){.written = 0};
     if (!(l.table = table_new(columns, sizeof columns / sizeof *columns)))
         return fail(E_MEMORY, "out of memory");
-    enum status st = db_winners(db, filter, NULL, add_row, &l);
-    if (!st) st = l.st;
+    enum status st = problem_list_each(problems, *filter, add_rows, &l);
     if (!st) st = table_print(l.table, TABLE_CSV, stream);
     table_free(l.table);
     return st;
@@ -141,6 +155,7 @@ enum status export_csv(struct db *db, const struct db_filter *filter, const stru
 /* ---- T4 ---- */
 
 struct t4 {
+    struct db *db;
     FILE *stream;
     struct exported *exported;
     struct gpu *gpus;
@@ -311,10 +326,17 @@ static enum status write_metadata(const struct t4 *t4, const char *generator)
     return OK;
 }
 
-enum status export_t4(struct db *db, const struct db_filter *filter, const char *generator, FILE *stream,
-                      struct exported *exported)
+static enum status write_results(void *self, const struct db_filter *filter)
 {
-    struct t4 t4 = {.stream = stream, .exported = exported};
+    struct t4 *t4 = self;
+    enum status st = db_dump(t4->db, filter, write_result, t4);
+    return st ? st : t4->st;
+}
+
+enum status export_t4(struct db *db, const struct db_filter *filter, const struct problem_list *problems,
+                      const char *generator, FILE *stream, struct exported *exported)
+{
+    struct t4 t4 = {.db = db, .stream = stream, .exported = exported};
     *exported = (struct exported){.written = 0};
     /* First what the results refer to: a file that was cut off can then still be read as far as it goes. */
     enum status st = db_gpus(db, add_gpu, &t4);
@@ -322,9 +344,9 @@ enum status export_t4(struct db *db, const struct db_filter *filter, const char 
     if (!st) st = write_metadata(&t4, generator);
     if (!st) {
         fputs(",\n\"results\": [", stream);
-        st = db_dump(db, filter, write_result, &t4);
+        st = problem_list_each(problems, *filter, write_results, &t4);
         fputs("\n]}\n", stream);
     }
     free(t4.gpus);
-    return st ? st : t4.st;
+    return st;
 }

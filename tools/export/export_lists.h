@@ -15,16 +15,17 @@ struct exported {
     char why[200];     /* the first unusable one */
 };
 
-/* descriptors: folder of GPU descriptors; a GPU that is not in it goes with its figures. Errors: the
+/* problems: as problem_list_each. descriptors: folder of GPU descriptors; a GPU that is not in it goes with its figures. Errors: the
  * database's, E_MEMORY. */
-enum status export_json_lines(struct db *db, const struct db_filter *filter, const struct pick_rules *rules,
+enum status export_json_lines(struct db *db, const struct db_filter *filter,
+                              const struct problem_list *problems, const struct pick_rules *rules,
                               const char *descriptors, FILE *stream, struct exported *exported);
-enum status export_csv(struct db *db, const struct db_filter *filter, const struct pick_rules *rules,
-                       FILE *stream, struct exported *exported);
+enum status export_csv(struct db *db, const struct db_filter *filter, const struct problem_list *problems,
+                       const struct pick_rules *rules, FILE *stream, struct exported *exported);
 
 /* One document with every trial that ran or failed to. Both spellings of times: T4's and Kernel Tuner's. What
  * T4 has no place for is in an object "gemmtune" of each result and of the metadata, for tune import. */
-enum status export_t4(struct db *db, const struct db_filter *filter, const char *generator, FILE *stream,
-                      struct exported *exported);
+enum status export_t4(struct db *db, const struct db_filter *filter, const struct problem_list *problems,
+                      const char *generator, FILE *stream, struct exported *exported);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 struct picking {
+    struct db *db;
     struct picks *picks;
     const struct pick_rules *rules;
     size_t room, left_out_room;
@@ -195,13 +196,19 @@ static enum status keep_first(struct picking *p)
     return OK;
 }
 
-enum status picks_read(struct db *db, const struct db_filter *filter, const struct pick_rules *rules,
-                       struct picks *picks)
+static enum status take_all(void *self, const struct db_filter *filter)
+{
+    struct picking *p = self;
+    enum status st = db_winners(p->db, filter, NULL, take, p);
+    return st ? st : p->st;
+}
+
+enum status picks_read(struct db *db, const struct db_filter *filter, const struct problem_list *problems,
+                       const struct pick_rules *rules, struct picks *picks)
 {
     *picks = (struct picks){.count = 0};
-    struct picking picking = {.picks = picks, .rules = rules};
-    enum status st = db_winners(db, filter, NULL, take, &picking);
-    if (!st) st = picking.st;
+    struct picking picking = {.db = db, .picks = picks, .rules = rules};
+    enum status st = problem_list_each(problems, *filter, take_all, &picking);
     if (st || picks->count == 0) return st;
     qsort_r(picks->list, picks->count, sizeof *picks->list, compare_picks, picks->sources);
     return keep_first(&picking);

@@ -5,6 +5,7 @@
 #define GT_EXPORT_PICKS_H
 
 #include "db.h"
+#include "problem_list.h"
 #include "winner_here.h"
 
 struct pick {
@@ -42,10 +43,10 @@ struct pick_rules {
     bool no_cublas; /* leave out what cuBLAS won */
 };
 
-/* Read the winners that filter lets through. Free them after an error, too. Errors: the database's, E_MEMORY.
+/* Read the winners that filter lets through (problems: as problem_list_each). Free them after an error, too. Errors: the database's, E_MEMORY.
  */
-enum status picks_read(struct db *db, const struct db_filter *filter, const struct pick_rules *rules,
-                       struct picks *picks);
+enum status picks_read(struct db *db, const struct db_filter *filter, const struct problem_list *problems,
+                       const struct pick_rules *rules, struct picks *picks);
 void picks_free(struct picks *picks); /* takes a zeroed struct */
 
 #endif

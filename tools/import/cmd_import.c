@@ -9,7 +9,6 @@
 #include "print.h"
 #include "table.h"
 
-#include <argp.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
@@ -39,9 +38,8 @@ static enum status check_options(void *self)
 
 static const struct command_option options[] = {
     {"list", 'l', NULL, "show what the files contain and store nothing", OPTION_FLAG(struct import, list)},
-    {"format", 0, "F", "format of the list: table (default), json or csv",
-     OPTION_FORMAT(struct import, format)},
-    {"t4", 0, "OUT", "write the results of one file in the T4 format and store nothing",
+    OPTION_ROWS_FORMAT(struct import, format),
+    {"t4", 0, "FILE", "write the results of one file in the T4 format and store nothing",
      OPTION_TEXT(struct import, t4)},
     OPTION_ROW_DB(struct import, file)};
 
@@ -56,7 +54,7 @@ static const char text[] =
     "\n"
     "T4 files and Kernel Tuner's cache files may be gzip-compressed or truncated, and may describe any "
     "kernel; --list shows device, kernel, parameters, the number of configurations by result, and the best. "
-    "Results of other kernels say nothing about ours, so they are not stored; --t4 OUT writes them as a "
+    "Results of other kernels say nothing about ours, so they are not stored; --t4 FILE writes them as a "
     "complete T4 file, which other tools read.\n"
     "\n"
     "Everything is checked; nothing from a file is ever compiled or executed.\n"
@@ -170,8 +168,8 @@ static enum status unknown(const char *path)
 
 static void say(const char *path, const struct imported *im, bool winners)
 {
-    print_part(stdout, "%s: %" PRId64 " %s read, %" PRId64 " new", path, im->read,
-               winners ? "winners" : "trials", im->added);
+    print_part(stdout, "%s: %" PRId64 " %s%s read, %" PRId64 " new", path, im->read,
+               winners ? "winner" : "trial", PRINT_S(im->read), im->added);
     if (winners) print_part(stdout, ", %" PRId64 " stand", im->stand);
     print_end(stdout);
     fflush(stdout);
@@ -214,7 +212,7 @@ static enum status refuse(const char *path, const struct recorded *r)
     return fail(E_INPUT,
                 "%s holds %" PRId64
                 " results of %.80s%s: results of other kernels say nothing of ours and are not "
-                "stored; --list shows them, --t4 OUT writes them in the T4 format",
+                "stored; --list shows them, --t4 FILE writes them in the T4 format",
                 path, r->rows, r->kernel[0] ? r->kernel : "another kernel", r->cut ? " (it is cut off)" : "");
 }
 
@@ -257,7 +255,7 @@ static enum status convert(struct import *im, const char *bytes, size_t length, 
     struct t4_out rows = {.stream = out.stream, .unit_ms = r->unit_ms};
     json_t *metadata =
         json_pack("{s:s, s:s, s:s, s:s, s:s, s:o*}", "timeunit", "milliseconds", "generator",
-                  argp_program_version, "device_name", r->device, "kernel_name", r->kernel, "problem_size",
+                  command_version, "device_name", r->device, "kernel_name", r->kernel, "problem_size",
                   r->problem, "gemmtune", r->gpus ? json_pack("{s:O}", "gpus", r->gpus) : NULL);
     fputs("{\"schema_version\": \"1.0.0\",\n\"metadata\": ", out.stream);
     if (!metadata || json_dumpf(metadata, out.stream, JSON_ENSURE_ASCII)) rows.failed = true;
@@ -303,16 +301,17 @@ static enum status import_file(struct import *im, const char *path)
     return st;
 }
 
-enum status cmd_import(int argc, char **argv)
-{
-    static const struct command_line line = {.options = options,
+const struct command_line cmd_import_line = {.options = options,
                                              .option_count = sizeof options / sizeof *options,
                                              .about = text,
                                              .arguments = "FILE...",
                                              .words = offsetof(struct import, paths),
                                              .check = check_options};
+
+enum status cmd_import(int argc, char **argv)
+{
     struct import im = {.list = false};
-    enum status st = command_line_read(&line, argc, argv, &im);
+    enum status st = command_line_read(&cmd_import_line, argc, argv, &im);
     if (!st && !(im.table = table_new(columns, sizeof columns / sizeof *columns)))
         st = fail(E_MEMORY, "out of memory");
     for (int i = 0; !st && i < im.paths.count; i++) st = import_file(&im, im.paths.at[i]);

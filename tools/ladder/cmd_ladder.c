@@ -6,14 +6,15 @@
 #include "compile.h"
 #include "db_view.h"
 #include "gpu.h"
+#include "gpu_here.h"
 #include "ladder_run.h"
 #include "ladder_show.h"
 #include "paths.h"
+#include "plot.h"
 #include "print.h"
 #include "problem_list.h"
 #include "table.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,15 +36,12 @@ static enum status check_options(void *self)
 }
 
 static const struct command_option option_list[] = {
-    {"shape", 0, "P", "a problem: MxNxK, or in full sgemm:OP:MxNxK... (may be repeated)", .repeats = true,
-     OPTION_CALL(problem_list_shape)},
-    OPTION_ROW_SUITE,
-    {"rung", 0, "NAME", "only this rung, for example warptiled", OPTION_TEXT(struct options, rung)},
+    OPTION_ROWS_PROBLEMS("a problem, MxNxK or in full (see tune --help)"),
+    {"rung", 0, "RUNG", "only this rung, for example warptiled", OPTION_TEXT(struct options, rung)},
     {"plot", 0, "FILE", "plot them against cuBLAS into FILE.svg or FILE.png (needs gnuplot)",
-     OPTION_PLOT(struct options, plot)},
-    OPTION_ROW_FORMAT(struct options, format),
-    {"gpu", 0, "GPU", "number of the GPU to run on (default 0); with --compile-only a name such as h200",
-     OPTION_TEXT(struct options, gpu)},
+     .member = offsetof(struct options, plot), OPTION_CALL(plot_set)},
+    OPTION_ROWS_FORMAT(struct options, format),
+    OPTION_ROW_GPU(struct options, gpu, "the GPU to run on (0), or with --compile-only to compile for (h200)"),
     {"db", 0, "FILE", "database in which the tuned winner is looked up", OPTION_TEXT(struct options, db)},
     {"hot", 0, NULL, "leave the operands in the L2 cache between calls instead of rotating them",
      OPTION_FLAG(struct options, hot)},
@@ -72,8 +70,8 @@ static enum status all_right(const struct options *o, const struct ladder_run *r
         }
     }
     if (!wrong) return OK;
-    return fail(E_ABSENT, "%d of %d kernels gave no right result; the first, %s, is %s: %s", wrong, all,
-                first->name, verdict_name(first->outcome.verdict), first->outcome.detail);
+    return fail(E_ABSENT, "%d of %d kernel%s gave no right result; the first, %s, is %s: %s", wrong, all,
+                PRINT_S(all), first->name, verdict_name(first->outcome.verdict), first->outcome.detail);
 }
 
 static enum status run_all(const struct options *o, struct children *children, struct ladder_run *runs)
@@ -127,44 +125,32 @@ static enum status compile_all(const struct options *o, struct children *childre
     return st ? st : ladder_show_compiled(runs, count, gpu, o->format);
 }
 
-static enum status device_number(const char *text, int *device)
-{
-    char *end;
-    *device = 0;
-    if (!text) return OK;
-    errno = 0;
-    long number = strtol(text, &end, 10);
-    if (end == text || *end || errno || number < 0 || number >= 1024)
-        return fail(E_USAGE, "--gpu %s is not the number of a GPU (a name goes with --compile-only)", text);
-    *device = (int)number;
-    return OK;
-}
-
 static enum status find_descriptor(const char *name, struct gpu *gpu)
 {
     char folder[4096];
     enum status st = paths_configs("gpus", folder, sizeof folder);
-    return st ? st : gpu_find(folder, name, gpu);
+    return st ? st : gpu_choose(folder, name, gpu);
 }
 
-enum status cmd_ladder(int argc, char **argv)
-{
-    static const struct command_line line = {.options = option_list,
+const struct command_line cmd_ladder_line = {.options = option_list,
                                              .option_count = sizeof option_list / sizeof *option_list,
                                              .about = about,
                                              .check = check_options};
+
+enum status cmd_ladder(int argc, char **argv)
+{
     struct options options = {.format = TABLE_TEXT};
     struct children *children = NULL;
     struct ladder_run *runs = NULL, probe;
     struct gpu gpu;
     char cache[4096];
     int device = 0;
-    enum status st = command_line_read(&line, argc, argv, &options);
+    enum status st = command_line_read(&cmd_ladder_line, argc, argv, &options);
     if (!st)
         st = ladder_run_rungs(options.rung, &probe); /* a wrong name is told before anything is started */
     if (!st && options.compile_only) st = find_descriptor(options.gpu ? options.gpu : "h200", &gpu);
-    else if (!st) st = device_number(options.gpu, &device);
-    if (!st) st = compile_cache_folder(cache, sizeof cache);
+    if (!st) st = compile_cache_path(cache, sizeof cache);
+    if (!st && !options.compile_only) st = gpu_here(options.gpu, cache, &device);
     if (st) goto out;
 
     runs = calloc(options.problems.count, sizeof *runs);

@@ -28,7 +28,7 @@ static const struct column measured_columns[] = {
     {"registers", "registers", COLUMN_NUMBER | COLUMN_RANK(4), 0},
     {"spill_bytes", NULL, COLUMN_NUMBER, 0},
     {"verdict", "verdict", COLUMN_TEXT, 0},
-    {"exact", NULL, COLUMN_BOOL, 0},
+    {"bitwise", NULL, COLUMN_BOOL, 0},
     {"worst_error", NULL, COLUMN_NUMBER, 0},
     {"detail", NULL, COLUMN_TEXT, 0},
     {"config", NULL, COLUMN_TEXT, 0},

@@ -36,16 +36,18 @@ static enum status check_files(void *self)
     return fail(E_USAGE, "name the file that takes in, and those that it takes in");
 }
 
+const struct command_line cmd_merge_line = {.about = text,
+                                            .arguments = "OUT FILE...",
+                                            .words = offsetof(struct merging, files),
+                                            .check = check_files};
+
 enum status cmd_merge(int argc, char **argv)
 {
-    static const struct command_line line = {.about = text,
-                                             .arguments = "OUT FILE...",
-                                             .words = offsetof(struct merging, files),
-                                             .check = check_files};
     struct merging m = {0};
-    enum status st = command_line_read(&line, argc, argv, &m);
+    enum status st = command_line_read(&cmd_merge_line, argc, argv, &m);
     if (st) return st;
     const char *out = m.files.at[0];
+    db_choose = ""; /* they are named on the command line */
     struct db *db = NULL;
     struct db_merged merged;
     st = db_open(out, DB_WRITE, &db);
@@ -55,9 +57,9 @@ enum status cmd_merge(int argc, char **argv)
     db_close(db);
     if (st) return st;
     print_line(stdout,
-               "%s: %" PRId64 " trials, %" PRId64 " decisions, %" PRId64 " runs added, %" PRId64
-               " were known; %" PRId64 " winner%s new or changed",
-               out, merged.trials, merged.decisions, merged.runs, merged.known, merged.winners,
-               merged.winners == 1 ? "" : "s");
+               "%s: %" PRId64 " trial%s, %" PRId64 " decision%s, %" PRId64 " run%s added, %" PRId64
+               " known before; %" PRId64 " winner%s new or changed",
+               out, merged.trials, PRINT_S(merged.trials), merged.decisions, PRINT_S(merged.decisions),
+               merged.runs, PRINT_S(merged.runs), merged.known, merged.winners, PRINT_S(merged.winners));
     return OK;
 }

@@ -18,20 +18,22 @@ struct query {
     size_t preference_count;
     enum status st; /* of keeping them */
     struct table *table;
+    const char *order; /* --sort */
+    int64_t limit;     /* --limit; 0: all */
 };
 
 static const struct command_option options[] = {
-    {"gpu", 0, "G", "only this GPU: short name (h200), driver's name, architecture (sm_90) or this",
-     OPTION_TEXT(struct query, view.gpu)},
-    {"shape", 's', "P", "only this problem, MxNxK or in full (see tune --help); may be repeated",
-     .repeats = true, OPTION_CALL(problem_list_shape)},
+    OPTION_ROW_GPU(struct query, view.gpu, "only this GPU"),
+    OPTION_ROWS_PROBLEMS("only this problem, MxNxK or in full (see tune --help)"),
     {"measured", 0, NULL, "only what was measured", OPTION_FLAG(struct query, measured)},
     {"predicted", 0, NULL, "only what was predicted without the GPU", OPTION_FLAG(struct query, predicted)},
     OPTION_ROW_DB(struct query, view.file),
-    {"format", 0, "F", "table (default), json or csv; json and csv have more columns",
-     OPTION_FORMAT(struct query, view.format)},
+    OPTION_ROWS_FORMAT(struct query, view.format),
     {"all", 0, NULL, "everything that is known, one line per value, instead of a table",
-     OPTION_FORMAT(struct query, view.format), .number = TABLE_ALL}};
+     OPTION_CHOICE(struct query, view.format), .number = TABLE_ALL},
+    {"sort", 0, "COLUMN", "order the rows by a column of json and csv, as ratio; -ratio: the largest first",
+     OPTION_TEXT(struct query, order)},
+    {"limit", 0, "N", "show the first N rows only", OPTION_WHOLE(struct query, limit, 1, INT32_MAX)}};
 
 static const char text[] =
     "The fastest known configuration of each problem on each GPU, and whether cuBLAS is faster.\vOne row per "
@@ -63,7 +65,8 @@ static const char text[] =
     "  tune query --gpu h200                      one GPU\n"
     "  tune query --gpu this --measured           the GPU of this machine\n"
     "  tune query --shape 512x512x512 --all       all about one problem\n"
-    "  tune query --shape 4096x4096x4096 --format json\n"
+    "  tune query --sort -ratio --limit 10        the ten greatest gains over cuBLAS\n"
+    "  tune query --shape 4096x4096x4096 --json\n"
     "\n"
     "Exit status: 0 something was found; 1 nothing was (the table is empty); 2 wrong command line; 3 wrong "
     "shape; 4 the database is foreign, newer or damaged; 5 --gpu this without a GPU; 7 it cannot be read.";
@@ -89,7 +92,7 @@ static const struct column columns[] = {
     {"gpu_uuid", NULL, COLUMN_TEXT, 0},
     {"rival", "rival", COLUMN_TEXT | COLUMN_COMMON | COLUMN_RANK(6), 0},
     {"cublas_us", NULL, COLUMN_NUMBER, 2},
-    {"exact", NULL, COLUMN_BOOL, 0},
+    {"bitwise", NULL, COLUMN_BOOL, 0},
     {"rounds", NULL, COLUMN_NUMBER, 0},
     {"trials", NULL, COLUMN_NUMBER, 0},
     {"legal", NULL, COLUMN_NUMBER, 0},
@@ -139,7 +142,7 @@ static bool add_row(void *self, const struct db_winner *w)
     struct table *t = query->table;
     if (query->predicted != query->measured && w->base.predicted != query->predicted) return true;
     char problem[PROBLEM_TEXT_MAX], arch[16], brief[CONFIG_TEXT_MAX];
-    reading_summary(w, brief);
+    reading_brief(w, brief);
     problem_format(&w->base.problem, problem);
     gpu_arch_name(w->gpu.arch, arch);
     table_text(t, w->gpu.name);
@@ -175,18 +178,18 @@ static bool add_row(void *self, const struct db_winner *w)
     return true;
 }
 
+static enum status add_rows(void *self, const struct db_filter *filter)
+{
+    const struct db_view *r = &((struct query *)self)->view;
+    return db_winners(r->db, filter, r->now.gpu.name[0] ? &r->now : NULL, add_row, self);
+}
+
 static enum status fill(struct query *query)
 {
     struct db_view *r = &query->view;
-    const struct db_context *now = r->now.gpu.name[0] ? &r->now : NULL;
     enum status st = db_preferences(r->db, NULL, keep_preference, query);
     if (st || (st = query->st)) return st;
-    if (query->problems.count == 0) return db_winners(r->db, &r->filter, now, add_row, query);
-    for (size_t i = 0; !st && i < query->problems.count; i++) {
-        r->filter.problem = &query->problems.at[i];
-        st = db_winners(r->db, &r->filter, now, add_row, query);
-    }
-    return st;
+    return problem_list_each(&query->problems, r->filter, add_rows, query);
 }
 
 static bool count_failed(void *self, const struct db_winner *winner)
@@ -199,15 +202,13 @@ static bool count_failed(void *self, const struct db_winner *winner)
 /* Nothing found is told apart: the table is printed empty and the sentence says what was looked for. */
 static enum status nothing(struct query *query)
 {
-    char problem[PROBLEM_TEXT_MAX];
-    if (query->problems.count) problem_format(&query->problems.at[0], problem);
     const char *what = query->predicted == query->measured ? "configuration"
                        : query->predicted                  ? "predicted configuration"
                                                            : "measured configuration";
     int failed = 0;
     query->view.filter.problem = query->problems.count ? &query->problems.at[0] : NULL;
     enum status st = db_failed_winners(query->view.db, &query->view.filter, count_failed, &failed);
-    if (!st) st = db_view_nothing(&query->view, what, query->problems.count ? problem : NULL);
+    if (!st) st = db_view_nothing(&query->view, what, &query->problems);
     if (st != E_ABSENT || !failed) return st;
     char sentence[600];
     snprintf(sentence, sizeof sentence, "%.*s", (int)sizeof sentence - 1, status_text());
@@ -215,19 +216,23 @@ static enum status nothing(struct query *query)
                 failed, failed == 1 ? "has" : "have");
 }
 
+static const char *const excluding[][2] = {{"measured", "predicted"}, {NULL}};
+
+const struct command_line cmd_query_line = {.options = options,
+                                            .option_count = sizeof options / sizeof *options,
+                                            .about = text,
+                                            .excluding = excluding};
+
 enum status cmd_query(int argc, char **argv)
 {
-    static const char *const excluding[][2] = {{"measured", "predicted"}, {"all", "format"}, {NULL}};
-    static const struct command_line line = {.options = options,
-                                             .option_count = sizeof options / sizeof *options,
-                                             .about = text,
-                                             .excluding = excluding};
     struct query query = {.predicted = false};
-    enum status st = command_line_read(&line, argc, argv, &query), printed;
+    enum status st = command_line_read(&cmd_query_line, argc, argv, &query), printed;
     if (!st && !(query.table = table_new(columns, COLUMN_COUNT))) st = fail(E_MEMORY, "out of memory");
     if (st) goto out;
     st = db_view_open(&query.view);
     if (!st) st = fill(&query);
+    if (!st && query.order) st = table_sort(query.table, query.order);
+    if (!st && query.limit) table_cut(query.table, (int)query.limit);
     if (!st && table_rows(query.table) == 0) st = nothing(&query);
     if (!st || st == E_ABSENT) {
         printed = table_print(query.table, query.view.format, stdout);

@@ -4,6 +4,7 @@
 #include "command_line.h"
 #include "commands.h"
 #include "db_view.h"
+#include "print.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,9 +19,8 @@ struct verify {
 
 static const struct command_option options[] = {
     OPTION_ROW_DB(struct verify, view.file),
-    {"gpu", 0, "G", "winners of this GPU only: short name (h200), driver's name, architecture or this",
-     OPTION_TEXT(struct verify, view.gpu)},
-    OPTION_ROW_FORMAT(struct verify, view.format)};
+    OPTION_ROW_GPU(struct verify, view.gpu, "winners of this GPU only"),
+    OPTION_ROWS_FORMAT(struct verify, view.format)};
 
 static const char text[] =
     "Check the database: the structure of the file, the references between its tables, that every row still "
@@ -112,8 +112,9 @@ static enum status check(struct verify *v)
                  counts.attempts);
     row(v, "attempts", "ok", detail, NULL, NULL, NULL);
     snprintf(detail, sizeof detail,
-             "%" PRId64 " trials of %" PRId64 " configurations and %" PRId64 " problems in %" PRId64 " runs",
-             counts.trials, counts.configs, counts.problems, counts.runs);
+             "%" PRId64 " trial%s of %" PRId64 " configuration%s and %" PRId64 " problem%s in %" PRId64 " run%s",
+             counts.trials, PRINT_S(counts.trials), counts.configs, PRINT_S(counts.configs), counts.problems,
+             PRINT_S(counts.problems), counts.runs, PRINT_S(counts.runs));
     row(v, "contents", "ok", detail, NULL, NULL, NULL);
     if ((st = db_failed_winners(r->db, &r->filter, add_failed, v))) return st;
     snprintf(detail, sizeof detail, "%d, which are none until they are tuned again: tune explain tells why",
@@ -121,16 +122,17 @@ static enum status check(struct verify *v)
     if (v->failed) row(v, "winners that failed since", "ok", detail, NULL, NULL, NULL);
     st = db_winners(r->db, &r->filter, r->now.gpu.name[0] ? &r->now : NULL, add_winner, v);
     if (st || !v->unusable) return st;
-    return fail(E_ABSENT, "%d of %d winners in %s may not be used by this program: tune them again",
-                v->unusable, v->winners, r->path);
+    return fail(E_ABSENT, "%d of %d winner%s in %s may not be used by this program: tune again",
+                v->unusable, v->winners, PRINT_S(v->winners), r->path);
 }
+
+const struct command_line cmd_verify_line = {
+    .options = options, .option_count = sizeof options / sizeof *options, .about = text};
 
 enum status cmd_verify(int argc, char **argv)
 {
-    static const struct command_line line = {
-        .options = options, .option_count = sizeof options / sizeof *options, .about = text};
     struct verify v = {0};
-    enum status st = command_line_read(&line, argc, argv, &v);
+    enum status st = command_line_read(&cmd_verify_line, argc, argv, &v);
     if (st) return st;
     if (!(v.table = table_new(columns, 6))) return fail(E_MEMORY, "out of memory");
     st = db_view_open(&v.view);

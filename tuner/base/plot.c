@@ -24,11 +24,17 @@ static const char *kind_of(const char *path)
     return NULL;
 }
 
-enum status plot_check(const char *path)
+static enum status check_path(const char *path)
 {
     if (!kind_of(path)) return fail(E_USAGE, "cannot draw %s: the name must end in .svg or .png", path);
     if (strchr(path, '\n')) return fail(E_USAGE, "the name of the picture contains a line break");
     return OK;
+}
+
+enum status plot_set(void *command, const struct command_option *option, char *path)
+{
+    *(const char **)(void *)((char *)command + option->member) = path;
+    return check_path(path);
 }
 
 /* A gnuplot string: in single quotes only the quote itself is special, and is doubled. */
@@ -152,7 +158,7 @@ enum status plot_draw(const struct plot *plot, const char *path)
         return fail(E_USAGE, "cannot draw %d series in one picture: %d colours can be told apart",
                     plot->series, PLOT_SERIES_MAX);
     struct outfile out;
-    enum status st = plot_check(path);
+    enum status st = check_path(path);
     if (!st) st = outfile_open(path, &out);
     if (st) return st;
     int status = draw(plot, kind_of(path), fileno(out.stream));

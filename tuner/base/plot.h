@@ -7,6 +7,7 @@
 #ifndef GT_PLOT_H
 #define GT_PLOT_H
 
+#include "command_line.h"
 #include "status.h"
 #include <stdbool.h>
 
@@ -23,9 +24,9 @@ struct plot {
     bool ratios;              /* logarithmic axis: twice and half as fast are equally far from 1 */
 };
 
-/* OK if path ends in .svg or .png, which selects the format. Errors: E_USAGE. Called early, so that a wrong
- * file name does not show only after a long measurement. */
-enum status plot_check(const char *path);
+/* OPTION_CALL of a member that is a path, which must end in .svg or .png: that selects the format. Checked
+ * early, so that a wrong file name does not show only after a long measurement. Errors: E_USAGE. */
+enum status plot_set(void *command, const struct command_option *option, char *path);
 
 /* Draws to path: written beside it, then renamed. A single group is drawn as bars, one row per series.
  * Errors: E_USAGE, E_ABSENT (no gnuplot), E_IO. */

@@ -111,9 +111,22 @@ int print_columns(FILE *stream)
 
 /* ---- writing ---- */
 
+static bool is_quiet;
+
+void print_quiet(bool quiet)
+{
+    is_quiet = quiet;
+}
+
+static bool dropped(FILE *stream)
+{
+    return is_quiet && stream == stderr;
+}
+
 /* In one write if memory allows: other processes may write to the same stream. */
 static void put(FILE *stream, const char *before, const char *text, const char *after)
 {
+    if (dropped(stream)) return;
     char *escaped = print_escaped(text), *whole = NULL;
     const size_t room = escaped ? strlen(before) + strlen(escaped) + strlen(after) + 1 : 0;
     if (room && (whole = malloc(room))) {
@@ -162,14 +175,14 @@ void print_part(FILE *stream, const char *format, ...)
 
 void print_end(FILE *stream)
 {
-    fputc('\n', stream);
+    if (!dropped(stream)) fputc('\n', stream);
 }
 
 void print_text(FILE *stream, const char *text, size_t length)
 {
     char piece[5] = ""; /* a character cut off by the end of the text must not be read beyond it */
     char shown[ESCAPED_MAX];
-    for (size_t at = 0; at < length;) {
+    for (size_t at = 0; at < length && !dropped(stream);) {
         const size_t left = length - at;
         memset(piece, 0, sizeof piece);
         memcpy(piece, text + at, left < 4 ? left : 4);
@@ -199,6 +212,7 @@ static size_t line_length(const char *text, int room)
 
 void print_wrapped(FILE *stream, int start, int columns, const char *text)
 {
+    if (dropped(stream)) return;
     char *escaped = print_escaped(text), *at = escaped;
     for (bool first = true; columns > 0 && at && *at; first = false) {
         const size_t length = line_length(at, columns - start);

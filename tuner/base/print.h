@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
+/* The ending of a noun behind a number: "%d trial%s". */
+#define PRINT_S(count) ((count) == 1 ? "" : "s")
+
 /* One line (printf-like, no newline at its end), written in one piece. */
 void print_line(FILE *stream, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -38,6 +41,9 @@ void print_wrapped(FILE *stream, int start, int columns, const char *text);
 
 /* A copy in the form in which it is shown; newlines are escaped, too. malloc'ed; NULL only out of memory. */
 char *print_escaped(const char *text);
+
+/* Nothing more is printed to standard error until this is called with false. */
+void print_quiet(bool quiet);
 
 /* Number of columns that text takes on a terminal; wide characters (East Asian, emoji) take two. */
 int print_width(const char *text);

@@ -1,5 +1,6 @@
 #include "table.h"
 
+#include "likely.h"
 #include "output_file.h"
 #include "print.h"
 #include "utf8.h"
@@ -30,17 +31,6 @@ struct table {
     bool starved; /* a cell was lost, out of memory; reported when the table is printed */
 };
 
-enum status table_format_parse(const char *name, enum table_format *format)
-{
-    static const char *const names[] = {"table", "json", "csv"};
-    for (int i = 0; i < 3; i++) {
-        if (strcmp(name, names[i]) != 0) continue;
-        *format = (enum table_format)i;
-        return OK;
-    }
-    return fail(E_USAGE, "unknown format '%.40s'; there are table, json and csv", name);
-}
-
 struct table *table_new(const struct column *columns, int count)
 {
     struct table *table = calloc(1, sizeof *table);
@@ -50,13 +40,23 @@ struct table *table_new(const struct column *columns, int count)
     return table;
 }
 
+static bool empty(const struct cell *cell)
+{
+    return !cell->text && isnan(cell->number);
+}
+
+static void free_cells(struct cell *cells, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(cells[i].text);
+        free(cells[i].brief);
+    }
+}
+
 void table_free(struct table *table)
 {
     if (!table) return;
-    for (size_t i = 0; i < table->used; i++) {
-        free(table->cells[i].text);
-        free(table->cells[i].brief);
-    }
+    free_cells(table->cells, table->used);
     free(table->cells);
     free(table);
 }
@@ -64,6 +64,80 @@ void table_free(struct table *table)
 int table_rows(const struct table *table)
 {
     return (int)(table->used / (size_t)table->count);
+}
+
+void table_cut(struct table *table, int rows)
+{
+    const size_t keep = (size_t)rows * (size_t)table->count;
+    if (keep >= table->used) return;
+    free_cells(table->cells + keep, table->used - keep);
+    table->used = keep;
+}
+
+/* A row while rows are ordered. */
+struct order {
+    const struct cell *cells, *key;
+    int place;
+    bool descending;
+};
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct order *x = a, *y = b;
+    const bool x_empty = empty(x->key), y_empty = empty(y->key);
+    int order = x_empty - y_empty;
+    if (!order && !x_empty) {
+        order = x->key->text && y->key->text ? strcmp(x->key->text, y->key->text)
+                                             : (x->key->number > y->key->number) -
+                                                   (x->key->number < y->key->number);
+        if (x->descending) order = -order;
+    }
+    return order ? order : x->place - y->place;
+}
+
+static enum status find_column(const struct table *table, const char *key, int *column)
+{
+    char all[600] = "", meant[LIKELY_TEXT_MAX];
+    struct likely likely = {.word = key};
+    size_t used = 0;
+    for (int c = 0; c < table->count; c++) {
+        *column = c;
+        if (strcmp(table->columns[c].key, key) == 0) return OK;
+        likely_offer(&likely, table->columns[c].key);
+        if (used < sizeof all)
+            used += (size_t)snprintf(all + used, sizeof all - used, " %s", table->columns[c].key);
+    }
+    return fail(E_USAGE, "--sort: there is no column '%.40s'%s; there are%s", key,
+                likely_text(&likely, meant), all);
+}
+
+enum status table_sort(struct table *table, const char *key)
+{
+    const bool descending = *key == '-';
+    const int rows = table_rows(table);
+    const size_t width = (size_t)table->count;
+    int column;
+    enum status st = find_column(table, key + descending, &column);
+    if (st || rows == 0) return st;
+    struct order *orders = calloc((size_t)rows, sizeof *orders);
+    struct cell *sorted = calloc(table->used, sizeof *sorted);
+    if (!orders || !sorted) st = fail(E_MEMORY, "out of memory while a table was sorted");
+    for (int r = 0; r < rows && !st; r++) {
+        const struct cell *cells = table->cells + (size_t)r * width;
+        orders[r] = (struct order){cells, cells + column, r, descending};
+    }
+    if (!st) qsort(orders, (size_t)rows, sizeof *orders, compare_rows);
+    for (int r = 0; r < rows && !st; r++)
+        memcpy(sorted + (size_t)r * width, orders[r].cells, width * sizeof *sorted);
+    free(orders);
+    if (st) {
+        free(sorted);
+        return st;
+    }
+    free(table->cells);
+    table->cells = sorted;
+    table->room = table->used;
+    return OK;
 }
 
 static void add(struct table *table, struct cell cell)
@@ -131,11 +205,6 @@ double table_known(double value)
 const char *table_said(const char *value)
 {
     return value[0] ? value : NULL;
-}
-
-static bool empty(const struct cell *cell)
-{
-    return !cell->text && isnan(cell->number);
 }
 
 /* E_MEMORY if a cell is missing. */

@@ -11,14 +11,20 @@
 #ifndef GT_TABLE_H
 #define GT_TABLE_H
 
+#include "command_line.h"
 #include "status.h"
 #include <jansson.h>
 #include <stdio.h>
 
 enum table_format { TABLE_TEXT, TABLE_JSON, TABLE_CSV, TABLE_ALL };
 
-/* "table", "json", "csv". Errors: E_USAGE. */
-enum status table_format_parse(const char *name, enum table_format *format);
+/* Rows of a command's options, for a member that is an enum table_format. */
+#define OPTION_ROWS_FORMAT(type, path)                                                                       \
+    {"format", 0, "table|json|csv", "form of the table on standard output (table)",                          \
+     OPTION_CHOICE(type, path)},                                                                             \
+    {                                                                                                        \
+        "json", 0, NULL, "the same as --format json", OPTION_CHOICE(type, path), .number = TABLE_JSON        \
+    }
 
 struct table;
 
@@ -58,6 +64,13 @@ const char *table_said(const char *value); /* NULL for "" */
 void table_text_brief(struct table *table, const char *value, const char *brief);
 
 int table_rows(const struct table *table);
+
+/* Orders the rows by a column, named as in JSON: ascending, or with a '-' before the name descending; rows that
+ * are equal keep their order, empty cells come last. Errors: E_USAGE (--sort names no column), E_MEMORY. */
+enum status table_sort(struct table *table, const char *key);
+
+/* Keeps the first rows only. */
+void table_cut(struct table *table, int rows);
 
 /* TABLE_TEXT fits the terminal's width if stream is one; TABLE_ALL is table_print_all. An empty table prints
  * its head (text, CSV) or [] (JSON). Errors: E_IO if the stream cannot be written, E_MEMORY. */

@@ -157,6 +157,14 @@ const char *gemm_type_names(char text[GEMM_TYPE_NAMES_MAX])
     return text;
 }
 
+const char *gemm_type_likely(const char *name, char text[LIKELY_TEXT_MAX])
+{
+    struct likely likely = {.word = name};
+    for (int i = 0; i < GEMM_TYPE_COUNT; i++)
+        if (!strchr(rows[i].name, ':')) likely_offer(&likely, rows[i].name);
+    return likely_text(&likely, text);
+}
+
 bool gemm_type_satisfies(enum gemm_type delivered, enum gemm_type needed)
 {
     return rows[delivered].satisfies >> needed & 1;

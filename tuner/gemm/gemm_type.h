@@ -7,6 +7,7 @@
 #ifndef GT_GEMM_TYPE_H
 #define GT_GEMM_TYPE_H
 
+#include "likely.h"
 #include <stdbool.h>
 
 enum element { ELEMENT_F32, ELEMENT_F16, ELEMENT_BF16, ELEMENT_COUNT };
@@ -60,6 +61,9 @@ bool gemm_type_with_c(const char *element, enum gemm_type *type);
 /* The names of the types that a text may begin with, separated by blanks, for messages. Returns text. */
 #define GEMM_TYPE_NAMES_MAX 128
 const char *gemm_type_names(char text[GEMM_TYPE_NAMES_MAX]);
+
+/* "; did you mean 'hgemm'?", or "" if no type has such a name. Returns text. */
+const char *gemm_type_likely(const char *name, char text[LIKELY_TEXT_MAX]);
 
 /* May a kernel that delivers one type compete for a problem that needs another? Where the needed type has
  * limits, the kernel's measured errors decide. */

@@ -1,4 +1,7 @@
 #include "gpu.h"
+
+#include "likely.h"
+#include "not_done.h"
 #include "text_file.h"
 
 #include <ctype.h>
@@ -10,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 void gpu_arch_name(int arch, char name[16])
 {
@@ -265,28 +269,106 @@ bool gpu_same_name(const char *x, const char *y)
     return strcmp(plain_x, plain_y) == 0;
 }
 
+/* Do the first words of a GPU's name, run together, make the plain name? */
+static bool begins(const char *name, const char *plain)
+{
+    char words[GPU_NAME_MAX], start[GPU_NAME_MAX];
+    for (size_t i = 1; i < sizeof words && name[i - 1]; i++) {
+        if (isalnum((unsigned char)name[i]) && isalnum((unsigned char)name[i - 1])) continue;
+        snprintf(words, sizeof words, "%.*s", (int)i, name);
+        plain_name(words, start);
+        if (strcmp(start, plain) == 0) return true;
+    }
+    return false;
+}
+
+bool gpu_has_arch(const struct gpu *gpu, const char *text)
+{
+    const int arch = gpu->arch;
+    char number[16], with_point[24];
+    snprintf(with_point, sizeof with_point, "%d.%d", arch / 10, arch % 10);
+    if (strcmp(text, with_point) == 0) return true;
+    const size_t before = strncasecmp(text, "sm_", 3) == 0 ? 3 : strncasecmp(text, "compute_", 8) == 0 ? 8 : 0;
+    const size_t length = (size_t)snprintf(number, sizeof number, "%d", arch);
+    const char *rest = text + before + length;
+    return before && strncmp(text + before, number, length) == 0 && (!*rest || strcasecmp(rest, "a") == 0);
+}
+
+bool gpu_fits(const struct gpu *gpu, const char *name)
+{
+    char plain[GPU_NAME_MAX];
+    plain_name(name, plain);
+    if (gpu_has_arch(gpu, name) || gpu_same_name(gpu->name, name)) return true;
+    return plain[0] && (begins(gpu->name, plain) || begins(gpu->id, plain));
+}
+
+static bool has_name(const struct gpu *gpu, const char *name)
+{
+    return gpu_same_name(gpu->id, name) || gpu_same_name(gpu->name, name);
+}
+
+/* Errors: E_ABSENT, without a sentence. */
+static enum status find(const char *folder, const char *name, struct gpu **gpus, size_t *count,
+                        struct gpu *gpu)
+{
+    enum status st = gpu_list(folder, gpus, count);
+    if (st) return st;
+    for (size_t i = 0; i < *count; i++) {
+        if (!has_name(&(*gpus)[i], name)) continue;
+        *gpu = (*gpus)[i];
+        return OK;
+    }
+    return E_ABSENT;
+}
+
+/* " a100 b200": the ids of the GPUs that fit a name (NULL: of all); returns how many. */
+static size_t list_ids(const struct gpu *gpus, size_t count, const char *name, char ids[512])
+{
+    size_t used = 0, fitting = 0;
+    ids[0] = '\0';
+    for (size_t i = 0; i < count && used < 512; i++) {
+        if (name && !gpu_fits(&gpus[i], name)) continue;
+        used += (size_t)snprintf(ids + used, 512 - used, " %s", gpus[i].id);
+        fitting++;
+    }
+    return fitting;
+}
+
+static enum status unknown(const char *folder, const char *name, const struct gpu *gpus, size_t count)
+{
+    char ids[512], meant[LIKELY_TEXT_MAX];
+    const char *why = not_done(name);
+    struct likely likely = {.word = name};
+    for (size_t i = 0; i < count; i++) likely_offer(&likely, gpus[i].id);
+    list_ids(gpus, count, NULL, ids);
+    if (why) return fail(E_ABSENT, "'%.60s': %s; known:%s", name, why, ids);
+    return fail(E_ABSENT, "no GPU '%.60s' in %s; known:%s%s", name, folder, ids, likely_text(&likely, meant));
+}
+
 enum status gpu_find(const char *folder, const char *name, struct gpu *gpu)
 {
     struct gpu *gpus = NULL;
     size_t count = 0;
-    enum status st = gpu_list(folder, &gpus, &count);
-    if (st) return st;
-    char wanted[GPU_NAME_MAX], known[512] = "";
-    plain_name(name, wanted);
-    st = E_ABSENT;
-    for (size_t i = 0; i < count; i++) {
-        char id[GPU_NAME_MAX], full[GPU_NAME_MAX];
-        plain_name(gpus[i].id, id);
-        plain_name(gpus[i].name, full);
-        if (strcmp(id, wanted) == 0 || strcmp(full, wanted) == 0) {
-            *gpu = gpus[i];
-            st = OK;
-            break;
-        }
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, " %s", gpus[i].id);
+    enum status st = find(folder, name, &gpus, &count, gpu);
+    if (st == E_ABSENT) st = unknown(folder, name, gpus, count);
+    free(gpus);
+    return st;
+}
+
+enum status gpu_choose(const char *folder, const char *name, struct gpu *gpu)
+{
+    struct gpu *gpus = NULL;
+    size_t count = 0;
+    char ids[512];
+    enum status st = find(folder, name, &gpus, &count, gpu);
+    if (st == E_ABSENT) {
+        const size_t fitting = list_ids(gpus, count, name, ids);
+        for (size_t i = 0; i < count && fitting == 1; i++)
+            if (gpu_fits(&gpus[i], name)) *gpu = gpus[i];
+        st = fitting == 1  ? OK
+             : fitting > 1 ? fail(E_ABSENT, "'%.60s' fits %zu GPUs:%s; name one of them", name, fitting, ids)
+                           : unknown(folder, name, gpus, count);
     }
     free(gpus);
-    if (st) return fail(E_ABSENT, "no GPU '%.60s' in %s; known:%s", name, folder, known);
-    return OK;
+    return st;
 }

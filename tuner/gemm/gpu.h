@@ -62,6 +62,17 @@ enum status gpu_read(const char *path, struct gpu *gpu);
  * Errors: E_ABSENT with the list of known ids. */
 enum status gpu_find(const char *folder, const char *name, struct gpu *gpu);
 
+/* Is it the name of its architecture (sm_90, sm_90a, compute_90, 9.0)? */
+bool gpu_has_arch(const struct gpu *gpu, const char *name);
+
+/* Does a person mean this GPU by name? By its id, its driver's name, the first words of either (h100:
+ * "NVIDIA H100 80GB HBM3"), or its architecture. */
+bool gpu_fits(const struct gpu *gpu, const char *name);
+
+/* The descriptor that a person means: that of gpu_find, else the only one that fits. Errors: E_ABSENT, with the
+ * ids that fit, or with all and the likely one. */
+enum status gpu_choose(const char *folder, const char *name, struct gpu *gpu);
+
 /* True if two names mean the same GPU: case, blanks, punctuation and a leading "NVIDIA" or "GeForce" are
  * ignored. */
 bool gpu_same_name(const char *x, const char *y);

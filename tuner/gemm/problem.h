@@ -112,10 +112,4 @@ double problem_memory_bytes(const struct problem *p);
 /* "nn", "nt", "tn" or "tt". */
 const char *problem_op_name(const struct problem *p);
 
-/* Read a suite: one problem per line in the text form, '#' starts a comment, blank lines are skipped. Lines
- * without a type get `type`. *problems is malloc'ed, owned by the caller. Errors: E_IO, E_INPUT (with
- * file:line). */
-enum status problem_read_suite(const char *path, enum gemm_type type, struct problem **problems,
-                               size_t *count);
-
 #endif

@@ -1,8 +1,7 @@
 #include "problem_internal.h"
 
+#include "not_done.h"
 #include "number.h"
-#include "text_file.h"
-#include "utf8.h"
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -139,11 +138,24 @@ static enum status parse_option(const char *whole, const char **text, unsigned *
             st = fail(E_INPUT, "'%s': %s must be at least 1", whole, options[i].name);
         return st;
     }
+    char word[32];
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(*text, "=:"), *text);
+    const char *why = not_done(word);
+    if (why) return fail(E_INPUT, "'%s': %s", whole, why);
     return fail(E_INPUT,
                 "'%s': unknown option at '%.16s'; known: batch pointers lda ldb ldc stride_a stride_b "
                 "stride_c alpha beta "
                 "epilogue stride_bias c",
                 whole, *text);
+}
+
+static enum status unknown_type(const char *text, const char *name)
+{
+    char names[GEMM_TYPE_NAMES_MAX], meant[LIKELY_TEXT_MAX];
+    const char *why = not_done(name);
+    if (why) return fail(E_INPUT, "'%s': %s", text, why);
+    return fail(E_INPUT, "'%s': unknown type or op '%s'; types: %s, ops: nn nt tn tt%s", text, name,
+                gemm_type_names(names), gemm_type_likely(name, meant));
 }
 
 enum status problem_parse(const char *text, struct problem *problem)
@@ -166,11 +178,9 @@ enum status problem_parse_as(const char *text, enum gemm_type type, struct probl
             at = colon + 1;
             break;
         }
-        char name[PROBLEM_TEXT_MAX], names[GEMM_TYPE_NAMES_MAX];
+        char name[PROBLEM_TEXT_MAX];
         snprintf(name, sizeof name, "%.*s", length, at);
-        if (at != text || !gemm_type_find(name, &p.type))
-            return fail(E_INPUT, "'%s': unknown type or op '%s'; types: %s, ops: nn nt tn tt", text, name,
-                        gemm_type_names(names));
+        if (at != text || !gemm_type_find(name, &p.type)) return unknown_type(text, name);
         at = colon + 1;
     }
 
@@ -291,53 +301,4 @@ bool problem_alike(const struct problem *x, const struct problem *y)
 {
     const struct problem of_x = problem_class(x), of_y = problem_class(y);
     return problem_equal(&of_x, &of_y);
-}
-
-/* ---- suites ---- */
-
-enum status problem_read_suite(const char *path, enum gemm_type type, struct problem **problems,
-                               size_t *count)
-{
-    FILE *file = fopen(path, "r");
-    if (!file) return fail(E_IO, "cannot read the suite %s: %s", path, strerror(errno));
-    struct problem *list = NULL;
-    size_t used = 0, room = 0;
-    enum status st = OK;
-    struct text_file lines = text_file_start(file, "suite", path);
-    for (char *line; !st && (line = text_file_line(&lines));) {
-        line[strcspn(line, "#\r\n")] = '\0';
-        char *text = line;
-        if (lines.number == 1 && strncmp(text, UTF8_MARK, 3) == 0) text += 3;
-        text += strspn(text, " \t");
-        for (size_t length = strlen(text); length > 0 && isspace((unsigned char)text[length - 1]);)
-            text[--length] = '\0';
-        if (*text == '\0') continue;
-        if (used == room) {
-            room = room ? 2 * room : 64;
-            struct problem *grown = realloc(list, room * sizeof *list);
-            if (!grown) {
-                st = fail(E_MEMORY, "out of memory while reading %s", path);
-                break;
-            }
-            list = grown;
-        }
-        if (problem_parse_as(text, type, &list[used])) {
-            char why[900];
-            snprintf(why, sizeof why, "%s", status_text());
-            st = fail(E_INPUT, "%s:%d: %s", path, lines.number, why);
-        } else {
-            used++;
-        }
-    }
-    const enum status end = text_file_end(&lines);
-    if (!st) st = end;
-    fclose(file);
-    if (!st && used == 0) st = fail(E_INPUT, "%s holds no problem", path);
-    if (st) {
-        free(list);
-        return st;
-    }
-    *problems = list;
-    *count = used;
-    return OK;
 }

@@ -176,7 +176,7 @@ static bool entry_path(const char *folder, const char *key, char path[CACHE_PATH
     return snprintf(path, CACHE_PATH_MAX, "%s/%s.cubin", folder, key) < CACHE_PATH_MAX;
 }
 
-enum status cache_find(const char *folder, const char *key, struct cache_entry *entry)
+static enum status find_in(const char *folder, const char *key, struct cache_entry *entry)
 {
     struct cache_entry found;
     char *bytes = NULL;
@@ -197,6 +197,41 @@ enum status cache_find(const char *folder, const char *key, struct cache_entry *
     (void)!utimensat(AT_FDCWD, found.path, NULL, 0);
     *entry = found;
     return OK;
+}
+
+/* ---- the spare folder ---- */
+
+static char spare[CACHE_PATH_MAX / 2];
+static char spare_why[2 * CACHE_PATH_MAX];
+static pid_t spare_owner;
+
+void cache_spare(pid_t owner)
+{
+    const char *below = env_text("TMPDIR");
+    if (!below || *below != '/' || strlen(below) + 64 > sizeof spare) below = "/tmp";
+    spare_owner = owner;
+    spare[0] = spare_why[0] = '\0';
+    if (owner)
+        snprintf(spare, sizeof spare, "%s/gemmtune-%lu-%ld", below, (unsigned long)geteuid(), (long)owner);
+}
+
+const char *cache_spare_why(void)
+{
+    return spare_why;
+}
+
+/* Anybody may put a link there. */
+static bool spare_is_ours(void)
+{
+    struct stat info;
+    mkdir(spare, 0700);
+    return lstat(spare, &info) == 0 && S_ISDIR(info.st_mode) && is_private(&info);
+}
+
+enum status cache_find(const char *folder, const char *key, struct cache_entry *entry)
+{
+    enum status st = find_in(folder, key, entry);
+    return st && spare_why[0] && spare_is_ours() ? find_in(spare, key, entry) : st;
 }
 
 /* Not through stdio, whose calls tests/campaign cannot make fail. Returns 0 or an errno. */
@@ -245,8 +280,8 @@ static void trim_now_and_then(const char *folder, size_t added)
     (void)!cache_trim(folder, limit, &kept); /* the stored entry is valid even if nothing could be evicted */
 }
 
-enum status cache_store(const char *folder, const char *key, const char *cubin, size_t length,
-                        const struct kernel_facts *facts, struct cache_entry *entry)
+static enum status store_in(const char *folder, const char *key, const char *cubin, size_t length,
+                            const struct kernel_facts *facts, struct cache_entry *entry)
 {
     struct cache_entry fresh = {.facts = *facts};
     fresh.facts.cubin_bytes = (int)length;
@@ -266,6 +301,19 @@ enum status cache_store(const char *folder, const char *key, const char *cubin, 
     if (st) return st;
     *entry = fresh;
     trim_now_and_then(folder, length);
+    return OK;
+}
+
+enum status cache_store(const char *folder, const char *key, const char *cubin, size_t length,
+                        const struct kernel_facts *facts, struct cache_entry *entry)
+{
+    char why[CACHE_PATH_MAX];
+    enum status st = store_in(folder, key, cubin, length, facts, entry);
+    if (st != E_IO || !spare[0]) return st;
+    snprintf(why, sizeof why, "%s", status_text());
+    if (!spare_is_ours() || store_in(spare, key, cubin, length, facts, entry)) return fail(E_IO, "%s", why);
+    snprintf(spare_why, sizeof spare_why, "%.600s; until then kernels are kept in %s and compiled anew in each run",
+             why, spare);
     return OK;
 }
 
@@ -380,4 +428,15 @@ enum status cache_usage(const char *folder, int64_t *entries, int64_t *bytes)
     *bytes = inventory.bytes;
     drop_inventory(&inventory);
     return st;
+}
+
+void cache_spare_remove(void)
+{
+    struct inventory inventory;
+    struct stat info;
+    if (!spare[0] || spare_owner != getpid() || lstat(spare, &info) || !S_ISDIR(info.st_mode) || !is_private(&info)) return;
+    if (!take_inventory(spare, &inventory))
+        for (size_t i = 0; i < inventory.count; i++) unlinkat(inventory.folder, inventory.items[i].name, 0);
+    drop_inventory(&inventory);
+    rmdir(spare);
 }

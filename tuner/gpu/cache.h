@@ -23,6 +23,7 @@
 #include "status.h"
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define CACHE_KEY_TEXT 33 /* 32 hexadecimal digits */
 #define CACHE_PATH_MAX 1024
@@ -54,6 +55,14 @@ enum status cache_usage(const char *folder, int64_t *entries, int64_t *bytes);
 
 /* The limit in bytes, at least 1 MiB. */
 int64_t cache_limit(void);
+
+/* The spare folder: where the cache cannot be written, cache_store keeps a kernel in a private folder of the process
+ * `owner`, below $TMPDIR or /tmp, in which cache_find looks, too, so that a run goes on. Its owner removes it when
+ * it ends. 0: there is none, as in the library, which goes on without a cache. */
+void cache_spare(pid_t owner);
+void cache_spare_remove(void);
+/* Why it was used, and what it is: a sentence; "" if it was not. */
+const char *cache_spare_why(void);
 
 /* Creates the folder and its parents (private to the user). Errors: E_IO (cannot be created, belongs to
  * another user, or is open to others). */

@@ -423,9 +423,14 @@ enum status compile_read_cubin(const char *path, const char *checksum, char **by
     return cache_read(path, checksum, bytes, length);
 }
 
-enum status compile_cache_folder(char *path, size_t room)
+enum status compile_cache_path(char *path, size_t room)
 {
     enum status st = paths_user("GEMMTUNE_CACHE", "XDG_CACHE_HOME", ".cache", "", path, room);
-    if (st) return fail(E_IO, "no folder for compiled kernels: %s", status_text());
-    return cache_make_folder(path);
+    return st ? fail(E_IO, "no folder for compiled kernels: %s", status_text()) : OK;
+}
+
+enum status compile_cache_folder(char *path, size_t room)
+{
+    enum status st = compile_cache_path(path, room);
+    return st ? st : cache_make_folder(path);
 }

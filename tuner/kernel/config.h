@@ -26,10 +26,10 @@ enum status config_parse(const char *text, struct config *config);
 /* Buffer of CONFIG_TEXT_MAX bytes. config_parse(config_format(c)) == c. */
 void config_format(const struct config *config, char *text);
 
-/* For people, in the field's words: "simt tile 128x256x16, thread 16x8, 3 stages, split 4". Parameters with
- * their least value are left out, and so are the warps' tile and parameters that only affect the compiler or
- * the width of loads. Buffer of CONFIG_TEXT_MAX bytes. */
-void config_summary(const struct config *config, char *text);
+/* For people: without the parameters that have their least value. Buffer of CONFIG_TEXT_MAX bytes.
+ * config_parse_brief(config_brief(c)) == c; it also reads the whole text. */
+void config_brief(const struct config *config, char *text);
+enum status config_parse_brief(const char *text, struct config *config);
 
 /* The value of a parameter by name; 0 if the template lacks it. */
 int config_get(const struct config *config, const char *name);

@@ -21,17 +21,16 @@ enum param_kind {
     PARAM_LAUNCH   /* becomes a kernel argument or a grid size; changing it needs no compilation */
 };
 
-/* How config_summary writes it. From ROLE_TILE on, a parameter is written in the words of its role,
- * together with the other parameters of the role. */
+/* What a parameter is about, whatever its name in a family (template_kind). */
 enum param_role {
-    ROLE_NAMED,  /* by its name, unless it has its least value */
-    ROLE_DETAIL, /* left out */
-    ROLE_VECTOR, /* left out, too: the width of an access, which barely affects the kernel */
-    ROLE_SIZE,   /* left out, too: a size that grows with the tile's, of a warp or of a loop over k */
-    ROLE_TILE,   /* "tile 128x256x16" */
-    ROLE_THREAD, /* "thread 8x8" */
+    ROLE_NAMED,
+    ROLE_DETAIL, /* of the compiler */
+    ROLE_VECTOR, /* the width of an access, which barely affects the kernel */
+    ROLE_SIZE,   /* a size that grows with the tile's, of a warp or of a loop over k */
+    ROLE_TILE,
+    ROLE_THREAD,
     ROLE_LANES,
-    ROLE_WARPS, /* "warps 1x8" */
+    ROLE_WARPS,
     ROLE_TEAMS,
     ROLE_STAGES,
     ROLE_BUFFERS,

@@ -2,13 +2,14 @@
  * nothing that is lost when it is killed.
  */
 #include "compiler_child.h"
+#include "cache.h"
+#include "command_line.h"
 #include "compile.h"
 #include "env.h"
 #include "frame.h"
 #include "messages.h"
 #include "utf8.h"
 
-#include <argp.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -83,8 +84,10 @@ static json_t *answer_compile(const json_t *request, const char *cache)
     st = compile_kernel(&kernel, cache, &compiled);
     if (st) return message_failure(st);
     if (!compiled.built) return unbuildable(compiled.log, &compiled.facts);
-    return json_pack("{s:b, s:b, s:s, s:s, s:b, s:o}", "ok", 1, "built", 1, "cubin", compiled.path,
-                     "checksum", compiled.checksum, "cached", compiled.cached, "facts",
+    char spare_why[1024];
+    utf8_copy(spare_why, sizeof spare_why, cache_spare_why());
+    return json_pack("{s:b, s:b, s:s, s:s, s:b, s:s, s:o}", "ok", 1, "built", 1, "cubin", compiled.path,
+                     "checksum", compiled.checksum, "cached", compiled.cached, "spare", spare_why, "facts",
                      facts_to_json(&compiled.facts));
 }
 
@@ -117,21 +120,20 @@ static void settle(void)
     close(fd);
 }
 
-static error_t take_option(int key, char *argument, struct argp_state *state)
-{
-    if (key == 'c') *(const char **)state->input = argument;
-    return key == 'c' ? 0 : ARGP_ERR_UNKNOWN;
-}
+struct compiler {
+    const char *cache;
+};
 
 enum status cmd_compiler_child(int argc, char **argv)
 {
-    static const struct argp_option options[] = {{"cache", 'c', "DIR", 0, "folder of compiled kernels", 0},
-                                                 {0}};
-    static const struct argp argp = {options, take_option, NULL, "Child process; started by tune.",
-                                     NULL,    NULL,        NULL};
-    const char *cache = NULL;
-    if (argp_parse(&argp, argc, argv, ARGP_NO_ERRS, NULL, &cache) || !cache)
+    static const struct command_option options[] = {
+        {"cache", 0, "DIR", "folder of compiled kernels", OPTION_TEXT(struct compiler, cache)}};
+    static const struct command_line line = {
+        .options = options, .option_count = 1, .about = "Child process; started by tune."};
+    struct compiler compiler = {.cache = NULL};
+    if (command_line_read(&line, argc, argv, &compiler) || !compiler.cache)
         return fail(E_USAGE, "%s is started by tune itself, with --cache DIR", argv[0]);
+    cache_spare(getppid());
     settle();
-    return frame_serve(SUPERVISOR, answer, NULL, &cache);
+    return frame_serve(SUPERVISOR, answer, NULL, &compiler.cache);
 }

@@ -4,6 +4,7 @@
 #include "compile.h"
 #include "device.h"
 #include "nvml.h"
+#include "print.h"
 #include "rivals.h"
 
 #include <errno.h>
@@ -63,7 +64,7 @@ static void look_at_driver(json_t *findings)
             "without a GPU, tune --gpu NAME compiles and predicts for a named one");
     } else {
         snprintf(detail, sizeof detail, "supports CUDA %d.%d; %d GPU%s", device_driver_version() / 1000,
-                 device_driver_version() % 1000 / 10, count, count == 1 ? "" : "s");
+                 device_driver_version() % 1000 / 10, count, PRINT_S(count));
         nvml_driver_version(release, sizeof release);
         add(findings, "driver", true, release, detail, "");
     }

@@ -5,7 +5,9 @@
  * reliable.
  */
 #include "worker.h"
+#include "cache.h"
 #include "canary.h"
+#include "command_line.h"
 #include "compile.h"
 #include "contenders.h"
 #include "env.h"
@@ -16,8 +18,6 @@
 #include "screen.h"
 #include "verify.h"
 
-#include <argp.h>
-#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -355,25 +355,6 @@ static void settle(void)
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* a core file of a CUDA process has many useless GiB */
 }
 
-static error_t take_option(int key, char *argument, struct argp_state *state)
-{
-    struct worker *w = state->input;
-    char *end;
-    switch (key) {
-    case 'c':
-        w->cache = argument;
-        return 0;
-    case 'd':
-        errno = 0;
-        long ordinal = strtol(argument, &end, 10);
-        w->ordinal =
-            end != argument && !*end && !errno && ordinal >= 0 && ordinal <= 4096 ? (int)ordinal : -1;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
 /* Without exit handlers: closing a lost context may hang, and nothing is left to report. */
 static void leave_lost_device(void)
 {
@@ -382,14 +363,15 @@ static void leave_lost_device(void)
 
 enum status cmd_gpu_worker(int argc, char **argv)
 {
-    static const struct argp_option options[] = {{"device", 'd', "N", 0, "number of the GPU", 0},
-                                                 {"cache", 'c', "DIR", 0, "folder of compiled kernels", 0},
-                                                 {0}};
-    static const struct argp argp = {options, take_option, NULL, "Child process; started by tune.",
-                                     NULL,    NULL,        NULL};
+    static const struct command_option options[] = {
+        {"device", 0, "N", "number of the GPU", OPTION_INT(struct worker, ordinal, 0, 4096)},
+        {"cache", 0, "DIR", "folder of compiled kernels", OPTION_TEXT(struct worker, cache)}};
+    static const struct command_line line = {
+        .options = options, .option_count = 2, .about = "Child process; started by tune."};
     struct worker w = {.ordinal = -1};
-    if (argp_parse(&argp, argc, argv, ARGP_NO_ERRS, NULL, &w) || !w.cache || w.ordinal < 0)
+    if (command_line_read(&line, argc, argv, &w) || !w.cache || w.ordinal < 0)
         return fail(E_USAGE, "%s is started by tune itself, with --device N --cache DIR", argv[0]);
+    cache_spare(getppid());
     settle();
     enum status st = frame_serve(SUPERVISOR, answer, leave_lost_device, &w);
     contenders_close(&w.contenders);

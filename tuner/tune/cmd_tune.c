@@ -13,18 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-
-/* "NVIDIA H200" and "h200" name the same GPU. */
-static const char *bare_name(const char *name)
-{
-    return strncasecmp(name, "NVIDIA ", 7) == 0 ? name + 7 : name;
-}
 
 static bool same_gpu(const struct gpu *here, const char *wanted, const struct gpu *described)
 {
-    return strcasecmp(bare_name(here->name), bare_name(wanted)) == 0 || strcasecmp(here->id, wanted) == 0 ||
-           (described && strcasecmp(bare_name(here->name), bare_name(described->name)) == 0);
+    return gpu_fits(here, wanted) || (described && gpu_same_name(here->name, described->name));
 }
 
 /* The GPUs to work on: of this machine, or none and a description to predict for. */
@@ -56,13 +48,11 @@ static enum status use_present(const struct tune_options *o, struct where *where
     return OK;
 }
 
-/* why: NULL if there are GPUs, but others. */
-static void say_absent(const char *gpu, const char *why)
+static void say_absent(const char *gpu)
 {
-    char line[GPU_NAME_MAX + 80];
-    snprintf(line, sizeof line, "%s is not here: its times are predicted, not measured", gpu);
+    char line[GPU_NAME_MAX + 100];
+    snprintf(line, sizeof line, "no %s here (tune doctor says more): times are predicted, not measured", gpu);
     print_wrapped(stderr, 0, print_columns(stderr), line);
-    if (why) print_wrapped(stderr, 0, print_columns(stderr), why);
 }
 
 /* A GPU by name: measured if it is here, predicted from its description if it is not. */
@@ -70,7 +60,7 @@ static enum status use_named(const struct tune_options *o, struct where *where)
 {
     char folder[TUNE_PATH_MAX];
     enum status known = paths_configs("gpus", folder, sizeof folder);
-    if (!known) known = gpu_find(folder, o->gpu, &where->described);
+    if (!known) known = gpu_choose(folder, o->gpu, &where->described);
     char unknown[512];
     snprintf(unknown, sizeof unknown, "%s", status_text());
 
@@ -85,7 +75,7 @@ static enum status use_named(const struct tune_options *o, struct where *where)
     }
     if (where->count > 0) return OK;
     if (known) return fail(known == E_ABSENT ? E_INPUT : known, "%s", unknown);
-    say_absent(where->described.name, st ? status_text() : NULL);
+    say_absent(where->described.name);
     children_close(where->children);
     where->children = NULL;
     where->predict = true;
@@ -142,8 +132,8 @@ static void say_end(const struct session *s, bool predicted)
     format_duration(s->seconds, took);
     if (!predicted)
         snprintf(busy, sizeof busy, "; GPU busy %.0f %% of the time after the start", 100 * s->busy_share);
-    snprintf(line, sizeof line, "%zu trials and %zu kernels compiled in %s%s", s->trials, s->kernels, took,
-             busy);
+    snprintf(line, sizeof line, "%zu trial%s and %zu kernel%s compiled in %s%s", s->trials, PRINT_S(s->trials),
+             s->kernels, PRINT_S(s->kernels), took, busy);
     print_wrapped(stderr, 0, print_columns(stderr), line);
 }
 
@@ -158,7 +148,8 @@ static enum status judge_results(const struct session *s)
         without++;
     }
     if (!without) return OK;
-    return fail(E_ABSENT, "%zu of %zu problems have no winner; the first: %s", without, count, first->why);
+    return fail(E_ABSENT, "%zu of %zu problem%s without a winner; the first: %s", without, count,
+                PRINT_S(count), first->why);
 }
 
 enum status cmd_tune(int argc, char **argv)

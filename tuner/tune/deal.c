@@ -4,6 +4,7 @@
 #include "job.h"
 #include "model.h"
 #include "preferred.h"
+#include "print.h"
 #include "run.h"
 #include "workspace.h"
 #include <math.h>
@@ -259,8 +260,8 @@ static enum status look_up(struct run *run, const struct db_context *context, si
     }
     char text[PROBLEM_TEXT_MAX];
     problem_format(&o->problems[at], text);
-    report_say(run->report, "%s: skipped, its winner of %s is up to date (%d trials; --again searches on)",
-               text, result->winner.base.when, result->winner.trials);
+    report_say(run->report, "%s: skipped, its winner of %s is up to date (%d trial%s; --again searches on)",
+               text, result->winner.base.when, result->winner.trials, PRINT_S(result->winner.trials));
     run_settle(run, at);
     return OK;
 }
@@ -421,16 +422,18 @@ void deal_say_begun(const struct job *job)
     const struct job_result *r = &job->result;
     const size_t known = r->recalled.usable + r->recalled.failed;
     if (p->closing) {
-        report_say(run->report, "%s: its fastest race once more (%zu trials)", job->text, r->tried);
+        report_say(run->report, "%s: its fastest race once more (%zu trial%s)", job->text, r->tried,
+                   PRINT_S(r->tried));
     } else if (p->history.spent_s > 0) {
-        report_say(run->report, "%s: the search goes on (%zu trials so far)", job->text, r->tried);
+        report_say(run->report, "%s: the search goes on (%zu trial%s so far)", job->text, r->tried,
+                   PRINT_S(r->tried));
     } else {
         if (r->legal == 0)
             report_say(run->report, "%s on %s: only algorithms of cublasLt to choose from", job->text,
                        job->context.gpu.name);
         else
-            report_say(run->report, "%s on %s: %zu configurations to choose from", job->text,
-                       job->context.gpu.name, r->legal);
+            report_say(run->report, "%s on %s: %zu configuration%s to choose from", job->text,
+                       job->context.gpu.name, r->legal, PRINT_S(r->legal));
         if (known)
             report_say(run->report, "    %zu known from earlier runs are skipped (%zu of them failed)", known,
                        r->recalled.failed);

@@ -352,7 +352,7 @@ static void say_best(struct job *job)
     if (job->said_us > 0 && job->best_us > WORTH_SAYING * job->said_us) return;
     job->said_us = job->best_us;
     char config[CONFIG_TEXT_MAX];
-    config_summary(&job->field.config[job->best], config);
+    config_brief(&job->field.config[job->best], config);
     report_best(job->run->report, job->text, job->best_us, problem_flop(&job->problem) / job->best_us * 1e-6,
                 job->anchor_us, config);
 }
@@ -425,7 +425,7 @@ void job_progress(const struct job *job, struct progress *p)
     p->gain = job->search ? search_gain(job->search) : (double)NAN;
     if (job->best_us > 0) {
         p->tflops = problem_flop(&job->problem) / job->best_us * 1e-6;
-        config_summary(&job->field.config[job->best], p->best);
+        config_brief(&job->field.config[job->best], p->best);
     }
     p->elapsed_s = now_s() - job->began_s;
     p->left_s = fmax(0, job->share_s - p->elapsed_s);

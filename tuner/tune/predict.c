@@ -155,7 +155,7 @@ static void show(const struct forecast *f, int ended)
     p.best_us = f->best_us;
     if (f->best_us > 0) {
         p.tflops = problem_flop(f->problem) / f->best_us * 1e-6;
-        config_summary(&f->field.config[f->best], p.best);
+        config_brief(&f->field.config[f->best], p.best);
     }
     double run_s = fmax(0, f->end_s - now_s());
     if (rate > 0) run_s = fmin(run_s, (double)(f->wanted - f->done + f->after * f->wanted) / rate);

@@ -12,8 +12,6 @@
 #define QUIET_S     30.0
 #define SETTLING_S  20.0 /* start-up and warming up are not counted as idle time of the GPUs */
 #define LINE_LENGTH 1024
-#define BAR_LEAST   5 /* columns of a bar without its brackets */
-#define BAR_MOST    20
 
 struct report {
     int problems, gpus;
@@ -132,8 +130,16 @@ enum piece {
     PIECES
 };
 
+/* Columns of a bar without its brackets, which depend on the terminal alone: a bar that grew and shrank with the
+ * words beside it would not show what is done. */
+static int bar_width(int room)
+{
+    return room >= 120 ? 20 : room >= 75 ? 10 : 5;
+}
+
 static double share_done(const struct progress *p)
 {
+    if (p->done == 0) return 0;
     const double whole_s = p->elapsed_s + fmax(p->left_s, 0);
     const double of_time = whole_s > 0 ? p->elapsed_s / whole_s : 0;
     const double of_trials = p->planned > 0 ? (double)p->done / (double)p->planned : 0;
@@ -143,7 +149,7 @@ static double share_done(const struct progress *p)
 static void add_bar(struct line *line, double share, int width)
 {
     add(line, "[");
-    for (int i = 0; i < width; i++) add(line, "%c", i < (int)(share * width + 0.5) ? '#' : '-');
+    for (int i = 0; i < width; i++) add(line, "%c", i < (int)(share * width) ? '#' : '-');
     add(line, "]");
 }
 
@@ -187,7 +193,7 @@ static void join_pieces(const struct report *report, const struct progress *p, i
     write_pieces(p, report->gpus, piece);
     if (room > 0 && report->problems > 1)
         piece[LEFT] = (struct line){.used = 0}; /* that of the run is told */
-    if (room > 0) add_bar(&piece[BAR], 0, BAR_LEAST);
+    if (room > 0) add_bar(&piece[BAR], share_done(p), bar_width(room));
     for (size_t i = 0; room > 0 && i < sizeof least_first / sizeof *least_first; i++)
         if (length_of(piece) > room) piece[least_first[i]] = (struct line){.used = 0};
     if (room > 0 && piece[BEST].used && length_of(piece) > room) {
@@ -195,11 +201,6 @@ static void join_pieces(const struct report *report, const struct progress *p, i
         format_time_us(p->best_us, time);
         piece[BEST] = (struct line){.used = 0};
         add(&piece[BEST], "%s", time);
-    }
-    if (room > 0) {
-        const int spare = (int)fmin(fmax(room - length_of(piece), 0), BAR_MOST - BAR_LEAST);
-        piece[BAR] = (struct line){.used = 0};
-        add_bar(&piece[BAR], share_done(p), BAR_LEAST + spare);
     }
     for (int i = 0; i < PIECES; i++) {
         const bool words = i > DONE;

@@ -22,7 +22,7 @@ struct progress {
     size_t failures[VERDICT_COUNT];
     double best_us, anchor_us;  /* 0: none yet */
     double tflops;              /* of best_us */
-    char best[CONFIG_TEXT_MAX]; /* config_summary */
+    char best[CONFIG_TEXT_MAX]; /* config_brief */
     double gain; /* what the search expects to gain by its next trial, of best_us; NAN: it does not know */
     double elapsed_s, left_s;
 };
@@ -37,7 +37,7 @@ void report_say(struct report *report, const char *format, ...) __attribute__((f
 void report_advice(struct report *report, const struct problem *problem);
 
 /* A new best, as a line of its own on a terminal, where the rewritten line has no room for the configuration
- * (config_summary). */
+ * (config_brief). */
 void report_best(struct report *report, const char *problem, double us, double tflops, double anchor_us,
                  const char *config);
 

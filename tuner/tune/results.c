@@ -14,31 +14,29 @@ static const struct column columns[] = {
     {"cublas_us", NULL, COLUMN_NUMBER, 2},
     {"tied", NULL, COLUMN_BOOL, 0},
     {"trials", "tried", COLUMN_NUMBER | COLUMN_RANK(5), 0},
-    {"legal", "of legal", COLUMN_NUMBER | COLUMN_RANK(6), 0},
+    {"legal", "of possible", COLUMN_NUMBER | COLUMN_RANK(6), 0},
     {"raw", NULL, COLUMN_NUMBER, 0},
-    {"model_rank", "model's rank", COLUMN_NUMBER | COLUMN_RANK(7), 0},
-    {"model_first16_share", "its first 16", COLUMN_NUMBER | COLUMN_RANK(8), 3},
+    {"model_rank", NULL, COLUMN_NUMBER, 0},
+    {"model_first16_share", NULL, COLUMN_NUMBER, 0},
     {"workspace_bytes", NULL, COLUMN_NUMBER, 0},
     {"config", "configuration", COLUMN_TEXT | COLUMN_LAST | COLUMN_RANK(3), 0},
     {"why", NULL, COLUMN_TEXT, 0},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
+/* What is told of a row whose kernel is slower than cuBLAS. */
 static const char *result_name(const struct job_result *r)
 {
-    switch (r->how) {
-    case JOB_TUNED:
-        if (r->winner.pinned) return r->winner.base.predicted ? "pinned (predicted)" : "pinned";
-        if (answer_is_cublas(&r->winner)) return "cuBLAS won";
-        return r->winner.base.predicted ? "predicted" : r->winner.tied ? "tuned (tie)" : "tuned";
-    case JOB_KNOWN:
-        if (answer_is_cublas(&r->winner)) return "known (cuBLAS won)";
-        return r->winner.base.predicted ? "predicted" : "known";
-    case JOB_INTERRUPTED:
-        return r->winner.base.time_us > 0 ? "best so far" : "interrupted";
-    default:
-        return r->winner.base.time_us > 0 ? "best so far" : "no winner";
-    }
+    const struct db_winner *w = &r->winner;
+    const bool slower = answer_is_rival(&w->base), pinned = w->pinned || w->pin_holds;
+    if (w->base.time_us <= 0) return r->how == JOB_INTERRUPTED ? "interrupted" : "no winner";
+    if (r->how != JOB_TUNED && r->how != JOB_KNOWN)
+        return slower ? "best so far (cuBLAS is faster)" : "best so far";
+    if (pinned && slower) return "pinned (cuBLAS is faster)";
+    if (pinned && r->how == JOB_TUNED) return w->base.predicted ? "pinned (predicted)" : "pinned";
+    if (answer_is_cublas(w)) return r->how == JOB_TUNED ? "cuBLAS won" : "known (cuBLAS won)";
+    if (w->base.predicted) return "predicted";
+    return r->how == JOB_KNOWN ? "known" : w->tied ? "tuned (tie)" : "tuned";
 }
 
 static void add_row(struct table *table, const struct job_result *r)
@@ -60,7 +58,7 @@ static void add_row(struct table *table, const struct job_result *r)
     table_number(table, table_known(w->model_first16_share));
     table_number(table,
                  w->config.template ? (double)workspace_of(&w->config, &w->base.problem) : (double)NAN);
-    if (any && w->config.template) config_summary(&w->config, brief);
+    if (any && w->config.template) config_brief(&w->config, brief);
     table_text_brief(table, any ? w->config_text : NULL,
                      !any                 ? NULL
                      : w->config.template ? brief

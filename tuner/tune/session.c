@@ -3,6 +3,7 @@
 #include "budget.h"
 #include "clock.h"
 #include "job.h"
+#include "print.h"
 #include "run.h"
 #include <math.h>
 #include <stdio.h>
@@ -101,8 +102,8 @@ static enum status open_run(struct run *run)
     if (!st) st = report_open((int)problems, s->worker_count, &run->report);
     if (!st) st = db_recover(s->db, &recovered);
     if (!st && recovered)
-        report_say(run->report, "%lld attempts of an earlier run never ended; they count as crashes",
-                   (long long)recovered);
+        report_say(run->report, "%lld attempt%s of an earlier run never ended, which counts as a crash each",
+                   (long long)recovered, PRINT_S(recovered));
     for (int i = 0; i < s->worker_count && !st; i++) {
         run->gpus = i + 1;
         st = open_gpu(run, i);
@@ -182,9 +183,10 @@ enum status session_run(struct session *s)
         if (run.problem[i].standing == WAITING && run.problem[i].history.spent_s > 0) run_settle(&run, i);
     if (run.left_out)
         report_say(run.report,
-                   "the budget of %.3g s was too short for %zu problems: %d were not begun; the same command "
-                   "goes on with them",
-                   run.budget_s, problems, run.left_out);
+                   "the budget of %.3g s was too short for %zu problem%s, of which %d %s not begun; the same "
+                   "command goes on",
+                   run.budget_s, problems, PRINT_S(problems), run.left_out,
+                   run.left_out == 1 ? "was" : "were");
     char sentence[1024];
     snprintf(sentence, sizeof sentence, "%s", status_text());
     keep_unfinished(&run, st);

@@ -1,6 +1,7 @@
 /* settle.c — what a slice leaves when it has ended: its problem's result, and whether more of it follows. */
 #include "answer.h"
 #include "job.h"
+#include "print.h"
 #include "run.h"
 
 #include <stdio.h>
@@ -28,7 +29,7 @@ static void say_ended(struct run *run, const struct job_result *r)
                    !answer_is_rival(&w->base) ? ""
                    : w->pin_holds             ? ": cuBLAS is faster, but this is pinned"
                                               : ": cuBLAS is faster, and stays in use");
-    if (w->config.template) config_summary(&w->config, config);
+    if (w->config.template) config_brief(&w->config, config);
     report_say(run->report, "    %s", w->config.template ? config : w->config_text);
 }
 
@@ -76,7 +77,7 @@ static void take_kept(const struct job *job)
     const struct job_result *r = &job->result;
     struct job_result *all = &run->s->results[job->at];
     struct problem_state *p = &run->problem[job->at];
-    report_say(run->report, "%s: %s (%zu trials so far)", job->text, r->why, r->tried);
+    report_say(run->report, "%s: %s (%zu trial%s so far)", job->text, r->why, r->tried, PRINT_S(r->tried));
     if (p->history.spent_s <= 0) {
         all->how = JOB_KNOWN;
         memcpy(all->why, r->why, sizeof all->why);

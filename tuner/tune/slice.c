@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "job.h"
 #include "messages.h"
+#include "print.h"
 #include "run.h"
 #include <math.h>
 #include <stdio.h>
@@ -49,7 +50,7 @@ static enum status keep_notes(const struct job *job)
     snprintf(late, sizeof late,
              "the search did not wait for %zu overdue result%s: another run with the same seed may try other "
              "candidates",
-             job->late, job->late == 1 ? "" : "s");
+             job->late, PRINT_S(job->late));
     return job_note(job, late);
 }
 
@@ -342,8 +343,8 @@ static enum status search(struct job *job)
     search_finish(job->search);
     if (job->run->s->options->budget_s == 0 && job->satisfied)
         report_say(job->run->report,
-                   "%s: after %zu trials nothing more is expected of the search (--budget lets it go on)",
-                   job->text, job->result.tried);
+                   "%s: after %zu trial%s nothing more is expected of the search (--budget lets it go on)",
+                   job->text, job->result.tried, PRINT_S(job->result.tried));
     job->result.exhausted = job_is_exhausted(job);
     for (size_t i = 0; job->result.exhausted && i < job->ahead_count; i++) job->late += !job->ahead[i].late;
     job->result.gain = search_gain(job->search);

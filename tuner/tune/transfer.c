@@ -2,6 +2,7 @@
 
 #include "hints.h"
 #include "model.h"
+#include "print.h"
 #include "prior.h"
 #include "template.h"
 
@@ -148,7 +149,7 @@ enum status transfer_trials(struct field *field, struct db *db, const struct db_
 void transfer_note(const struct transferred *t, char text[256])
 {
     snprintf(text, 256,
-             "the model's order was corrected by %zu trials of %zu other problem%s, the nearest %.120s "
+             "the model's order was corrected by %zu trial%s of %zu other problem%s, the nearest %.120s "
              "(--no-transfer: not)",
-             t->trials, t->problems, t->problems == 1 ? "" : "s", t->nearest);
+             t->trials, PRINT_S(t->trials), t->problems, PRINT_S(t->problems), t->nearest);
 }

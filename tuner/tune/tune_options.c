@@ -5,115 +5,31 @@
 #include "budget.h"
 #include "capture.h"
 #include "compile.h"
+#include "command_line.h"
 #include "cores.h"
 #include "db.h"
-#include "options.h"
+#include "likely.h"
+#include "not_done.h"
 #include "print.h"
+#include "suite.h"
 #include "search.h"
 #include "workspace.h"
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum key {
-    KEY_SUITE = 256,
-    KEY_CAPTURE,
-    KEY_OP,
-    KEY_TYPE,
-    KEY_BUDGET,
-    KEY_GPU,
-    KEY_GPUS,
-    KEY_STRATEGY,
-    KEY_TRIALS,
-    KEY_SEED,
-    KEY_SPACE,
-    KEY_DB,
-    KEY_CACHE,
-    KEY_JOBS,
-    KEY_WORKSPACE,
-    KEY_COLD,
-    KEY_HOT,
-    KEY_AGAIN,
-    KEY_NO_PRETUNED,
-    KEY_NO_TRANSFER,
-    KEY_NO_LIBRARY,
-    KEY_PIN,
-    KEY_UNPIN,
-    KEY_EXCLUDE,
-    KEY_INCLUDE,
-    KEY_FORMAT
-};
-
-static const struct argp_option rows[] = {
-    {NULL, 0, NULL, 0, "What to tune", 1},
-    {"shape", 's', "MxNxK", 0, "a problem, or its full form TYPE:OP:MxNxK:...; may be repeated", 0},
-    {"suite", KEY_SUITE, "FILE", 0, "a file with one problem per line", 0},
-    {"from-capture", KEY_CAPTURE, "FILE", 0,
-     "the problems of a program, recorded with GEMMTUNE_CAPTURE, weighted by their share of its time", 0},
-    {"op", KEY_OP, "nn|nt|tn|tt", 0, "op of shapes without one (nn)", 0},
-    {"type", KEY_TYPE, "sgemm", 0, "type of problems without one (sgemm: strict FP32)", 0},
-    {NULL, 0, NULL, 0, "Where", 2},
-    {"gpu", KEY_GPU, "NAME", 0, "a GPU by name (h200, a100 ...): measure if it is present, else predict", 0},
-    {"gpus", KEY_GPUS, "0,1|all", 0, "GPUs of this machine, one problem at a time on each (0)", 0},
-    {NULL, 0, NULL, 0, "How long and how", 3},
-    {"budget", KEY_BUDGET, "TIME", 0,
-     "time for the whole run: 30s, 10m, 8h, 1h30m (10m per problem, or less if the search expects nothing "
-     "more)",
-     0},
-    {"max-trials", KEY_TRIALS, "N", 0, "most candidates per problem, including those of earlier runs", 0},
-    {"strategy", KEY_STRATEGY, "NAME", 0, "how candidates are chosen: gp, random or exhaustive (gp)", 0},
-    {"seed", KEY_SEED, "N", 0, "seed of the search and the data (1)", 0},
-    {"space", KEY_SPACE, "SPACE", 0, "values to try: wide (all that is possible), a file or a folder", 0},
-    {"cold", KEY_COLD, NULL, 0, "time with operands rotated so that they are not in L2 (the default)", 0},
-    {"hot", KEY_HOT, NULL, 0, "time with operands in L2", 0},
-    {"workspace", KEY_WORKSPACE, "SIZE", 0,
-     "most device memory for a kernel's workspace: 0, 512K, 64M, 1G (GEMMTUNE_WORKSPACE, else 64M)", 0},
-    {"jobs", KEY_JOBS, "N", 0,
-     "compiler processes (one per core that this process may use; at most 4 per core, or 16)", 0},
-    {"no-pretuned", KEY_NO_PRETUNED, NULL, 0, "start without the winners shipped with the program", 0},
-    {"no-transfer", KEY_NO_TRANSFER, NULL, 0, "start without what trials of other problems teach", 0},
-    {"no-library", KEY_NO_LIBRARY, NULL, 0, "no algorithm of cublasLt may win: kernels of gemmtune only", 0},
-    {"again", KEY_AGAIN, NULL, 0, "continue the search even if a winner is stored", 0},
-    {NULL, 0, NULL, 0, "What you want for one problem (--shape) on its GPU", 4},
-    {"pin", KEY_PIN, "CONFIG", 0,
-     "make this configuration ('simt BM=128 ...') its winner, measured if the GPU is present, until --unpin",
-     0},
-    {"unpin", KEY_UNPIN, NULL, 0, "take that back, and search again", 0},
-    {"exclude", KEY_EXCLUDE, "CONFIG", 0, "never choose this configuration for it; may be repeated", 0},
-    {"include", KEY_INCLUDE, "CONFIG", 0, "take that back; may be repeated", 0},
-    {NULL, 0, NULL, 0, "Files and output", 5},
-    {"db", KEY_DB, "FILE", 0, "database (GEMMTUNE_DB, else the user's)", 0},
-    {"cache", KEY_CACHE, "DIR", 0, "folder of compiled kernels (GEMMTUNE_CACHE, else the user's)", 0},
-    {"format", KEY_FORMAT, "table|json|csv", 0, "format of the final table (table)", 0},
-    {0},
-};
-
-/* While argp reads: texts that are judged once all options are known. */
+/* What the options say, judged as a whole once all are known. */
 struct option_parser {
-    struct tune_options *o;
-    const char **shapes;
-    size_t shape_count;
-    const char *suite, *capture, *op, *type;
-    enum status st;
+    struct tune_options o;
+    const char **shapes, **suites; /* owned */
+    size_t shape_count, suite_count;
+    const char *capture, *op, *type;
 };
 
-static enum status parse_number(const char *option, const char *text, int64_t least, int64_t most,
-                                int64_t *value)
+static enum status parse_devices(void *self, const struct command_option *option, char *text)
 {
-    char *end;
-    errno = 0;
-    long long n = strtoll(text, &end, 10);
-    if (end == text || *end || errno || n < least || n > most)
-        return fail(E_USAGE, "%s '%.40s' is not a whole number in %lld..%lld", option, text, (long long)least,
-                    (long long)most);
-    *value = n;
-    return OK;
-}
-
-static enum status parse_devices(const char *text, struct tune_options *o)
-{
+    struct tune_options *o = &((struct option_parser *)self)->o;
     o->gpus_given = true;
     if (strcmp(text, "all") == 0) {
         o->device_count = CHILDREN_ALL_DEVICES;
@@ -126,139 +42,156 @@ static enum status parse_devices(const char *text, struct tune_options *o)
         bool bad = digits == 0 || digits > 4 || (rest[digits] && rest[digits] != ',');
         for (int i = 0; !bad && i < o->device_count; i++) bad = o->devices[i] == device;
         if (bad || o->device_count == CHILDREN_WORKERS_MAX)
-            return fail(E_USAGE, "--gpus '%.60s' is not 'all' or a list of GPU numbers such as 0,1", text);
+            return fail(E_USAGE, "--%s '%.60s' is not 'all' or a list of GPU numbers such as 0,1",
+                        option->name, text);
         o->devices[o->device_count++] = device;
         if (!rest[digits]) return OK;
         rest += digits + 1;
     }
 }
 
-static enum status copy_path(const char *option, const char *text, char to[TUNE_PATH_MAX])
+/* Into an array of TUNE_PATH_MAX bytes. */
+static enum status copy_path(void *self, const struct command_option *option, char *text)
 {
     if (!*text || strlen(text) >= TUNE_PATH_MAX)
-        return fail(E_USAGE, "%s needs a path of 1 to %d characters", option, TUNE_PATH_MAX - 1);
-    snprintf(to, TUNE_PATH_MAX, "%s", text);
+        return fail(E_USAGE, "--%s needs a path of 1 to %d characters", option->name, TUNE_PATH_MAX - 1);
+    memcpy((char *)self + option->member, text, strlen(text) + 1);
     return OK;
 }
 
-static enum status add_shape(struct option_parser *r, const char *text)
+static enum status add_to(const char ***list, size_t *count, const char *text)
 {
-    const char **grown = realloc(r->shapes, (r->shape_count + 1) * sizeof *grown);
-    if (!grown) return fail(E_MEMORY, "out of memory for the shapes");
-    r->shapes = grown;
-    r->shapes[r->shape_count++] = text;
+    const char **grown = realloc(*list, (*count + 1) * sizeof *grown);
+    if (!grown) return fail(E_MEMORY, "out of memory for the command line");
+    *list = grown;
+    grown[(*count)++] = text;
     return OK;
+}
+
+static enum status add_shape(void *self, const struct command_option *option, char *text)
+{
+    struct option_parser *r = self;
+    (void)option;
+    return add_to(&r->shapes, &r->shape_count, text);
+}
+
+static enum status add_suite(void *self, const struct command_option *option, char *text)
+{
+    struct option_parser *r = self;
+    (void)option;
+    return add_to(&r->suites, &r->suite_count, text);
 }
 
 /* A configuration that could be a candidate. */
 static enum status parse_config(const char *option, const char *text, struct config *config)
 {
-    enum status st = config_parse(text, config);
-    if (st) return fail(E_INPUT, "%s: %.400s", option, status_text());
+    enum status st = config_parse_brief(text, config);
+    if (st) return fail(E_INPUT, "--%s: %.400s", option, status_text());
     if (config->template->space || template_is_library(config->template)) return OK;
-    return fail(E_INPUT, "%s: %s is never searched, so that it can be neither pinned nor excluded", option,
+    return fail(E_INPUT, "--%s: %s is never searched, so that it can be neither pinned nor excluded", option,
                 config->template->name);
 }
 
-static enum status add_config(const char *option, const char *text, struct config *list, int *count)
+static enum status set_pin(void *self, const struct command_option *option, char *text)
+{
+    return parse_config(option->name, text, &((struct option_parser *)self)->o.pin);
+}
+
+static enum status add_config(const struct command_option *option, const char *text, struct config *list,
+                              int *count)
 {
     if (*count == TUNE_PREFER_MAX)
-        return fail(E_USAGE, "%s can be given %d times in one command; repeat the command for more", option,
-                    TUNE_PREFER_MAX);
-    return parse_config(option, text, &list[(*count)++]);
+        return fail(E_USAGE, "--%s can be given %d times in one command; repeat the command for more",
+                    option->name, TUNE_PREFER_MAX);
+    return parse_config(option->name, text, &list[(*count)++]);
 }
 
-static enum status take_option(int key, char *text, struct option_parser *r)
+static enum status add_excluded(void *self, const struct command_option *option, char *text)
 {
-    struct tune_options *o = r->o;
-    int64_t number = 0;
-    enum status st = OK;
-    switch (key) {
-    case 's':
-        return add_shape(r, text);
-    case KEY_SUITE:
-        r->suite = text;
-        return OK;
-    case KEY_CAPTURE:
-        r->capture = text;
-        return OK;
-    case KEY_OP:
-        r->op = text;
-        return OK;
-    case KEY_TYPE:
-        r->type = text;
-        return OK;
-    case KEY_GPU:
-        o->gpu = text;
-        return OK;
-    case KEY_GPUS:
-        return parse_devices(text, o);
-    case KEY_BUDGET:
-        return budget_parse(text, &o->budget_s);
-    case KEY_TRIALS:
-        return parse_number("--max-trials", text, 1, INT64_MAX, &o->max_trials);
-    case KEY_STRATEGY:
-        o->strategy = text;
-        return OK;
-    case KEY_SEED:
-        st = parse_number("--seed", text, 0, INT64_MAX, &number);
-        o->seed = (uint64_t)number;
-        return st;
-    case KEY_SPACE:
-        return copy_path("--space", text, o->space);
-    case KEY_HOT:
-        o->cold = false;
-        return OK;
-    case KEY_COLD:
-        o->cold = true;
-        return OK;
-    case KEY_WORKSPACE:
-        return workspace_parse("--workspace", text, &o->workspace_bytes);
-    case KEY_JOBS:
-        st = parse_number("--jobs", text, 1, 1024, &number);
-        o->compilers = (int)number;
-        return st;
-    case KEY_NO_PRETUNED:
-        o->pretuned = false;
-        return OK;
-    case KEY_NO_TRANSFER:
-        o->transfer = false;
-        return OK;
-    case KEY_NO_LIBRARY:
-        o->library = false;
-        return OK;
-    case KEY_PIN:
-        return parse_config("--pin", text, &o->pin);
-    case KEY_UNPIN:
-        o->unpin = true;
-        return OK;
-    case KEY_EXCLUDE:
-        return add_config("--exclude", text, o->exclude, &o->exclude_count);
-    case KEY_INCLUDE:
-        return add_config("--include", text, o->include, &o->include_count);
-    case KEY_AGAIN:
-        o->again = true;
-        return OK;
-    case KEY_DB:
-        return copy_path("--db", text, o->db);
-    case KEY_CACHE:
-        return copy_path("--cache", text, o->cache);
-    case KEY_FORMAT:
-        return table_format_parse(text, &o->format);
-    default:
-        return OK;
-    }
+    struct tune_options *o = &((struct option_parser *)self)->o;
+    return add_config(option, text, o->exclude, &o->exclude_count);
 }
 
-static error_t on_option(int key, char *text, struct argp_state *state)
+static enum status add_included(void *self, const struct command_option *option, char *text)
 {
-    struct option_parser *r = state->input;
-    enum key known = (enum key)key;
-    if (r->st) return 0; /* the first error is the one to be told */
-    if (key != 's' && (known < KEY_SUITE || known > KEY_FORMAT)) return ARGP_ERR_UNKNOWN;
-    r->st = take_option(key, text, r);
-    return 0;
+    struct tune_options *o = &((struct option_parser *)self)->o;
+    return add_config(option, text, o->include, &o->include_count);
 }
+
+static enum status set_budget(void *self, const struct command_option *option, char *text)
+{
+    (void)option;
+    return budget_parse(text, &((struct option_parser *)self)->o.budget_s);
+}
+
+static enum status set_workspace(void *self, const struct command_option *option, char *text)
+{
+    (void)option;
+    return workspace_parse("--workspace", text, &((struct option_parser *)self)->o.workspace_bytes);
+}
+
+static const struct command_option rows[] = {
+    {.about = "What to tune:", .group = 1},
+    {"shape", 's', "MxNxK", "a problem, or its full form TYPE:OP:MxNxK:...; may be repeated", .repeats = true,
+     OPTION_CALL(add_shape)},
+    {"suite", 0, "FILE", SUITE_ABOUT, .repeats = true, OPTION_CALL(add_suite)},
+    {"from-capture", 0, "FILE",
+     "the problems of a program, recorded with GEMMTUNE_CAPTURE, weighted by their share of its time",
+     OPTION_TEXT(struct option_parser, capture)},
+    {"op", 0, "nn|nt|tn|tt", "op of shapes without one (nn)", OPTION_TEXT(struct option_parser, op)},
+    {"type", 0, "TYPE", "type of problems without one (sgemm: strict FP32)",
+     OPTION_TEXT(struct option_parser, type)},
+    {.about = "Where:", .group = 2},
+    OPTION_ROW_GPU(struct option_parser, o.gpu, "the GPU: measure if it is present, else predict"),
+    {"gpus", 0, "0,1|all", "GPUs of this machine, one problem at a time on each (0)",
+     OPTION_CALL(parse_devices)},
+    {.about = "How long and how:", .group = 3},
+    {"budget", 0, "TIME",
+     "time for the whole run: 30s, 10m, 8h, 1h30m (10m per problem, or less if the search expects nothing "
+     "more)",
+     OPTION_CALL(set_budget)},
+    {"max-trials", 0, "N", "most candidates per problem, including those of earlier runs",
+     OPTION_WHOLE(struct option_parser, o.max_trials, 1, INT64_MAX)},
+    {"strategy", 0, "gp|random|exhaustive", "how candidates are chosen (gp)",
+     OPTION_TEXT(struct option_parser, o.strategy)},
+    {"seed", 0, "N", "seed of the search and the data (1)",
+     OPTION_WHOLE(struct option_parser, o.seed, 0, INT64_MAX)},
+    {"space", 0, "wide|FILE|DIR", "values to try: wide (all that is possible), a file or a folder",
+     OPTION_CALL(copy_path), .member = offsetof(struct option_parser, o.space)},
+    {"cold", 0, NULL, "time with operands rotated so that they are not in L2 (the default)",
+     OPTION_FLAG(struct option_parser, o.cold)},
+    {"hot", 0, NULL, "time with operands in L2", OPTION_CLEARS(struct option_parser, o.cold)},
+    {"workspace", 0, "SIZE",
+     "most device memory for a kernel's workspace: 0, 512K, 64M, 1G (GEMMTUNE_WORKSPACE, else 64M)",
+     OPTION_CALL(set_workspace)},
+    {"jobs", 0, "N", "compiler processes (one per core that this process may use; at most 4 per core, or 16)",
+     OPTION_INT(struct option_parser, o.compilers, 1, 1024)},
+    {"no-pretuned", 0, NULL, "start without the winners shipped with the program",
+     OPTION_CLEARS(struct option_parser, o.pretuned)},
+    {"no-transfer", 0, NULL, "start without what trials of other problems teach",
+     OPTION_CLEARS(struct option_parser, o.transfer)},
+    {"no-library", 0, NULL, "no algorithm of cublasLt may win: kernels of gemmtune only",
+     OPTION_CLEARS(struct option_parser, o.library)},
+    {"again", 0, NULL, "continue the search even if a winner is stored",
+     OPTION_FLAG(struct option_parser, o.again)},
+    {.about = "What you want for one problem (--shape) on its GPU:", .group = 4},
+    {"pin", 0, "CONFIG",
+     "make this configuration its winner, measured if the GPU is present, until --unpin; as tables show it "
+     "('simt BM=128 ...'), or in full",
+     OPTION_CALL(set_pin)},
+    {"unpin", 0, NULL, "take that back, and search again", OPTION_FLAG(struct option_parser, o.unpin)},
+    {"exclude", 0, "CONFIG", "never choose this configuration for it; may be repeated", .repeats = true,
+     OPTION_CALL(add_excluded)},
+    {"include", 0, "CONFIG", "take that back; may be repeated", .repeats = true, OPTION_CALL(add_included)},
+    {.about = "Files and output:", .group = 5},
+    {"db", 0, "FILE", "the database (GEMMTUNE_DB, else the user's)", OPTION_CALL(copy_path),
+     .member = offsetof(struct option_parser, o.db)},
+    {"cache", 0, "DIR", "folder of compiled kernels (GEMMTUNE_CACHE, else the user's)",
+     OPTION_CALL(copy_path), .member = offsetof(struct option_parser, o.cache)},
+    OPTION_ROWS_FORMAT(struct option_parser, o.format),
+};
+
+static const char *const excluding[][2] = {{"pin", "unpin"}, {NULL}};
 
 /* ---- the problems ---- */
 
@@ -317,55 +250,35 @@ static enum status drop_repeated(struct tune_options *o)
     return OK;
 }
 
-/* --op goes before a text that has none of its own: it starts with its sizes. */
-static enum status add_text(const struct option_parser *r, enum gemm_type type, const char *text)
-{
-    char full[PROBLEM_TEXT_MAX * 2];
-    bool bare = strchr("+-.0123456789", *text) != NULL;
-    snprintf(full, sizeof full, "%s%s%s", bare && r->op ? r->op : "", bare && r->op ? ":" : "", text);
-    struct problem problem;
-    enum status st = problem_parse_as(full, type, &problem);
-    return st ? st : add_problem(r->o, &problem);
-}
-
-/* A line without an op gets the default one too, if it has nothing but a type and sizes. */
-static enum status add_suite_problem(const struct option_parser *r, const struct problem *problem)
-{
-    struct problem plain = problem_make(problem->m, problem->n, problem->k);
-    plain.type = problem->type;
-    if (!r->op || !problem_equal(problem, &plain)) return add_problem(r->o, problem);
-    char text[96];
-    snprintf(text, sizeof text, "%lldx%lldx%lld", (long long)plain.m, (long long)plain.n, (long long)plain.k);
-    return add_text(r, plain.type, text);
-}
-
 /* *type: of problems that name none. */
 static enum status check_op_and_type(const struct option_parser *r, enum gemm_type *type)
 {
-    char names[GEMM_TYPE_NAMES_MAX];
+    char names[GEMM_TYPE_NAMES_MAX], meant[LIKELY_TEXT_MAX];
     *type = GEMM_SGEMM;
     static const char *const ops[] = {"nn", "nt", "tn", "tt"};
     bool known = !r->op;
     for (int i = 0; i < 4 && !known; i++) known = strcmp(r->op, ops[i]) == 0;
     if (!known) return fail(E_INPUT, "unknown op '%.40s'; there are nn, nt, tn and tt", r->op);
-    if (r->type && !gemm_type_find(r->type, type))
-        return fail(E_INPUT, "unknown type '%.40s'; there are %s", r->type, gemm_type_names(names));
-    return OK;
+    if (!r->type || gemm_type_find(r->type, type)) return OK;
+    const char *why = not_done(r->type);
+    if (why) return fail(E_INPUT, "--type %.40s: %s", r->type, why);
+    return fail(E_INPUT, "unknown type '%.40s'; there are %s%s", r->type, gemm_type_names(names),
+                gemm_type_likely(r->type, meant));
 }
 
 /* In the order of the share of the program's time. What multiplies nothing takes none. */
-static enum status add_capture(const struct option_parser *r)
+static enum status add_capture(struct option_parser *r)
 {
-    struct tune_options *o = r->o;
+    struct tune_options *o = &r->o;
     struct capture capture = {0};
-    if (o->problem_count || r->suite || r->op || r->type)
+    if (o->problem_count || r->suite_count || r->op || r->type)
         return fail(E_USAGE,
                     "--from-capture brings its own problems; --shape, --suite, --op and --type have no "
                     "place beside it");
     enum status st = capture_read(r->capture, &capture);
     for (int i = 0; i < capture.reasons && !st; i++)
         print_line(stderr, "tune: %s leaves out %" PRIu64 " call%s: %s", r->capture,
-                   capture.left_out[i].count, capture.left_out[i].count == 1 ? "" : "s",
+                   capture.left_out[i].count, PRINT_S(capture.left_out[i].count),
                    capture.left_out[i].why);
     if (st == E_ABSENT) st = fail(E_IO, "%s", status_text());
     if (!st) {
@@ -383,25 +296,30 @@ static enum status add_capture(const struct option_parser *r)
     return st;
 }
 
-static enum status collect_problems(const struct option_parser *r)
+static enum status add_suite_problems(struct option_parser *r, const char *path, enum gemm_type type)
+{
+    struct suite suite;
+    enum status st = suite_read(path, type, r->op, &suite);
+    for (size_t i = 0; i < suite.count && !st; i++) st = add_problem(&r->o, &suite.at[i]);
+    suite_free(&suite);
+    return st;
+}
+
+static enum status collect_problems(struct option_parser *r)
 {
     enum gemm_type type;
     enum status st = check_op_and_type(r, &type);
-    for (size_t i = 0; i < r->shape_count && !st; i++) st = add_text(r, type, r->shapes[i]);
-    if (r->suite && !st) {
-        struct problem *suite = NULL;
-        size_t count = 0;
-        st = problem_read_suite(r->suite, type, &suite, &count);
-        for (size_t i = 0; i < count && !st; i++) st = add_suite_problem(r, &suite[i]);
-        free(suite);
+    for (size_t i = 0; i < r->shape_count && !st; i++) {
+        struct problem problem;
+        st = suite_line(r->shapes[i], type, r->op, &problem);
+        if (st == E_ABSENT) st = fail(E_INPUT, "'%.60s': %s", r->shapes[i], status_text());
+        if (!st) st = add_problem(&r->o, &problem);
     }
+    for (size_t i = 0; i < r->suite_count && !st; i++) st = add_suite_problems(r, r->suites[i], type);
     if (r->capture && !st) st = add_capture(r);
-    if (!st) st = drop_repeated(r->o);
-    if (!st && r->o->problem_count == 0)
-        st = fail(E_USAGE,
-                  r->suite ? "the suite %s holds no problem"
-                           : "say what to tune: --shape MxNxK or --suite FILE (see tune help tune)%s",
-                  r->suite ? r->suite : "");
+    if (!st) st = drop_repeated(&r->o);
+    if (!st && r->o.problem_count == 0)
+        st = fail(E_USAGE, "say what to tune: --shape MxNxK or --suite FILE (see tune help tune)");
     return st;
 }
 
@@ -429,7 +347,7 @@ static void limit_compilers(struct tune_options *o)
                "tune: --jobs %d: only %d compilers are started, because this process may use %d core%s and "
                "more would "
                "spend the budget on starting (at most %d a core, and %d where that is less)",
-               o->compilers, most, cores, cores == 1 ? "" : "s", A_CORE, LEAST);
+               o->compilers, most, cores, PRINT_S(cores), A_CORE, LEAST);
     o->compilers = most;
 }
 
@@ -439,7 +357,7 @@ static enum status fill_defaults(struct tune_options *o)
     limit_compilers(o);
     if (o->workspace_bytes < 0) o->workspace_bytes = workspace_from_environment();
     if (!*o->db) st = db_default_path(o->db, sizeof o->db);
-    if (!st && !*o->cache) st = compile_cache_folder(o->cache, sizeof o->cache);
+    if (!st && !*o->cache) st = compile_cache_path(o->cache, sizeof o->cache);
     const struct search_strategy *strategy;
     return st ? st : search_find(o->strategy, &strategy);
 }
@@ -451,34 +369,59 @@ static void keep_command(int argc, char **argv, char *to, size_t room)
         used += (size_t)snprintf(to + used, room - used, "%s%s", i ? " " : "", argv[i]);
 }
 
+/* --gpu with a number, or this, is a GPU of this machine. */
+static enum status choose_gpu(struct tune_options *o)
+{
+    if (!o->gpu) return OK;
+    const int number = command_gpu_number(o->gpu);
+    if (number < 0 && strcmp(o->gpu, "this") != 0) return OK;
+    if (o->gpus_given) return fail(E_USAGE, "--gpu %s and --gpus contradict each other", o->gpu);
+    o->gpu = NULL;
+    o->gpus_given = true;
+    o->devices[0] = number < 0 ? 0 : number;
+    return OK;
+}
+
+static enum status check_options(void *self)
+{
+    struct option_parser *r = self;
+    enum status st = choose_gpu(&r->o);
+    if (!st) st = collect_problems(r);
+    if (!st) st = check_preferences(&r->o);
+    return st ? st : fill_defaults(&r->o);
+}
+
+const struct command_line cmd_tune_line = {
+    .options = rows,
+    .option_count = sizeof rows / sizeof *rows,
+    .about = "Find the fastest kernel configuration for each problem, check it, race it against cuBLAS, "
+             "store it.\vCtrl-C stops after the current trial; everything finished is kept, and the same "
+             "command continues from there. A problem whose winner is stored and up to date is skipped.\n"
+             "\n"
+             "Examples:\n"
+             "  tune --shape 4096x4096x4096 --budget 5m\n"
+             "  tune --suite problems.txt --budget 8h\n"
+             "  echo 64 128 256 | tune --suite - --gpu h200\n"
+             "\n"
+             "Exit status: 0 done; 1 a problem has no winner; others as in tune --help.",
+    .excluding = excluding,
+    .check = check_options};
+
 enum status tune_options_parse(int argc, char **argv, struct tune_options *o)
 {
-    *o = (struct tune_options){.device_count = 1,
-                               .seed = 1,
-                               .strategy = "gp",
-                               .workspace_bytes = -1,
-                               .cold = true,
-                               .pretuned = true,
-                               .transfer = true,
-                               .library = true};
-    keep_command(argc, argv, o->command, sizeof o->command);
-    static const int repeatable[] = {'s', KEY_EXCLUDE, KEY_INCLUDE, 0},
-                     excluding[][2] = {{KEY_COLD, KEY_HOT}, {KEY_PIN, KEY_UNPIN}, {0, 0}};
-    static const struct option_rules rules = {repeatable, excluding};
-    struct option_parser reading = {.o = o};
-    struct argp argp = {
-        .options = rows,
-        .parser = on_option,
-        .doc = "Find the fastest kernel configuration for each problem, check it, race it against cuBLAS, "
-               "store it.\vCtrl-C stops after the current trial; everything finished is kept, and the same "
-               "command continues from there. A problem whose winner is stored and up to date is skipped.",
-    };
-    enum status st = options_parse(&argp, &rules, argc, argv, &reading);
-    if (reading.st) st = reading.st;
-    if (!st) st = collect_problems(&reading);
-    if (!st) st = check_preferences(o);
-    if (!st) st = fill_defaults(o);
+    struct option_parser reading = {.o = {.device_count = 1,
+                                          .seed = 1,
+                                          .strategy = "gp",
+                                          .workspace_bytes = -1,
+                                          .cold = true,
+                                          .pretuned = true,
+                                          .transfer = true,
+                                          .library = true}};
+    keep_command(argc, argv, reading.o.command, sizeof reading.o.command);
+    enum status st = command_line_read(&cmd_tune_line, argc, argv, &reading);
     free(reading.shapes);
+    free(reading.suites);
+    *o = reading.o;
     if (st) tune_options_free(o);
     return st;
 }

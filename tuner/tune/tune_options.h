@@ -3,6 +3,7 @@
 #define GT_TUNE_OPTIONS_H
 
 #include "children.h"
+#include "command_line.h"
 #include "config.h"
 #include "problem.h"
 #include "table.h"
@@ -44,7 +45,10 @@ struct tune_options {
     char command[1024]; /* as typed, for the record */
 };
 
-/* Errors: E_USAGE, E_INPUT, E_IO. --help and wrong options end the process as argp does. */
+/* The options of the main job, for its help. */
+extern const struct command_line cmd_tune_line;
+
+/* Errors: E_HELPED, E_USAGE, E_INPUT, E_IO, E_MEMORY. */
 enum status tune_options_parse(int argc, char **argv, struct tune_options *options);
 void tune_options_free(struct tune_options *options);
 

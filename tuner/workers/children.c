@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "messages.h"
+#include "print.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,6 +106,15 @@ void children_cancel(struct children *children, int worker)
 
 /* ---- answers ---- */
 
+/* Once: why compiled kernels are not in the cache. */
+static void tell_spare(struct children *children, const json_t *answer)
+{
+    const char *why = json_string_value(json_object_get(answer, "spare"));
+    if (!why || !*why || children->told_spare) return;
+    print_line(stderr, "tune: %s", why);
+    children->told_spare = true;
+}
+
 static enum status parse_build(const json_t *answer, struct build *build)
 {
     int built = 0, cached = 0;
@@ -157,6 +167,7 @@ static enum status from_compiler(struct children *children, struct child_slot *s
         if (!st && at_work) {
             finish_compile(slot, event);
             st = parse_build(e->message, &event->build);
+            tell_spare(children, e->message);
             *found = !st;
         }
         slot->stage = READY;

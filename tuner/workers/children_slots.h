@@ -30,6 +30,7 @@ struct children {
     struct child_slot *compiler, *worker;
     int compilers, workers;
     char nvrtc[CHILDREN_VERSION_MAX];
+    bool told_spare; /* that the cache cannot be written */
 };
 
 /* The slot of a child of the pool. *compiler: whether it is a compiler or a worker. */

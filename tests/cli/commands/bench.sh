@@ -25,7 +25,7 @@ import json
 alone, some = (json.load(open(f))[0] for f in ("alone.json", "some.json"))
 print(alone["mark"], alone["cublas_us"], alone["ratio"], alone["lt_us"], alone["time_us"] > 0)
 print(some["mark"], 1 < some["ratio_low"] <= some["ratio"] <= some["ratio_high"] < 1.2, some["lt_us"], some["lt"])
-print(some["source"], some["verdict"], some["exact"], some["rounds"], some["cold"], some["config"].split()[0])
+print(some["source"], some["verdict"], some["bitwise"], some["rounds"], some["cold"], some["config"].split()[0])
 print(abs(some["tflops"] - 2 * 64**3 / some["time_us"] * 1e-6) < 1e-9)
 END
 t python3 look.py

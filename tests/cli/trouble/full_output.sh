@@ -7,10 +7,9 @@ tune import "$SOURCES/configs/winners/h200.jsonl" >imported
 full --help
 full help
 full --version
-for command in tune query explain ladder bench export import merge verify doctor; do
+for command in tune query explain ladder bench export import merge forget verify doctor; do
     full help $command
     full $command --help
-    full $command --usage
     full $command --version
 done
 full query

@@ -8,7 +8,6 @@
 #include "stats.h"
 #include "table.h"
 
-#include <argp.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -161,7 +160,7 @@ static const struct command_option options[] = {
     {.name = "order",
      .about = "show how good the order before the first trial is, without a search",
      OPTION_FLAG(struct replay, order)},
-    OPTION_ROW_FORMAT(struct replay, format)};
+    OPTION_ROWS_FORMAT(struct replay, format)};
 
 /* ---- rows ---- */
 
@@ -381,7 +380,7 @@ static enum status replay_all(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    argp_program_version = "replay (gemmtune)";
+    command_version = "replay (gemmtune)";
     argv[0] = (char[]){"replay"}; /* as messages name it */
     enum status st = replay_all(argc, argv);
     if (!st && (fflush(stdout) || ferror(stdout))) st = fail(E_IO, "cannot write to standard output");

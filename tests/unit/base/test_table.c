@@ -364,16 +364,44 @@ TEST(a_stream_that_cannot_be_written_is_an_error)
     table_free(table);
 }
 
-TEST(formats_are_named_table_json_csv)
+static struct table *three(void)
 {
-    enum table_format format;
-    assert_ok(table_format_parse("json", &format));
-    assert_int_equal(format, TABLE_JSON);
-    assert_ok(table_format_parse("csv", &format));
-    assert_int_equal(format, TABLE_CSV);
-    assert_ok(table_format_parse("table", &format));
-    assert_int_equal(format, TABLE_TEXT);
-    assert_fails(table_format_parse("xml", &format), E_USAGE, "'xml'");
+    struct table *table = table_new(columns, 4);
+    row(table, "b", 2, 1, "x");
+    row(table, "a", NAN, 0, "y");
+    row(table, "c", 10, 0, NULL);
+    row(table, "a", 2, 0, "z");
+    return table;
+}
+
+TEST(rows_are_sorted_by_any_column_and_empty_cells_come_last)
+{
+    struct table *table = three();
+    assert_ok(table_sort(table, "time_us"));
+    assert_prints(table, TABLE_CSV, -1,
+                  "name,time_us,tied,hidden\r\nb,2,true,x\r\na,2,false,z\r\nc,10,false,\r\na,,false,y\r\n");
+    assert_ok(table_sort(table, "-time_us"));
+    assert_prints(table, TABLE_CSV, -1,
+                  "name,time_us,tied,hidden\r\nc,10,false,\r\nb,2,true,x\r\na,2,false,z\r\na,,false,y\r\n");
+    assert_ok(table_sort(table, "name"));
+    assert_prints(table, TABLE_CSV, -1,
+                  "name,time_us,tied,hidden\r\na,2,false,z\r\na,,false,y\r\nb,2,true,x\r\nc,10,false,\r\n");
+    assert_ok(table_sort(table, "hidden"));
+    assert_fails(table_sort(table, "tiem_us"), E_USAGE,
+                 "there is no column 'tiem_us'; did you mean 'time_us'?; there are name time_us tied hidden");
+    table_free(table);
+}
+
+TEST(the_first_rows_may_be_kept_alone)
+{
+    struct table *table = three();
+    table_cut(table, 4);
+    assert_int_equal(table_rows(table), 4);
+    table_cut(table, 1);
+    assert_prints(table, TABLE_CSV, -1, "name,time_us,tied,hidden\r\nb,2,true,x\r\n");
+    row(table, "new", 1, 0, NULL);
+    assert_int_equal(table_rows(table), 2);
+    table_free(table);
 }
 
 int main(void)
@@ -398,7 +426,8 @@ int main(void)
         cmocka_unit_test(csv_is_quoted_as_rfc_4180_says),
         cmocka_unit_test(an_empty_table_is_a_head_or_an_empty_array),
         cmocka_unit_test(a_stream_that_cannot_be_written_is_an_error),
-        cmocka_unit_test(formats_are_named_table_json_csv),
+        cmocka_unit_test(rows_are_sorted_by_any_column_and_empty_cells_come_last),
+        cmocka_unit_test(the_first_rows_may_be_kept_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -193,7 +193,7 @@ TEST(a_version_that_was_never_published_is_refused_with_one_sentence)
         assert_fails(
             db_open(store_path, modes[i], &db), E_DB,
             "is a database of version 1, from before the first release: no published gemmtune wrote it or "
-            "reads it; put it aside and tune again, or name another file with --db");
+            "reads it; put it aside and tune again, or name another file with GEMMTUNE_DB");
         assert_looks_like(store_path, before);
         assert_folder_holds(store_folder, "test.db cache");
     }

@@ -366,6 +366,54 @@ TEST(notes_are_kept_once_a_run_and_the_newest_run_comes_first)
     store_assert_clean();
 }
 
+static struct db_known known_of(struct db *db, const struct problem *problem)
+{
+    const struct db_filter filter = {.problem = problem};
+    struct db_known known;
+    assert_ok(db_known(db, &filter, &known));
+    return known;
+}
+
+TEST(a_winner_is_forgotten_alone_or_with_all_that_is_known_of_its_problem)
+{
+    struct db *db = store_open(DB_WRITE);
+    const struct problem problem = *the_problem(), other = problem_make(65, 64, 64);
+    const struct db_filter filter = {.problem = &problem}, elsewhere = {.gpu = "a100", .problem = &problem};
+    const int64_t run = store_run(db, context());
+    struct db_known removed;
+    struct config c = store_config(3);
+    struct db_winner w = {.base.problem = other, .base.cold = true, .base.time_us = 9, .config = c};
+    const struct config tried = store_config(1);
+    const struct outcome outcome = store_outcome(20);
+    store_trial(db, run, &problem, &tried, &outcome);
+    decide(db, run, 1, 20, false, false);
+    decide(db, run, 2, 19, false, false);
+    assert_ok(db_set_winner(db, run, &w, &c, 1, NULL, 0));
+    assert_ok(db_note(db, run, &problem, "a note"));
+    prefer(db, false, 4, true);
+    assert_ok(db_forget(db, &elsewhere, true, &removed));
+    assert_int_equal(removed.winners + removed.trials + removed.decisions, 0);
+    assert_winner(db, 2);
+
+    assert_ok(db_forget(db, &filter, false, &removed));
+    assert_true(removed.winners == 1 && removed.trials == 0 && removed.decisions == 0);
+    assert_winner(db, -1);
+    struct db_known known = known_of(db, &problem);
+    assert_true(known.winners == 0 && known.trials == 1 && known.decisions == 2 && known.notes == 1 &&
+                known.preferences == 1);
+    decide(db, run, 1, 20, false, false); /* what is decided again is the winner */
+    assert_winner(db, 1);
+
+    assert_ok(db_forget(db, &filter, true, &removed));
+    assert_true(removed.winners == 1 && removed.trials == 1 && removed.decisions == 3 && removed.notes == 1 &&
+                removed.preferences == 1);
+    known = known_of(db, &problem);
+    assert_true(known.winners + known.trials + known.decisions + known.notes + known.preferences == 0);
+    assert_int_equal(known_of(db, &other).winners, 1);
+    db_close(db);
+    store_assert_clean();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -380,6 +428,7 @@ int main(void)
         STORE_TEST(merging_carries_preferences_in_any_order),
         STORE_TEST(what_was_changed_last_stands_after_a_merge),
         STORE_TEST(imported_winners_respect_a_pin_and_an_exclusion),
+        STORE_TEST(a_winner_is_forgotten_alone_or_with_all_that_is_known_of_its_problem),
         STORE_TEST(notes_are_kept_once_a_run_and_the_newest_run_comes_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

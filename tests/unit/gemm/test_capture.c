@@ -3,6 +3,7 @@
 #include "capture.h"
 #include "files.h"
 #include "scratch_folder.h"
+#include "suite.h"
 #include "unit.h"
 
 #include <fcntl.h>
@@ -97,11 +98,10 @@ TEST(what_is_saved_is_added_to_what_the_file_holds)
     assert_ok(capture_save(path, &c));
     assert_non_null(strstr(file_text(path),
                            "\nsgemm:nn:8x8x8  # count=20 time_us=3\nsgemm:tn:5x6x7:lda=12  # count=4\n"));
-    struct problem *suite;
-    size_t count;
-    assert_ok(problem_read_suite(path, GEMM_SGEMM, &suite, &count)); /* it is a suite, too */
-    assert_int_equal(count, 2);
-    free(suite);
+    struct suite suite;
+    assert_ok(suite_read(path, GEMM_SGEMM, NULL, &suite)); /* it is a suite, too */
+    assert_int_equal(suite.count, 2);
+    suite_free(&suite);
     capture_free(&c);
 }
 

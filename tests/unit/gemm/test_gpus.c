@@ -41,6 +41,32 @@ TEST(a_gpu_is_found_by_the_name_of_its_driver)
     assert_fails(gpu_find(FOLDER, "voodoo2", &gpu), E_ABSENT, "rtx3090");
 }
 
+TEST(a_gpu_is_meant_by_its_first_words_or_its_architecture)
+{
+    struct gpu gpu;
+    static const char *const h100[] = {"h100", "H100", "h100_sxm", "NVIDIA H100", "NVIDIA H100 80GB HBM3",
+                                       "h100 80gb", "h100-sxm"};
+    for (size_t i = 0; i < sizeof h100 / sizeof *h100; i++) {
+        assert_ok(gpu_choose(FOLDER, h100[i], &gpu));
+        assert_string_equal(gpu.id, "h100_sxm");
+    }
+    static const char *const t4[] = {"t4", "sm_75", "SM_75", "compute_75", "7.5", "Tesla T4"};
+    for (size_t i = 0; i < sizeof t4 / sizeof *t4; i++) {
+        assert_ok(gpu_choose(FOLDER, t4[i], &gpu));
+        assert_string_equal(gpu.id, "t4");
+    }
+    assert_ok(gpu_choose(FOLDER, "sm_100a", &gpu));
+    assert_string_equal(gpu.id, "b200");
+    assert_fails(gpu_choose(FOLDER, "sm_90", &gpu), E_ABSENT, "'sm_90' fits 2 GPUs: h100_sxm h200; name one");
+    assert_fails(gpu_choose(FOLDER, "rtx", &gpu), E_ABSENT, "'rtx' fits 2 GPUs");
+    static const char *const none[] = {"", "h", "h10", "100", "90", "sm_9", "sm_900", "sm_90b"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        assert_fails(gpu_choose(FOLDER, none[i], &gpu), E_ABSENT, "known:");
+    assert_fails(gpu_choose(FOLDER, "h20", &gpu), E_ABSENT, "did you mean 'h200'?");
+    /* What a person means is not what a driver says. */
+    assert_fails(gpu_find(FOLDER, "NVIDIA H100", &gpu), E_ABSENT, "known:");
+}
+
 static void named_as_its_file(const struct gpu *gpu)
 {
     char path[4096];
@@ -173,6 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_eight_gpus_of_the_manual_are_there),
         cmocka_unit_test(a_gpu_is_found_by_the_name_of_its_driver),
+        cmocka_unit_test(a_gpu_is_meant_by_its_first_words_or_its_architecture),
         cmocka_unit_test(each_descriptor_is_the_file_of_its_id),
         cmocka_unit_test(the_published_peak_is_that_of_lanes_and_clock),
         cmocka_unit_test(the_rate_of_a_type_is_published_or_estimated),

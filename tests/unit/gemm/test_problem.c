@@ -1,3 +1,4 @@
+#include "suite.h"
 #include "problem.h"
 #include "problem_texts.h"
 
@@ -289,7 +290,9 @@ TEST(bad_text_gives_a_sentence_that_names_it)
         {"99999999999999999999x1x1", "does not fit"},
         {"2147483648x1x1", "limit"},
         {"xx:4x4x4", "unknown type or op"},
-        {"zgemm:4x4x4", "unknown type or op"},
+        {"zgemm:4x4x4", "complex products"},
+        {"sgem:4x4x4", "unknown type or op 'sgem'"},
+        {"sgem:4x4x4", "did you mean 'sgemm'?"},
         {"nn:tf32gemm:4x4x4", "M must be"},
         {"tf32gemm:sgemm:4x4x4", "unknown type or op 'sgemm'"},
         {"nn:tn:4x4x4", "M must be"},
@@ -402,11 +405,10 @@ TEST(suite_errors_name_file_and_line)
     const char text[] = "# head\n\n4x4x4 # tail\n  nt:8x8x8  \nbroken\n";
     assert_int_equal(write(fd, text, sizeof text - 1), sizeof text - 1);
     close(fd);
-    struct problem *problems;
-    size_t count;
-    assert_fails(problem_read_suite(path, GEMM_SGEMM, &problems, &count), E_INPUT, ":5:");
+    struct suite suite;
+    assert_fails(suite_read(path, GEMM_SGEMM, NULL, &suite), E_INPUT, ":5:");
     unlink(path);
-    assert_fails(problem_read_suite("/nonexistent/suite", GEMM_SGEMM, &problems, &count), E_IO,
+    assert_fails(suite_read("/nonexistent/suite", GEMM_SGEMM, NULL, &suite), E_IO,
                  "/nonexistent/suite");
 }
 
@@ -421,49 +423,46 @@ TEST(endless_suites_are_refused_with_a_limit)
                    {"# a comment\n", 1000001, "more than 1000000 lines"},
                    {"# a comment of a line that is as long as no line of a suite ever was, again and again\n",
                     800000, "larger than 64 MiB"}};
-    struct problem *problems;
-    size_t count;
+    struct suite suite;
     for (size_t i = 0; i < sizeof endless / sizeof *endless; i++) {
         char path[] = "/tmp/gemmtune-suite-XXXXXX";
         FILE *file = fdopen(mkstemp(path), "w");
         for (int t = 0; t < endless[i].times; t++) fputs(endless[i].text, file);
         fclose(file);
-        assert_fails(problem_read_suite(path, GEMM_SGEMM, &problems, &count), E_INPUT, endless[i].said);
+        assert_fails(suite_read(path, GEMM_SGEMM, NULL, &suite), E_INPUT, endless[i].said);
         unlink(path);
     }
-    assert_fails(problem_read_suite("/dev/zero", GEMM_SGEMM, &problems, &count), E_INPUT,
+    assert_fails(suite_read("/dev/zero", GEMM_SGEMM, NULL, &suite), E_INPUT,
                  ":1: holds a NUL byte");
-    assert_fails(problem_read_suite("/proc/self/mem", GEMM_SGEMM, &problems, &count), E_IO,
+    assert_fails(suite_read("/proc/self/mem", GEMM_SGEMM, NULL, &suite), E_IO,
                  "Input/output error");
-    assert_fails(problem_read_suite("/tmp", GEMM_SGEMM, &problems, &count), E_IO, "Is a directory");
+    assert_fails(suite_read("/tmp", GEMM_SGEMM, NULL, &suite), E_IO, "Is a directory");
 }
 
 TEST(lines_of_a_suite_that_name_no_type_take_the_given_one)
 {
     static const enum gemm_type wanted[] = {GEMM_TF32, GEMM_TF32, GEMM_SGEMM, GEMM_SGEMM_NORMWISE};
-    struct problem *problems;
-    size_t count;
+    struct suite suite;
     char path[] = "/tmp/gemmtune-suite-XXXXXX";
     int fd = mkstemp(path);
     FILE *file = fdopen(fd, "w");
     assert_non_null(file);
     fputs("4x5x6\nnt:4x5x6\nsgemm:tt:4x5x6\nsgemm_normwise:4x5x6\n", file);
     fclose(file);
-    assert_ok(problem_read_suite(path, GEMM_TF32, &problems, &count));
+    assert_ok(suite_read(path, GEMM_TF32, NULL, &suite));
     unlink(path);
-    assert_int_equal(count, 4);
-    for (int i = 0; i < 4; i++) assert_int_equal(problems[i].type, wanted[i]);
-    assert_true(problems[1].trans_b && problems[2].trans_a);
-    free(problems);
+    assert_int_equal(suite.count, 4);
+    for (int i = 0; i < 4; i++) assert_int_equal(suite.at[i].type, wanted[i]);
+    assert_true(suite.at[1].trans_b && suite.at[2].trans_a);
+    suite_free(&suite);
 }
 
 TEST(public_suite_has_33_problems)
 {
-    struct problem *problems;
-    size_t count;
-    assert_ok(problem_read_suite(GT_SOURCE_DIR "/configs/suites/public.txt", GEMM_SGEMM, &problems, &count));
-    assert_int_equal(count, 33);
-    free(problems);
+    struct suite suite;
+    assert_ok(suite_read(GT_SOURCE_DIR "/configs/suites/public.txt", GEMM_SGEMM, NULL, &suite));
+    assert_int_equal(suite.count, 33);
+    suite_free(&suite);
 }
 
 /* ---- pointers ---- */

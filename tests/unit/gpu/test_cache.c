@@ -274,6 +274,45 @@ TEST(a_folder_that_cannot_be_written_is_named_with_what_to_do)
     assert_fails(cache_usage("/nowhere/at/all", &entries, &bytes), E_IO, "/nowhere/at/all");
 }
 
+/* The run goes on: what the cache cannot take is kept beside it until its owner ends. */
+TEST(where_the_cache_cannot_be_written_a_spare_folder_takes_its_place)
+{
+    char path[128], key[CACHE_KEY_TEXT], spare[128];
+    struct cache_entry entry, found;
+    struct stat info;
+    setenv("TMPDIR", folder, 1);
+    cache_spare(getpid());
+    snprintf(spare, sizeof spare, "%s/gemmtune-%lu-%ld", folder, (unsigned long)geteuid(), (long)getpid());
+    snprintf(path, sizeof path, "%s/file", folder);
+    file_write(path, "");
+    key_of(1, key);
+    assert_int_equal(cache_find(path, key, &found), E_ABSENT);
+    assert_string_equal(cache_spare_why(), "");
+    assert_ok(cache_store(path, key, "x", 1, &some_facts, &entry));
+    assert_non_null(strstr(cache_spare_why(), "cannot write the cache of compiled kernels"));
+    assert_non_null(strstr(cache_spare_why(), spare));
+    assert_int_equal(strncmp(entry.path, spare, strlen(spare)), 0);
+    assert_true(lstat(spare, &info) == 0 && (info.st_mode & 07777) == 0700);
+    assert_ok(cache_find(path, key, &found));
+    assert_string_equal(found.path, entry.path);
+    cache_spare(getpid() + 1); /* another's: it is not ours to remove */
+    cache_spare_remove();
+    assert_int_equal(lstat(spare, &info), 0);
+    cache_spare(getpid());
+    cache_spare_remove();
+    assert_int_equal(lstat(spare, &info), -1);
+    /* What others may write to, or a link, is not used. */
+    assert_int_equal(symlink("/tmp", spare), 0);
+    assert_fails(cache_store(path, key, "x", 1, &some_facts, &entry), E_IO, "cannot write the cache");
+    cache_spare_remove();
+    assert_int_equal(unlink(spare), 0);
+    assert_int_equal(mkdir(spare, 0700), 0);
+    assert_int_equal(chmod(spare, 0777), 0);
+    assert_fails(cache_store(path, key, "x", 1, &some_facts, &entry), E_IO, "cannot write the cache");
+    cache_spare(0);
+    unsetenv("TMPDIR");
+}
+
 TEST(a_disk_that_fills_up_leaves_nothing_half_written)
 {
     char key[CACHE_KEY_TEXT];
@@ -351,6 +390,7 @@ int main(void)
         FOLDER_TEST(markers_of_checked_databases_count_and_are_evicted_like_entries),
         FOLDER_TEST(storing_keeps_the_folder_within_its_limit),
         FOLDER_TEST(a_folder_that_cannot_be_written_is_named_with_what_to_do),
+        FOLDER_TEST(where_the_cache_cannot_be_written_a_spare_folder_takes_its_place),
         FOLDER_TEST(a_disk_that_fills_up_leaves_nothing_half_written),
         FOLDER_TEST(many_processes_share_a_cache_without_reading_half_an_entry),
     };

@@ -63,10 +63,10 @@ TEST(explain_is_readable)
         "\nmargin       +0.50 % (0.50..0.50) behind the winner in 10 common rounds\n",
         "\ntie          others could not be told apart from the fastest (within 0.1 %, or within 0.5 % and "
         "not proven slower): less shared memory, then fewer registers, then the text decided\n",
-        "\nlegal        500 configurations\n",
+        "\npossible     500 configurations\n",
         "\ntried        13 configurations in 13 trials: 8 measured, 3 wrong, 1 spills, 1 cut off by a kill\n",
-        "\nmodel        had put the winner in place 3; the best of its first 16 reaches 98.0 % of the "
-        "winner\n",
+        "\nmodel        ranked the winner 3 before anything ran; the best of its first 16 reaches 98.0 % of the "
+        "winner's speed\n",
         "\nWhat failed\n",
         "\nBest time by value (ladder_coalesced)\n"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)

@@ -44,7 +44,7 @@ static char *export_to_text(struct db *db, size_t *length)
     struct pick_rules rules = {false, false};
     struct db_filter filter = {.gpu = NULL};
     FILE *stream = open_memstream(&text, length);
-    assert_ok(export_json_lines(db, &filter, &rules, GPUS, stream, &exported));
+    assert_ok(export_json_lines(db, &filter, NULL, &rules, GPUS, stream, &exported));
     fclose(stream);
     assert_int_equal(exported.written, 3);
     return text;
@@ -238,7 +238,7 @@ static char *export_trials(struct db *db, size_t *length, struct exported *expor
     char *text = NULL;
     struct db_filter filter = {.gpu = NULL};
     FILE *stream = open_memstream(&text, length);
-    assert_ok(export_t4(db, &filter, "test", stream, exported));
+    assert_ok(export_t4(db, &filter, NULL, "test", stream, exported));
     fclose(stream);
     return text;
 }

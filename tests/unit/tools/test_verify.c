@@ -35,7 +35,7 @@ TEST(verify_tells_damage_from_winners_that_are_out_of_date)
     db_close(db);
     assert_int_equal(RUN(cmd_verify, &printed, "--format", "csv"), E_ABSENT); /* its rules refuse it */
     assert_non_null(strstr(printed, "winner,unusable,"));
-    assert_non_null(strstr(status_text(), "1 of 1 winners"));
+    assert_non_null(strstr(status_text(), "1 of 1 winner in"));
     free(printed);
 }
 

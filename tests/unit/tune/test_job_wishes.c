@@ -80,7 +80,7 @@ TEST(a_pinned_configuration_is_measured_and_stays_the_winner_until_it_is_unpinne
     memcpy(best, winner_of(SHAPE).config_text, sizeof best);
     loser(pin);
     assert_int_equal(tune(with("--pin", pin, "")), 0);
-    assert_non_null(strstr(text_of("out"), "\"pinned\""));
+    assert_non_null(strstr(text_of("out"), "\"pinned (cuBLAS is faster)\""));
     assert_string_equal(winner_of(SHAPE).config_text, pin);
     assert_true(winner_of(SHAPE).pinned && winner_of(SHAPE).base.ratio > 0 && winner_of(SHAPE).rounds > 0);
     assert_true(winner_of(SHAPE).pin_holds);

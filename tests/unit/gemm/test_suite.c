@@ -1,0 +1,145 @@
+/* test_suite.c — lists of problems as people and PyTorch write them. */
+#include "unit.h"
+
+#include "suite.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *read_as(const char *line, enum gemm_type type, const char *op)
+{
+    static char text[PROBLEM_TEXT_MAX];
+    struct problem problem;
+    enum status st = suite_line(line, type, op, &problem);
+    if (st) snprintf(text, sizeof text, "%d: %.200s", (int)st, status_text());
+    else problem_format(&problem, text);
+    return text;
+}
+
+static const char *read_line(const char *line)
+{
+    return read_as(line, GEMM_SGEMM, NULL);
+}
+
+TEST(sizes_may_stand_between_blanks_or_commas)
+{
+    static const char *const same[] = {"64x128x256",      "64 128 256",          "64,128,256",
+                                       "64, 128, 256",    "64\t128 , 256",       "sgemm:nn:64 128 256",
+                                       "nn:64,128 256",   "sgemm:64,128,256:batch=1"};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        assert_string_equal(read_line(same[i]), "sgemm:nn:64x128x256");
+    assert_string_equal(read_line("bf16gemm:nt:64 128 256:batch=2"), "bf16gemm:nt:64x128x256:batch=2");
+    static const char *const wrong[] = {"64 128", "64,128,", "64,,128 256x", "64 128 256 512", "64x 128x256",
+                                        "64 -1 256", ""};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct problem problem;
+        if (suite_line(wrong[i], GEMM_SGEMM, NULL, &problem) != E_INPUT) fail_msg("'%s' was read", wrong[i]);
+    }
+}
+
+TEST(type_and_op_are_for_lines_without_one)
+{
+    assert_string_equal(read_as("64 128 256", GEMM_BF16, "nt"), "bf16gemm:nt:64x128x256");
+    assert_string_equal(read_as("hgemm:64x128x256", GEMM_BF16, "tt"), "hgemm:tt:64x128x256");
+    assert_string_equal(read_as("nn:64x128x256", GEMM_BF16, "tt"), "bf16gemm:nn:64x128x256");
+    assert_string_equal(read_as("sgemm:nt:4x4x4", GEMM_BF16, "tt"), "sgemm:nt:4x4x4");
+}
+
+TEST(heads_of_tables_hold_no_problem)
+{
+    static const char *const heads[] = {"M,N,K", "m n k", "M, N, K", "Validator,PT_VERSION,2.9.0"};
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        struct problem problem;
+        assert_int_equal(suite_line(heads[i], GEMM_SGEMM, NULL, &problem), E_ABSENT);
+        assert_string_equal(status_text(), "");
+    }
+}
+
+/* TunableOp's matrices are column-major: m, n and the operands change places. */
+TEST(tunableop_is_read_as_the_row_major_problem_of_the_same_addresses)
+{
+    assert_string_equal(read_line("GemmTunableOp_float_TN,tn_4096_8_1024_ld_1024_1024_4096"),
+                        "sgemm:nt:8x4096x1024");
+    assert_string_equal(read_line("GemmTunableOp_float_NT,nt_25088_4096_64,Gemm_Rocblas_1216,0.033"),
+                        "sgemm:tn:4096x25088x64");
+    assert_string_equal(read_line("GemmTunableOp_BFloat16_NN,nn_16_32_64_ld_20_64_16"),
+                        "bf16gemm:nn:32x16x64:ldb=20");
+    assert_string_equal(read_line("GemmTunableOp_tf32_NN,nn_16_32_64_ld_16_72_18"),
+                        "tf32gemm:nn:32x16x64:lda=72:ldc=18");
+    assert_string_equal(read_line("GemmStridedBatchedTunableOp_Half_TN,tn_256_128_64_B_12_ld_64_64_256"),
+                        "hgemm:nt:128x256x64:batch=12");
+    assert_string_equal(read_line("GemmAndBiasTunableOp_BFloat16_TN,tn_4096_8_1024_ld_1024_1024_4096"),
+                        "bf16gemm:nt:8x4096x1024:epilogue=bias");
+}
+
+TEST(kinds_of_tunableop_that_are_not_done_are_left_out_with_a_reason)
+{
+    static const char *const lines[][2] = {
+        {"ScaledGemmTunableOp_Float8_e4m3fn_Float8_e4m3fn_BFloat16_TN,tn_16_16_16_ld_16_16_16_rw_1_bias_None",
+         "FP8"},
+        {"GemmTunableOp_double_NN,nn_16_16_16_ld_16_16_16", "FP64"},
+        {"GemmTunableOp_c10::complex<float>_NN,nn_16_16_16_ld_16_16_16", "complex"},
+        {"GemmTunableOp_Nosuch_NN,nn_16_16_16_ld_16_16_16", "Nosuch"}};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct problem problem;
+        assert_fails(suite_line(lines[i][0], GEMM_SGEMM, NULL, &problem), E_ABSENT, lines[i][1]);
+    }
+    static const char *const broken[] = {"GemmTunableOp_float_NN",         "GemmTunableOp_float_NN,",
+                                         "GemmTunableOp_float_NN,nn_16_16", "GemmTunableOp,nn_16_16_16",
+                                         "GemmTunableOp_float_NN,xx_1_1_1", "GemmTunableOp_float_NN,nn_a_b_c",
+                                         "Gemm,__,_"};
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+        struct problem problem;
+        if (suite_line(broken[i], GEMM_SGEMM, NULL, &problem) != E_INPUT) fail_msg("'%s' was read", broken[i]);
+    }
+}
+
+TEST(a_file_may_mix_them)
+{
+    char path[] = "/tmp/gemmtune-suite-XXXXXX";
+    struct suite suite;
+    FILE *file = fdopen(mkstemp(path), "w");
+    assert_non_null(file);
+    fputs("Validator,PT_VERSION,2.9.0\nGemmTunableOp_float_NN,nn_16_32_64_ld_16_64_16\n# M N K\n4 5 6 # a comment\n"
+          "GemmTunableOp_double_NN,nn_16_16_16_ld_16_16_16\nnt:7x8x9\n",
+          file);
+    fclose(file);
+    assert_ok(suite_read(path, GEMM_SGEMM, NULL, &suite));
+    assert_int_equal(suite.count, 3);
+    assert_int_equal(suite.left_out, 1);
+    assert_non_null(strstr(suite.why, "line 5: gemmtune does not do FP64 products"));
+    assert_true(suite.at[0].m == 32 && suite.at[1].k == 6 && suite.at[2].trans_b);
+    suite_free(&suite);
+    unlink(path);
+}
+
+TEST(standard_input_is_a_suite)
+{
+    char path[] = "/tmp/gemmtune-suite-XXXXXX";
+    struct suite suite;
+    FILE *file = fdopen(mkstemp(path), "w");
+    assert_non_null(file);
+    fputs("1 2 3\n", file);
+    fclose(file);
+    assert_non_null(freopen(path, "r", stdin));
+    assert_ok(suite_read("-", GEMM_SGEMM, NULL, &suite));
+    assert_int_equal(suite.count, 1);
+    suite_free(&suite);
+    assert_fails(suite_read("-", GEMM_SGEMM, NULL, &suite), E_INPUT, "standard input holds no problem");
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_may_stand_between_blanks_or_commas),
+        cmocka_unit_test(type_and_op_are_for_lines_without_one),
+        cmocka_unit_test(heads_of_tables_hold_no_problem),
+        cmocka_unit_test(tunableop_is_read_as_the_row_major_problem_of_the_same_addresses),
+        cmocka_unit_test(kinds_of_tunableop_that_are_not_done_are_left_out_with_a_reason),
+        cmocka_unit_test(a_file_may_mix_them),
+        cmocka_unit_test(standard_input_is_a_suite),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

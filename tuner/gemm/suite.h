@@ -1,0 +1,32 @@
+/* suite.h — problems as people and programs list them: one a line, in the text form of problem.h, as "M N K" or
+ * "M,N,K", or in the CSV files of PyTorch's TunableOp.
+ */
+#ifndef GT_SUITE_H
+#define GT_SUITE_H
+
+#include "problem.h"
+
+/* What --suite takes, for tables of options. */
+#define SUITE_ABOUT                                                                                          \
+    "a file with one problem per line (MxNxK in full, M N K, M,N,K, or TunableOp's untuned CSV); -: standard " \
+    "input; may be repeated"
+
+struct suite {
+    struct problem *at; /* owned */
+    size_t count;
+    size_t left_out; /* problems of kinds that gemmtune does not do */
+    char why[200];   /* of the first of them */
+};
+
+/* One line without comment and blanks around it. type, op: of texts that name none; op NULL: nn. A line of
+ * TunableOp is column-major, and becomes the row-major problem with the same addresses. Errors: E_INPUT;
+ * E_ABSENT: no problem, such as the head of a table (status_text is ""), or one of a kind that is not done. */
+enum status suite_line(const char *text, enum gemm_type type, const char *op, struct problem *problem);
+
+/* path "-": standard input. '#' starts a comment, blank lines are skipped. What is left out is told on
+ * standard error. Errors: E_IO, E_INPUT (with file:line, or because no problem is left). */
+enum status suite_read(const char *path, enum gemm_type type, const char *op, struct suite *suite);
+
+void suite_free(struct suite *suite); /* takes a zeroed struct */
+
+#endif
