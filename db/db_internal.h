@@ -181,17 +181,14 @@ struct binder {
     enum status st; /* of its preparation */
 };
 struct binder db_bind(struct db *db, const char *sql); /* as db_prepare */
-struct binder bind_start(sqlite3_stmt *stmt);
+/* The same with these numbers as the first parameters. */
+struct binder db_bind_ints(struct db *db, const char *sql, const int64_t *numbers, int count);
 void bind_int(struct binder *b, int64_t value);
 void bind_real(struct binder *b, double value);   /* NAN: NULL */
 void bind_finite(struct binder *b, double value); /* NAN, infinity: 0 */
 void bind_text(struct binder *b, const char *value);
 void bind_blob(struct binder *b, const void *value, int bytes);
 void bind_null(struct binder *b);
-
-/* db_prepare with these numbers as the first parameters; further ones are bound by *b. */
-enum status db_prepare_with(struct db *db, const char *sql, const int64_t *numbers, int count,
-                            struct binder *b);
 
 /* Run a statement that gives no row. *changes may be NULL. */
 enum status db_run(struct db *db, const struct binder *b, int64_t *changes, const char *what);
@@ -295,8 +292,9 @@ struct db_list {
     const char *sql, *what;
     enum status (*row)(struct db *db, sqlite3_stmt *stmt, void *self, bool *more);
     void *self;
-    int problem; /* column of the problem's text */
+    int problem; /* column of the problem's text, or DB_NO_PROBLEM: no row is left out */
 };
+#define DB_NO_PROBLEM (-1)
 enum status db_list(struct db *db, const struct db_filter *filter, const struct db_list *list);
 
 /* --- db_later.c --- */

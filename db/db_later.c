@@ -36,10 +36,10 @@ bool db_may_be_of_later_version(const char *text, const char *type)
 /* Adds the number that a statement gives for a problem. */
 static enum status add_count(struct db *db, const char *sql, int64_t problem_id, int64_t *count)
 {
-    struct binder b;
     int64_t more = 0;
-    enum status st = db_prepare_with(db, sql, &problem_id, 1, &b);
-    if (!st) st = db_integer(db, &b, &more, "count rows");
+    struct binder b = db_bind(db, sql);
+    bind_int(&b, problem_id);
+    const enum status st = db_integer(db, &b, &more, "count rows");
     *count += more;
     return st;
 }

@@ -284,7 +284,7 @@ static enum status copy_unhashed(struct merge *m, const char *select, const char
     bool row;
     while (!st && !(st = db_step(m->from, read, &row, "read it")) && row) {
         if ((st = db_prepare(m->to, insert, &write))) break;
-        struct binder b = bind_start(write);
+        struct binder b = {.stmt = write, .next = 1};
         bind_int(&b, map_find(&m->maps[first], sqlite3_column_int64(read, 0)));
         bind_int(&b, map_find(&m->maps[second], sqlite3_column_int64(read, 1)));
         for (int i = 2; !b.rc && i < sqlite3_column_count(read); i++)

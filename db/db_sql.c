@@ -200,11 +200,6 @@ enum status db_end(struct db *db, enum status st)
     return st;
 }
 
-struct binder bind_start(sqlite3_stmt *stmt)
-{
-    return (struct binder){.stmt = stmt, .next = 1};
-}
-
 struct binder db_bind(struct db *db, const char *sql)
 {
     struct binder b = {.next = 1};
@@ -259,15 +254,11 @@ enum status db_step(struct db *db, sqlite3_stmt *stmt, bool *row, const char *wh
     return st;
 }
 
-enum status db_prepare_with(struct db *db, const char *sql, const int64_t *numbers, int count,
-                            struct binder *b)
+struct binder db_bind_ints(struct db *db, const char *sql, const int64_t *numbers, int count)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db, sql, &stmt);
-    if (st) return st;
-    *b = bind_start(stmt);
-    for (int i = 0; i < count; i++) bind_int(b, numbers[i]);
-    return OK;
+    struct binder b = db_bind(db, sql);
+    for (int i = 0; i < count; i++) bind_int(&b, numbers[i]);
+    return b;
 }
 
 /* Without a statement every parameter fails, too. */
