@@ -48,17 +48,17 @@ enum status db_count_later(struct db *db, struct db_later *later)
 {
     *later = (struct db_later){.problems = 0};
     if (!db->left_out) return OK;
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db, "SELECT id, text FROM problems ORDER BY id", &stmt);
+    const struct binder b = db_bind(db, "SELECT id, text FROM problems ORDER BY id");
+    enum status st = OK;
     bool row;
-    while (!st && !(st = db_step(db, stmt, &row, "count rows")) && row) {
-        const int64_t id = sqlite3_column_int64(stmt, 0);
-        if (!db_is_of_later_version(db, (const char *)sqlite3_column_text(stmt, 1))) continue;
+    while (!st && !(st = db_next(db, &b, &row, "count rows")) && row) {
+        const int64_t id = sqlite3_column_int64(b.stmt, 0);
+        if (!db_is_of_later_version(db, (const char *)sqlite3_column_text(b.stmt, 1))) continue;
         later->problems++;
         st = add_count(db, "SELECT count(*) FROM trials WHERE problem_id = ?1", id, &later->trials);
         if (!st)
             st = add_count(db, "SELECT count(*) FROM winners WHERE problem_id = ?1", id, &later->winners);
     }
-    if (stmt) sqlite3_reset(stmt);
+    db_done(&b);
     return st;
 }
