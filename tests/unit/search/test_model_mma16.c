@@ -1,6 +1,6 @@
 /* The model of the tensor-core family for 16-bit operands against what was measured on an H100 (2026-11-25,
  * before PRELOAD and PACK), and against what no kernel can beat. */
-#include "model16_checks.h"
+#include "model_checks.h"
 
 /* The fastest of every third problem that was tried. */
 static const struct measured_row measured[] = {
