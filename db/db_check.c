@@ -75,20 +75,18 @@ static enum status ask(struct checking *c, sqlite3 *handle, const char *what, co
 /* Checks the values of every trial as a reader would. */
 static enum status check_values(struct checking *c)
 {
-    sqlite3_stmt *stmt = NULL;
+    const struct binder b = db_bind(c->db, "SELECT t.id, " DB_OUTCOME_COLUMNS " FROM trials t ORDER BY t.id");
     char finding[256] = "";
-    enum status st =
-        db_prepare(c->db, "SELECT t.id, " DB_OUTCOME_COLUMNS " FROM trials t ORDER BY t.id", &stmt);
-    if (st) return st;
+    enum status st = OK;
     bool row;
-    while (!finding[0] && !(st = db_step(c->db, stmt, &row, "check the trials")) && row) {
-        struct reader r = read_start(stmt);
+    while (!finding[0] && !(st = db_next(c->db, &b, &row, "check the trials")) && row) {
+        struct reader r = read_start(b.stmt);
         struct outcome outcome;
         int64_t id = read_long(&r, "id", 1, INT64_MAX);
         db_read_outcome(&r, &outcome);
         if (r.bad) snprintf(finding, sizeof finding, "trial %" PRId64 ": impossible %s", id, r.bad);
     }
-    sqlite3_reset(stmt);
+    db_done(&b);
     if (!st) tell(c, "values of trials", finding);
     return st;
 }
@@ -120,19 +118,18 @@ static bool is_of_later_version(sqlite3_stmt *stmt, const char *text)
 
 static enum status check_problems(struct checking *c)
 {
-    sqlite3_stmt *stmt = NULL;
+    const struct binder b =
+        db_bind(c->db, "SELECT id, text, type, op, epilogue, m, n, k, batch FROM problems ORDER BY id");
     char finding[512] = "";
-    enum status st = db_prepare(
-        c->db, "SELECT id, text, type, op, epilogue, m, n, k, batch FROM problems ORDER BY id", &stmt);
-    if (st) return st;
+    enum status st = OK;
     bool row;
-    while (!finding[0] && !(st = db_step(c->db, stmt, &row, "check the problems")) && row) {
-        struct reader r = read_start(stmt);
+    while (!finding[0] && !(st = db_next(c->db, &b, &row, "check the problems")) && row) {
+        struct reader r = read_start(b.stmt);
         struct problem p = {0};
         char text[PROBLEM_TEXT_MAX], canonical[PROBLEM_TEXT_MAX] = "";
         int64_t id = read_long(&r, "id", 1, INT64_MAX);
         read_text(&r, "text", text, sizeof text);
-        if (!r.bad && is_of_later_version(stmt, text)) continue;
+        if (!r.bad && is_of_later_version(b.stmt, text)) continue;
         if (!r.bad && problem_parse(text, &p) == OK) problem_key(&p, canonical);
         if (!is_kind(&r, canonical, &p) && !r.bad) r.bad = "type";
         read_long(&r, "m", p.m, p.m);
@@ -143,7 +140,7 @@ static enum status check_problems(struct checking *c)
             snprintf(finding, sizeof finding, "problem %" PRId64 " ('%.100s') is not in its canonical form",
                      id, text);
     }
-    sqlite3_reset(stmt);
+    db_done(&b);
     if (!st) tell(c, "texts of problems", finding);
     return st;
 }

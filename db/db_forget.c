@@ -33,12 +33,11 @@ static enum status walk(struct db *db, const int64_t key[2], bool remove, int mo
 {
     enum status st = OK;
     for (int i = 0; i < most && !st; i++) {
-        struct binder b;
         int64_t rows = 0;
         if (!remove && !parts[i].counted) continue;
-        st = db_prepare_with(db, remove ? parts[i].remove : parts[i].count, key, 2, &b);
-        if (!st && remove) st = db_run(db, &b, &rows, "remove what is to be forgotten");
-        else if (!st) st = db_integer(db, &b, &rows, "count what is known");
+        const struct binder b = db_bind_ints(db, remove ? parts[i].remove : parts[i].count, key, 2);
+        if (remove) st = db_run(db, &b, &rows, "remove what is to be forgotten");
+        else st = db_integer(db, &b, &rows, "count what is known");
         if (parts[i].counted) *(int64_t *)(void *)((char *)sum + parts[i].member) += rows;
     }
     return st;

@@ -165,43 +165,37 @@ enum status db_error(sqlite3 *handle, const char *path, int rc, const char *what
 enum status db_broken(const struct db *db, const char *what,
                       int64_t id); /* E_DB: a value that we never write */
 
-/* A statement, prepared at its first use and kept; reset, without parameters. sql must be one string
- * literal. */
-enum status db_prepare(struct db *db, const char *sql, sqlite3_stmt **stmt);
 enum status db_exec(struct db *db, const char *sql, const char *what);
 enum status db_writable(const struct db *db); /* E_DB for a reader or a forked child: a bug of ours */
 enum status db_begin(struct db *db);
 enum status db_end(struct db *db,
                    enum status st); /* commits if OK, else rolls back and keeps the first error */
 
-/* A statement whose parameters are bound from left to right. A failure is reported when it is run. */
+/* A statement, prepared at its first use and kept; sql must be one string literal. Its parameters are bound
+ * from left to right. A failure is reported when it is run. */
 struct binder {
     sqlite3_stmt *stmt;
     int next, rc;
     enum status st; /* of its preparation */
 };
-struct binder db_bind(struct db *db, const char *sql); /* as db_prepare */
-struct binder bind_start(sqlite3_stmt *stmt);
+struct binder db_bind(struct db *db, const char *sql);
+/* The same with these numbers as the first parameters. */
+struct binder db_bind_ints(struct db *db, const char *sql, const int64_t *numbers, int count);
 void bind_int(struct binder *b, int64_t value);
 void bind_real(struct binder *b, double value);   /* NAN: NULL */
 void bind_finite(struct binder *b, double value); /* NAN, infinity: 0 */
 void bind_text(struct binder *b, const char *value);
 void bind_blob(struct binder *b, const void *value, int bytes);
 void bind_null(struct binder *b);
-
-/* db_prepare with these numbers as the first parameters; further ones are bound by *b. */
-enum status db_prepare_with(struct db *db, const char *sql, const int64_t *numbers, int count,
-                            struct binder *b);
+void bind_value(struct binder *b, sqlite3_stmt *row, int column); /* of another statement's row */
 
 /* Run a statement that gives no row. *changes may be NULL. */
 enum status db_run(struct db *db, const struct binder *b, int64_t *changes, const char *what);
 /* Runs an INSERT; *id: the id of its row. */
 enum status db_insert(struct db *db, const struct binder *b, int64_t *id, const char *what);
-/* Reads the next row; *row is false at the end. db_done: no more rows are needed. */
+/* Reads the next row; *row is false at the end, and the statement reset. db_done: no more rows are needed. */
 enum status db_next(struct db *db, const struct binder *b, bool *row, const char *what);
 void db_done(const struct binder *b);
-/* *row is false at the end; then the statement is reset. */
-enum status db_step(struct db *db, sqlite3_stmt *stmt, bool *row, const char *what);
 /* Runs a statement that gives one integer (0 if there is no row, or if it is NULL). */
 enum status db_integer(struct db *db, const struct binder *b, int64_t *value, const char *what);
 
@@ -295,8 +289,9 @@ struct db_list {
     const char *sql, *what;
     enum status (*row)(struct db *db, sqlite3_stmt *stmt, void *self, bool *more);
     void *self;
-    int problem; /* column of the problem's text */
+    int problem; /* column of the problem's text, or DB_NO_PROBLEM: no row is left out */
 };
+#define DB_NO_PROBLEM (-1)
 enum status db_list(struct db *db, const struct db_filter *filter, const struct db_list *list);
 
 /* --- db_later.c --- */

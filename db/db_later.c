@@ -36,10 +36,10 @@ bool db_may_be_of_later_version(const char *text, const char *type)
 /* Adds the number that a statement gives for a problem. */
 static enum status add_count(struct db *db, const char *sql, int64_t problem_id, int64_t *count)
 {
-    struct binder b;
     int64_t more = 0;
-    enum status st = db_prepare_with(db, sql, &problem_id, 1, &b);
-    if (!st) st = db_integer(db, &b, &more, "count rows");
+    struct binder b = db_bind(db, sql);
+    bind_int(&b, problem_id);
+    const enum status st = db_integer(db, &b, &more, "count rows");
     *count += more;
     return st;
 }
@@ -48,17 +48,17 @@ enum status db_count_later(struct db *db, struct db_later *later)
 {
     *later = (struct db_later){.problems = 0};
     if (!db->left_out) return OK;
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db, "SELECT id, text FROM problems ORDER BY id", &stmt);
+    const struct binder b = db_bind(db, "SELECT id, text FROM problems ORDER BY id");
+    enum status st = OK;
     bool row;
-    while (!st && !(st = db_step(db, stmt, &row, "count rows")) && row) {
-        const int64_t id = sqlite3_column_int64(stmt, 0);
-        if (!db_is_of_later_version(db, (const char *)sqlite3_column_text(stmt, 1))) continue;
+    while (!st && !(st = db_next(db, &b, &row, "count rows")) && row) {
+        const int64_t id = sqlite3_column_int64(b.stmt, 0);
+        if (!db_is_of_later_version(db, (const char *)sqlite3_column_text(b.stmt, 1))) continue;
         later->problems++;
         st = add_count(db, "SELECT count(*) FROM trials WHERE problem_id = ?1", id, &later->trials);
         if (!st)
             st = add_count(db, "SELECT count(*) FROM winners WHERE problem_id = ?1", id, &later->winners);
     }
-    if (stmt) sqlite3_reset(stmt);
+    db_done(&b);
     return st;
 }

@@ -6,7 +6,8 @@
 static enum status read_row(struct db *db, sqlite3_stmt *stmt, const struct db_list *list, bool *more)
 {
     enum status st = list->row(db, stmt, list->self, more);
-    if (st != E_DB || !db_is_of_later_version(db, (const char *)sqlite3_column_text(stmt, list->problem)))
+    if (st != E_DB || list->problem == DB_NO_PROBLEM ||
+        !db_is_of_later_version(db, (const char *)sqlite3_column_text(stmt, list->problem)))
         return st;
     db->left_out = true;
     return OK;

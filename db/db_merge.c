@@ -141,22 +141,22 @@ static const struct table tables[TABLES] = {
          true},
 };
 
-static enum status bind_row(struct merge *m, const struct table *t, sqlite3_stmt *from, sqlite3_stmt *to,
+static enum status bind_row(struct merge *m, const struct table *t, sqlite3_stmt *from, struct binder *b,
                             int64_t id)
 {
     int column = 2;
-    int rc = id ? sqlite3_bind_int64(to, 1, id) : sqlite3_bind_null(to, 1);
-    if (!rc) rc = sqlite3_bind_value(to, 2, sqlite3_column_value(from, 1));
-    for (; !rc && column < 6 && t->references[column - 2] >= 0; column++) {
+    if (id) bind_int(b, id);
+    else bind_null(b);
+    bind_value(b, from, 1);
+    for (; column < 6 && t->references[column - 2] >= 0; column++) {
         const int64_t old = sqlite3_column_int64(from, column);
         const int64_t new = map_find(&m->maps[t->references[column - 2]], old);
-        if (sqlite3_column_type(from, column) == SQLITE_NULL) rc = sqlite3_bind_null(to, column + 1);
-        else if (new) rc = sqlite3_bind_int64(to, column + 1, new);
+        if (sqlite3_column_type(from, column) == SQLITE_NULL) bind_null(b);
+        else if (new) bind_int(b, new);
         else return db_broken(m->from, t->name, sqlite3_column_int64(from, 0));
     }
-    for (; !rc && column < sqlite3_column_count(from); column++)
-        rc = sqlite3_bind_value(to, column + 1, sqlite3_column_value(from, column));
-    return rc ? db_error(m->to->handle, m->to->path, rc, "copy a row") : OK;
+    for (; column < sqlite3_column_count(from); column++) bind_value(b, from, column);
+    return OK;
 }
 
 /* How a run ended is not part of its content. A known end is preferred to an unknown one and to "killed",
@@ -169,8 +169,8 @@ static enum status end_run(struct merge *m, sqlite3_stmt *from, int64_t run_id)
                "(?3 <> 'killed', coalesce(?2, 0), ?3) > (how <> 'killed', coalesce(ended_us, 0), how))");
     const int last = sqlite3_column_count(from) - 1;
     bind_int(&b, run_id);
-    for (int i = 0; !b.rc && i < 2; i++)
-        b.rc = sqlite3_bind_value(b.stmt, 2 + i, sqlite3_column_value(from, last - 1 + i));
+    bind_value(&b, from, last - 1);
+    bind_value(&b, from, last);
     return db_run(m->to, &b, NULL, "store the end of a run");
 }
 
@@ -180,7 +180,7 @@ static enum status copy_rates(struct merge *m, int64_t from, int64_t to);
 static enum status find_row(struct merge *m, const struct table *t, sqlite3_stmt *from, int64_t *id)
 {
     struct binder b = db_bind(m->to, t->find);
-    b.rc = sqlite3_bind_value(b.stmt, 1, sqlite3_column_value(from, 1));
+    bind_value(&b, from, 1);
     return db_integer(m->to, &b, id, "look for a row");
 }
 
@@ -188,13 +188,11 @@ static enum status copy_row(struct merge *m, int number, sqlite3_stmt *from, int
 {
     const struct table *t = &tables[number];
     const int64_t old = sqlite3_column_int64(from, 0);
-    sqlite3_stmt *to = NULL;
     int64_t changes = 0, id = 0;
-    enum status st = db_prepare(m->to, t->insert, &to);
-    if (!st) st = bind_row(m, t, from, to, t->numbered ? *next : 0);
+    struct binder b = db_bind(m->to, t->insert);
+    enum status st = bind_row(m, t, from, &b, t->numbered ? *next : 0);
+    if (!st) st = db_run(m->to, &b, &changes, "copy a row");
     if (st) return st;
-    struct binder b = {.stmt = to};
-    if ((st = db_run(m->to, &b, &changes, "copy a row"))) return st;
     if (changes) {
         id = sqlite3_last_insert_rowid(m->to->handle);
         ++*added;
@@ -212,18 +210,17 @@ static enum status copy_row(struct merge *m, int number, sqlite3_stmt *from, int
 
 static enum status copy_table(struct merge *m, int number, int64_t *added)
 {
-    sqlite3_stmt *from = NULL;
+    const struct binder from = db_bind(m->from, tables[number].select);
     int64_t next = 0, first;
     enum status st = OK;
     *added = 0;
     if (number == TRIALS) st = db_free_trial_id(m->to, &next);
     if (number == DECISIONS) st = db_next_decision(m->to, &next);
     first = next;
-    if (!st) st = db_prepare(m->from, tables[number].select, &from);
     bool row;
-    while (!st && !(st = db_step(m->from, from, &row, "read it")) && row)
-        st = copy_row(m, number, from, &next, added);
-    if (from) sqlite3_reset(from);
+    while (!st && !(st = db_next(m->from, &from, &row, "read it")) && row)
+        st = copy_row(m, number, from.stmt, &next, added);
+    db_done(&from);
     return !st && number == TRIALS && next > first ? db_used_trial_ids(m->to, next - 1) : st;
 }
 
@@ -231,23 +228,19 @@ static enum status copy_table(struct merge *m, int number, int64_t *added)
 static enum status copy_parts(struct merge *m, int64_t from, int64_t to, const char *select,
                               const char *insert, bool runners)
 {
-    sqlite3_stmt *read = NULL, *write = NULL;
-    enum status st = db_prepare(m->from, select, &read);
-    if (st) return st;
-    sqlite3_bind_int64(read, 1, from);
+    const struct binder read = db_bind_ints(m->from, select, &from, 1);
+    enum status st = OK;
     bool row;
-    while (!st && !(st = db_step(m->from, read, &row, "read a part")) && row) {
-        if ((st = db_prepare(m->to, insert, &write))) break;
-        int rc = sqlite3_bind_int64(write, 1, to);
-        for (int i = 0; !rc && i < sqlite3_column_count(read); i++) {
+    while (!st && !(st = db_next(m->from, &read, &row, "read a part")) && row) {
+        struct binder b = db_bind_ints(m->to, insert, &to, 1);
+        for (int i = 0; !b.rc && i < sqlite3_column_count(read.stmt); i++) {
             if (runners && i == 1)
-                rc = sqlite3_bind_int64(write, 3, map_find(&m->maps[CONFIGS], sqlite3_column_int64(read, 1)));
-            else rc = sqlite3_bind_value(write, i + 2, sqlite3_column_value(read, i));
+                bind_int(&b, map_find(&m->maps[CONFIGS], sqlite3_column_int64(read.stmt, 1)));
+            else bind_value(&b, read.stmt, i);
         }
-        struct binder b = {.stmt = write, .rc = rc};
         st = db_run(m->to, &b, NULL, "copy a part");
     }
-    sqlite3_reset(read);
+    db_done(&read);
     return st;
 }
 
@@ -279,19 +272,17 @@ static enum status copy_rates(struct merge *m, int64_t from, int64_t to)
 static enum status copy_unhashed(struct merge *m, const char *select, const char *insert, int first,
                                  int second)
 {
-    sqlite3_stmt *read = NULL, *write = NULL;
-    enum status st = db_prepare(m->from, select, &read);
+    const struct binder read = db_bind(m->from, select);
+    enum status st = OK;
     bool row;
-    while (!st && !(st = db_step(m->from, read, &row, "read it")) && row) {
-        if ((st = db_prepare(m->to, insert, &write))) break;
-        struct binder b = bind_start(write);
-        bind_int(&b, map_find(&m->maps[first], sqlite3_column_int64(read, 0)));
-        bind_int(&b, map_find(&m->maps[second], sqlite3_column_int64(read, 1)));
-        for (int i = 2; !b.rc && i < sqlite3_column_count(read); i++)
-            b.rc = sqlite3_bind_value(write, i + 1, sqlite3_column_value(read, i));
+    while (!st && !(st = db_next(m->from, &read, &row, "read it")) && row) {
+        struct binder b = db_bind(m->to, insert);
+        bind_int(&b, map_find(&m->maps[first], sqlite3_column_int64(read.stmt, 0)));
+        bind_int(&b, map_find(&m->maps[second], sqlite3_column_int64(read.stmt, 1)));
+        for (int i = 2; !b.rc && i < sqlite3_column_count(read.stmt); i++) bind_value(&b, read.stmt, i);
         st = db_run(m->to, &b, NULL, "copy a row");
     }
-    if (read) sqlite3_reset(read);
+    db_done(&read);
     return st;
 }
 
@@ -316,14 +307,14 @@ static enum status copy_notes_and_preferences(struct merge *m)
 
 static enum status copy_winners(struct merge *m)
 {
-    sqlite3_stmt *from = NULL;
-    enum status st = db_prepare(m->from, "SELECT decision_id FROM winners ORDER BY decision_id", &from);
+    const struct binder from = db_bind(m->from, "SELECT decision_id FROM winners ORDER BY decision_id");
+    enum status st = OK;
     bool row, won;
-    while (!st && !(st = db_step(m->from, from, &row, "read its winners")) && row) {
-        st = db_challenge(m->to, map_find(&m->maps[DECISIONS], sqlite3_column_int64(from, 0)), &won);
+    while (!st && !(st = db_next(m->from, &from, &row, "read its winners")) && row) {
+        st = db_challenge(m->to, map_find(&m->maps[DECISIONS], sqlite3_column_int64(from.stmt, 0)), &won);
         m->merged->winners += !st && won;
     }
-    if (from) sqlite3_reset(from);
+    db_done(&from);
     return st;
 }
 

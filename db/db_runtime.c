@@ -110,7 +110,6 @@ enum status db_has_failed(struct db *db, const struct gpu *gpu, const struct pro
                           const struct config *config, const char *since, bool *failed)
 {
     int64_t key[3] = {0};
-    struct binder b;
     bool row;
     *failed = false;
     enum status st =
@@ -118,9 +117,9 @@ enum status db_has_failed(struct db *db, const struct gpu *gpu, const struct pro
     if (!st && key[1]) st = db_find_gpu(db, gpu, &key[0]);
     if (!st && key[0]) st = db_find_config(db, config, problem, gpu->arch, &key[2]);
     if (st || !key[2]) return st;
-    st = db_prepare_with(db, "SELECT " DB_IS_FAILURE ", t.ended_us " DB_NEWEST_OUTCOME("?1", "?2", "?3"), key,
-                         3, &b);
-    if (!st) st = db_next(db, &b, &row, "look for the newest outcome");
+    const struct binder b =
+        db_bind_ints(db, "SELECT " DB_IS_FAILURE ", t.ended_us " DB_NEWEST_OUTCOME("?1", "?2", "?3"), key, 3);
+    st = db_next(db, &b, &row, "look for the newest outcome");
     if (st || !row) return st;
     struct reader r = read_start(b.stmt);
     char when[32];
@@ -173,19 +172,18 @@ enum status db_problems_each(struct db *db,
                              bool (*visit)(void *self, int64_t number, const struct problem *problem),
                              void *self)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db, "SELECT id, text FROM problems", &stmt);
-    if (st) return st;
+    const struct binder b = db_bind(db, "SELECT id, text FROM problems");
+    enum status st;
     bool row;
-    while (!(st = db_step(db, stmt, &row, "read the problems")) && row) {
+    while (!(st = db_next(db, &b, &row, "read the problems")) && row) {
         char text[PROBLEM_TEXT_MAX];
         struct problem problem;
-        struct reader r = read_start(stmt);
+        struct reader r = read_start(b.stmt);
         const int64_t number = read_long(&r, "problem_id", 1, INT64_MAX);
         read_text(&r, "problem", text, sizeof text);
         if (!r.bad && !problem_parse(text, &problem) && !visit(self, number, &problem)) break;
     }
-    sqlite3_reset(stmt);
+    db_done(&b);
     return st;
 }
 

@@ -154,7 +154,7 @@ enum status db_broken(const struct db *db, const char *what, int64_t id)
 
 /* --- statements --- */
 
-enum status db_prepare(struct db *db, const char *sql, sqlite3_stmt **stmt)
+static enum status prepare(struct db *db, const char *sql, sqlite3_stmt **stmt)
 {
     for (int i = 0; i < db->statement_count; i++) {
         if (db->statements[i].sql != sql) continue;
@@ -200,15 +200,10 @@ enum status db_end(struct db *db, enum status st)
     return st;
 }
 
-struct binder bind_start(sqlite3_stmt *stmt)
-{
-    return (struct binder){.stmt = stmt, .next = 1};
-}
-
 struct binder db_bind(struct db *db, const char *sql)
 {
     struct binder b = {.next = 1};
-    b.st = db_prepare(db, sql, &b.stmt);
+    b.st = prepare(db, sql, &b.stmt);
     return b;
 }
 
@@ -249,38 +244,28 @@ void bind_null(struct binder *b)
     bound(b, sqlite3_bind_null(b->stmt, b->next));
 }
 
-enum status db_step(struct db *db, sqlite3_stmt *stmt, bool *row, const char *what)
+void bind_value(struct binder *b, sqlite3_stmt *row, int column)
 {
-    int rc = sqlite3_step(stmt);
-    *row = rc == SQLITE_ROW;
-    if (*row) return OK;
-    enum status st = rc == SQLITE_DONE ? OK : db_error(db->handle, db->path, rc, what);
-    sqlite3_reset(stmt);
-    return st;
+    bound(b, sqlite3_bind_value(b->stmt, b->next, sqlite3_column_value(row, column)));
 }
 
-enum status db_prepare_with(struct db *db, const char *sql, const int64_t *numbers, int count,
-                            struct binder *b)
+struct binder db_bind_ints(struct db *db, const char *sql, const int64_t *numbers, int count)
 {
-    sqlite3_stmt *stmt = NULL;
-    enum status st = db_prepare(db, sql, &stmt);
-    if (st) return st;
-    *b = bind_start(stmt);
-    for (int i = 0; i < count; i++) bind_int(b, numbers[i]);
-    return OK;
+    struct binder b = db_bind(db, sql);
+    for (int i = 0; i < count; i++) bind_int(&b, numbers[i]);
+    return b;
 }
 
 /* Without a statement every parameter fails, too. */
-static enum status ready(struct db *db, const struct binder *b, const char *what)
-{
-    if (b->st) return b->st;
-    return b->rc ? db_error(db->handle, db->path, b->rc, what) : OK;
-}
-
 enum status db_next(struct db *db, const struct binder *b, bool *row, const char *what)
 {
-    enum status st = ready(db, b, what);
-    return st ? st : db_step(db, b->stmt, row, what);
+    if (b->st) return b->st;
+    const int rc = b->rc ? b->rc : sqlite3_step(b->stmt);
+    *row = rc == SQLITE_ROW;
+    if (*row) return OK;
+    const enum status st = rc == SQLITE_DONE ? OK : db_error(db->handle, db->path, rc, what);
+    sqlite3_reset(b->stmt);
+    return st;
 }
 
 void db_done(const struct binder *b)

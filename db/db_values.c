@@ -135,16 +135,15 @@ enum status db_check_values(struct db *db, char *finding, size_t room)
     enum status st = OK;
     finding[0] = '\0';
     for (size_t i = 0; !st && !finding[0] && i < sizeof tables / sizeof *tables; i++) {
-        sqlite3_stmt *stmt = NULL;
-        if ((st = db_prepare(db, tables[i].sql, &stmt))) break;
+        const struct binder b = db_bind(db, tables[i].sql);
         bool row;
-        while (!finding[0] && !(st = db_step(db, stmt, &row, "check its values")) && row) {
-            struct reader r = read_start(stmt);
+        while (!finding[0] && !(st = db_next(db, &b, &row, "check its values")) && row) {
+            struct reader r = read_start(b.stmt);
             int64_t id = read_long(&r, "id", 1, INT64_MAX);
             tables[i].check(&r);
             if (r.bad) snprintf(finding, room, "%s %" PRId64 ": impossible %s", tables[i].what, id, r.bad);
         }
-        sqlite3_reset(stmt);
+        db_done(&b);
     }
     return st;
 }

@@ -136,22 +136,17 @@ enum status db_next_decision(struct db *db, int64_t *decision)
 
 enum status db_decision_continues(struct db *db, int64_t decision_id, const char *command, bool *same)
 {
-    sqlite3_stmt *stmt = NULL;
     int64_t found = 0;
-    enum status st = db_prepare(db,
-                                "SELECT r.how IS NOT 'finished' AND r.command = ?2 AND NOT EXISTS "
-                                "(SELECT 1 FROM runs later WHERE later.id > r.id "
-                                "AND later.gpu_id = r.gpu_id AND later.command = ?2 "
-                                "AND later.how = 'finished') "
-                                "FROM decisions d "
-                                "JOIN runs r ON r.id = d.run_id "
-                                "WHERE d.id = ?1",
-                                &stmt);
-    if (st) return st;
-    struct binder b = bind_start(stmt);
+    struct binder b = db_bind(db, "SELECT r.how IS NOT 'finished' AND r.command = ?2 AND NOT EXISTS "
+                                  "(SELECT 1 FROM runs later WHERE later.id > r.id "
+                                  "AND later.gpu_id = r.gpu_id AND later.command = ?2 "
+                                  "AND later.how = 'finished') "
+                                  "FROM decisions d "
+                                  "JOIN runs r ON r.id = d.run_id "
+                                  "WHERE d.id = ?1");
     bind_int(&b, decision_id);
     bind_text(&b, command);
-    st = db_integer(db, &b, &found, "look for the run of a decision");
+    const enum status st = db_integer(db, &b, &found, "look for the run of a decision");
     *same = found != 0;
     return st;
 }

@@ -40,16 +40,10 @@ static void put_winners(struct db *db, int64_t run, int64_t count)
 
 static void attempt(struct db *db, int64_t run, int64_t problem, int64_t config, int64_t *id)
 {
-    sqlite3_stmt *stmt = NULL;
-    must(db_prepare(db,
-                    "INSERT INTO attempts (run_id, problem_id, config_id, started_us) "
-                    "VALUES (?1, ?2, ?3, ?4)",
-                    &stmt));
-    struct binder b = bind_start(stmt);
-    bind_int(&b, run);
-    bind_int(&b, problem);
-    bind_int(&b, config);
-    bind_int(&b, db_now_us());
+    struct binder b = db_bind_ints(db,
+                                   "INSERT INTO attempts (run_id, problem_id, config_id, started_us) "
+                                   "VALUES (?1, ?2, ?3, ?4)",
+                                   (int64_t[]){run, problem, config, db_now_us()}, 4);
     must(db_run(db, &b, NULL, "attempt"));
     *id = sqlite3_last_insert_rowid(db->handle);
 }

@@ -17,17 +17,17 @@
 
 #include <string.h>
 
-/* Whether a configuration answers that was raced at this ratio. loss: of its time, what estimates say that it
- * loses on a problem near that of its race; 0 on its own. */
-static inline bool answer_gains(double ratio, double loss)
+/* Whether a configuration answers. ratio: the rival's time over its own, as raced, or as expected on a
+ * problem near that of its race. */
+static inline bool answer_gains(double ratio)
 {
-    return ratio * (1 - loss) > 1;
+    return ratio > 1;
 }
 
 /* True if the rival (cuBLAS, or cublasLt for an epilogue) answers in place of the winner's configuration. */
 static inline bool answer_is_rival(const struct winner *w)
 {
-    return !w->predicted && w->ratio > 0 && !answer_gains(w->ratio, 0);
+    return !w->predicted && w->ratio > 0 && !answer_gains(w->ratio);
 }
 
 /* The rival's time in the race; 0: there was none. */

@@ -33,7 +33,8 @@ static struct choice from_winner(enum choice_source source, const struct stored_
                        .pretuned = w->pretuned,
                        .stale = w->stale,
                        .time_us = cublas && !alone ? answer_us(&w->base) : w->base.time_us,
-                       .ratio = w->base.ratio};
+                       .ratio = w->base.ratio,
+                       .gain = w->base.ratio};
     if (!c.cublas) c.config = *config;
     problem_format(&w->base.problem, c.tuned_for);
     snprintf(c.when, sizeof c.when, "%.23s", w->base.when);
@@ -116,7 +117,7 @@ enum status lookup_exact(struct winner_store *store, const struct problem *probl
      * a less strict one here. */
     if (winner.base.problem.type != problem->type) {
         const double cublas_us = nearest_cublas_us(&store->gpu, &winner, problem);
-        if (cublas_won || (cublas_us > 0 && !answer_gains(cublas_us / winner.base.time_us, 0))) return OK;
+        if (cublas_won || (cublas_us > 0 && !answer_gains(cublas_us / winner.base.time_us))) return OK;
     }
     if (cublas_won) add_exact(&winner, &config, true, choices, count);
     if (winner.config == CUBLAS_WON) return OK;
@@ -130,7 +131,8 @@ enum status lookup_exact(struct winner_store *store, const struct problem *probl
 bool choice_replaces_cublas(const struct choice *choice)
 {
     const bool measured = choice->source == CHOICE_EXACT || choice->source == CHOICE_NEAREST;
-    return !choice->cublas && measured && (choice->pinned || answer_gains(choice->ratio, choice->loss));
+    return !choice->cublas && measured &&
+           (choice->pinned || (choice->ratio > 0 && answer_gains(choice->gain)));
 }
 
 /* ---- everything else ---- */
@@ -218,6 +220,9 @@ static struct choice choice_of(const struct listing *l, const struct neighbour *
     struct choice c = from_winner(CHOICE_NEAREST, n->winner, config, cublas);
     c.time_us = n->time_us;
     c.loss = estimated_loss(l, &c, n->distance);
+    if (!answer_is_rival(&n->winner->base)) /* what lost its race gains nothing nearby */
+        c.gain = nearest_cublas_us(&l->store->gpu, n->winner, l->problem) / n->time_us *
+                 (1 - LOSS_PER_DISTANCE * n->distance);
     snprintf(c.why, sizeof c.why, "%s for %.110s, %.2f doublings away%s",
              !c.cublas ? "measured"
              : cublas && !answer_is_rival(&n->winner->base)
@@ -227,18 +232,16 @@ static struct choice choice_of(const struct listing *l, const struct neighbour *
     return c;
 }
 
-/* cuBLAS comes before the neighbour's kernel where that is not expected to be faster than it: by their race,
- * or by estimated times where there was none, or one in the arithmetic of another type. */
+/* cuBLAS comes before the neighbour's kernel where that is not expected to be faster than it: than in their
+ * race, or in the nearest one where there was none. */
 static void list_neighbour(struct listing *l, const struct neighbour *n, const struct neighbour *cublas)
 {
-    const struct winner *base = &n->winner->base;
     const struct choice kernel = choice_of(l, n, false);
     const struct neighbour own = {n->winner, n->distance,
                                   nearest_cublas_us(&l->store->gpu, n->winner, l->problem)};
-    const struct neighbour *rival = answer_rival_us(base) > 0 ? &own : cublas;
-    const bool raced = base->ratio > 0 && base->problem.type == l->problem->type;
-    const double ratio = raced ? base->ratio : rival->time_us / n->time_us;
-    if (!kernel.cublas && rival->winner && !answer_gains(ratio, kernel.loss)) {
+    const struct neighbour *rival = kernel.gain > 0 ? &own : cublas;
+    const double gain = kernel.gain > 0 ? kernel.gain : cublas->time_us / n->time_us;
+    if (!kernel.cublas && rival->winner && !answer_gains(gain)) {
         const struct choice by_cublas = choice_of(l, rival, true);
         list(l, &by_cublas);
     }

@@ -28,6 +28,7 @@ struct choice {
     char tuned_for[PROBLEM_TEXT_MAX];
     char when[24];
     double time_us, ratio, loss; /* as in gt_plan_info of gemmtune.h */
+    double gain; /* cuBLAS's time over the choice's: the ratio, nearby what is expected of it; 0: unknown */
     char why[200];
 };
 

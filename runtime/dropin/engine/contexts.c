@@ -1,5 +1,7 @@
 #include "contexts.h"
 
+#include "memo.h"
+
 #include <limits.h>
 #include <stdlib.h>
 
@@ -10,22 +12,62 @@ static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER; /* for adding 
 enum { RETRY_CALLS = 256 };
 static atomic_int calls_to_pass; /* until a context that could not be opened is tried again */
 
+/* Equal for problems that are as good (problem_alike). */
+static uint64_t hash_of(const struct problem *p)
+{
+    const bool many = p->batch > 1;
+    const int64_t words[] = {(int64_t)p->type * 8 + p->pointers * 4 + p->trans_a * 2 + p->trans_b,
+                             (p->alpha != 0) * 2 + (p->beta != 0),
+                             p->m,
+                             p->n,
+                             p->k,
+                             p->lda,
+                             p->ldb,
+                             p->ldc,
+                             p->batch,
+                             many ? p->stride_a : 0,
+                             many ? p->stride_b : 0,
+                             many ? p->stride_c : 0,
+                             p->epilogue,
+                             many ? p->stride_bias : 0};
+    return memo_hash(words, sizeof words);
+}
+
+static int by_value(const void *x, const void *y)
+{
+    const uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+    return a < b ? -1 : a > b;
+}
+
+static bool add_hash(struct context *c, uint64_t hash)
+{
+    if (c->winner_count == c->winner_room) {
+        const size_t room = c->winner_room ? 2 * c->winner_room : 64;
+        uint64_t *grown = realloc(c->winners, room * sizeof *grown);
+        c->listed = grown;
+        if (!grown) return false;
+        c->winners = grown;
+        c->winner_room = room;
+    }
+    c->winners[c->winner_count++] = hash;
+    return true;
+}
+
 /* Under its type, and under those of the accuracy classes that its winner answers, too. */
 static bool add_problem(void *self, int64_t number, const struct problem *problem)
 {
     struct context *c = self;
+    struct problem asked = *problem;
     (void)number;
     c->epilogues |= UINT64_C(1) << problem->epilogue;
-    struct problem asked = *problem;
-    c->listed = true;
-    for (int type = 0; type < GEMM_TYPE_COUNT && c->listed; type++) {
+    for (int type = 0; type < GEMM_TYPE_COUNT; type++) {
         asked.type = (enum gemm_type)type;
         const bool better = gemm_type_has_limits(asked.type) && gemm_type_answers(problem->type, asked.type);
         if (asked.type != problem->type && !better) continue;
         c->types |= GEMM_TYPE_BIT(asked.type);
-        c->listed = problem_set_add(&c->winners, problem_set_hash(&asked));
+        if (!add_hash(c, hash_of(&asked))) return false;
     }
-    return c->listed;
+    return true;
 }
 
 /* Lists every stored problem: more than have a winner, but none is missing. */
@@ -35,10 +77,18 @@ static void list_winners(struct context *c)
     for (size_t i = 0; i < c->store.set.count && c->listed; i++)
         add_problem(c, 0, &c->store.set.winners[i].base.problem);
     if (c->listed && c->store.db && db_problems_each(c->store.db, add_problem, c)) c->listed = false;
+    if (c->winner_count) qsort(c->winners, c->winner_count, sizeof *c->winners, by_value);
     if (c->listed) return;
-    problem_set_free(&c->winners);
     c->epilogues = UINT64_MAX;
     c->types = UINT_MAX;
+}
+
+bool contexts_may_know(const struct context *context, const struct problem *problem)
+{
+    const uint64_t hash = hash_of(problem);
+    return !context->listed ||
+           (context->winner_count &&
+            bsearch(&hash, context->winners, context->winner_count, sizeof hash, by_value));
 }
 
 static struct context *open_context(uint64_t id)

@@ -10,7 +10,6 @@
 
 #include "device.h"
 #include "lookup.h"
-#include "problem_set.h"
 #include "winner_store.h"
 
 #include <pthread.h>
@@ -21,11 +20,12 @@
 struct context {
     struct context *next;
     uint64_t id;
-    struct winner_store store;  /* under contexts_lock */
-    bool listed;                /* `winners` is complete */
-    struct problem_set winners; /* every problem that may have a winner; does not change any more */
-    uint64_t epilogues;         /* bit i: one of them has the epilogue of code i */
-    unsigned types;             /* bit i: one of them is of type i */
+    struct winner_store store; /* under contexts_lock */
+    bool listed;               /* `winners` is complete */
+    uint64_t *winners;         /* hashes of all problems that may have one, sorted; do not change any more */
+    size_t winner_count, winner_room;
+    uint64_t epilogues; /* bit i: one of them has the epilogue of code i */
+    unsigned types;     /* bit i: one of them is of type i */
 
     pthread_mutex_t opening;   /* protects library; never held during a compilation */
     struct gt_handle *library; /* the kernels of this context; NULL: not opened yet */
@@ -59,10 +59,7 @@ static inline bool contexts_may_have(enum gemm_type type)
 }
 
 /* False: there is no winner for the problem. Thread-safe. */
-static inline bool contexts_may_know(const struct context *context, const struct problem *problem)
-{
-    return !context->listed || problem_set_has(&context->winners, problem_set_hash(problem));
-}
+bool contexts_may_know(const struct context *context, const struct problem *problem);
 
 /* The winner for the problem or, if nearest is allowed, that of a similar problem. False: there is none;
  * *held: this may be because another process holds the database. */

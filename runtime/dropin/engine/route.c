@@ -20,8 +20,8 @@ static pthread_mutex_t adding =
     PTHREAD_MUTEX_INITIALIZER; /* for adding routes; never held while one is prepared */
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER; /* for changes of a route; held briefly */
 static pthread_cond_t prepared = PTHREAD_COND_INITIALIZER;   /* a route is no longer preparing */
-static struct verdicts untuned; /* keys that the set of winners does not exclude but that have none, and
-                                   for which there was no room as routes */
+static struct verdicts untuned; /* keys without a winner that are no routes: none can exist or is listed, or
+                                   there was no room */
 static atomic_bool crowded;     /* there is only room for problems with a winner */
 
 _Static_assert(sizeof(struct route_key) == 12 * sizeof(int64_t) + 2 * sizeof(int32_t),
@@ -181,7 +181,10 @@ static struct route *make(const struct route_key *key, uint64_t hash, struct con
 static bool is_hopeless(const struct route_key *key, uint64_t hash, const struct context *context)
 {
     struct problem problem;
-    return verdicts_hold(&untuned, hash) || describe(key, &problem) || !contexts_may_know(context, &problem);
+    if (verdicts_hold(&untuned, hash)) return true;
+    const bool none = describe(key, &problem) || !contexts_may_know(context, &problem);
+    if (none) verdicts_add(&untuned, hash);
+    return none;
 }
 
 static struct route *decided(const struct route_key *key, uint64_t hash)

@@ -311,10 +311,9 @@ TEST(a_kernel_that_lost_its_race_comes_after_cublas)
         p.k = 1000;
         assert_ok(lookup_others(&store, &p, 16, choices, &count));
         assert_int_equal(choices[0].source, CHOICE_NEAREST);
-        const bool raced = cases[i].ratio > 0; /* what 1.001 gains there is lost on the way */
-        assert_int_equal(choices[0].cublas, raced);
-        assert_false(choices[raced].cublas);
-        assert_false(choice_replaces_cublas(&choices[0]));
+        if (cases[i].ratio <= 1) assert_int_equal(choices[0].cublas, cases[i].lost);
+        assert_false(choices[choices[0].cublas].cublas);
+        assert_int_equal(choice_replaces_cublas(&choices[0]), cases[i].ratio > 1 && !choices[0].cublas);
     }
 }
 
