@@ -326,6 +326,5 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(no_driver_and_no_compiler_have_exit_codes),
     JOB_TEST(without_a_gpu_a_named_one_is_predicted_and_a_measured_winner_replaces_it),
     JOB_TEST(an_unknown_gpu_is_refused_with_the_known_ones),
-}
-;
+};
 const size_t job_test_count = sizeof job_tests / sizeof *job_tests;
