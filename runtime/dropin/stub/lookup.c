@@ -61,8 +61,10 @@ static void say_second_copy(void *address, const char *name)
     static atomic_flag said = ATOMIC_FLAG_INIT;
     Dl_info info;
     if (env_is_on("GEMMTUNE_QUIET") || atomic_flag_test_and_set(&said)) return;
-    print_line(stderr, "gemmtune: calls of %s go to cuBLAS: the program has loaded another copy of that version before",
-               dladdr(address, &info) && info.dli_fname ? info.dli_fname : name);
+    print_line(
+        stderr,
+        "gemmtune: calls of %s go to cuBLAS: the program has loaded another copy of that version before",
+        dladdr(address, &info) && info.dli_fname ? info.dli_fname : name);
 }
 
 /* Our entry for a function that the program has found at `address`. NULL: it has none, or the address is in
@@ -79,7 +81,7 @@ static void *entry_for(void *handle, const char *name, void *address)
     void *found = dlvsym(stub, name, version);
     if (found && found != address) {
         if (real_blas_address(major, name) == address) entry = found;
-        else say_second_copy(address, name);
+        else if (major != BLAS_ANY) say_second_copy(address, name);
     }
     dlclose(stub);
     return entry;

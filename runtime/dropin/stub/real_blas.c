@@ -126,7 +126,8 @@ static void *loaded_with(const char *name, const char *version)
     return NULL;
 }
 
-static void *loaded_major(const struct library *library, enum blas_major major, char version[BLAS_VERSION_MAX])
+static void *loaded_major(const struct library *library, enum blas_major major,
+                          char version[BLAS_VERSION_MAX])
 {
     name_of(library, major, version);
     void *found = loaded(version);

@@ -21,8 +21,8 @@ enum { BLAS_VERSION_MAX = 32 };
 const struct real_blas *real_blas_find(enum blas_major major);
 const struct real_lt *real_lt_find(enum blas_major major);
 
-/* Of which major version the function `name` is that dlsym(library, name) found at an address, and the version
- * of the drop-in's entry for it. BLAS_ANY: its library names none. */
+/* Of which major version the function `name` is that dlsym(library, name) found at an address, and the
+ * version of the drop-in's entry for it. BLAS_ANY: its library names none. */
 enum blas_major real_blas_major(void *library, const char *name, const void *address,
                                 char version[BLAS_VERSION_MAX]);
 
