@@ -1,7 +1,7 @@
 #include "real_blas.h"
 
 #include "loading.h"
-#include "lookup.h"
+#include "dlsym.h"
 
 #include <dlfcn.h>
 #include <limits.h>

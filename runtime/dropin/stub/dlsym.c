@@ -1,4 +1,4 @@
-#include "lookup.h"
+#include "dlsym.h"
 
 #include "env.h"
 #include "loading.h"
@@ -107,12 +107,12 @@ static void *answer(void *handle, const char *name)
 #define PASS_ON   return
 #endif
 
-void *lookup_dlsym(void *handle, const char *name);
-EARLY AS_A_JUMP void *lookup_dlsym(void *handle, const char *name)
+void *dlsym_entry(void *handle, const char *name);
+EARLY AS_A_JUMP void *dlsym_entry(void *handle, const char *name)
 {
     if (handle != RTLD_DEFAULT && handle != RTLD_NEXT && is_of_cublas(name)) return answer(handle, name);
     PASS_ON real_dlsym()(handle, name);
 }
-__asm__(".symver lookup_dlsym, dlsym@@" LATER_VERSION);
-__asm__(".globl lookup_dlsym_first\n.set lookup_dlsym_first, lookup_dlsym\n"
-        ".symver lookup_dlsym_first, dlsym@" FIRST_VERSION);
+__asm__(".symver dlsym_entry, dlsym@@" LATER_VERSION);
+__asm__(".globl dlsym_entry_first\n.set dlsym_entry_first, dlsym_entry\n"
+        ".symver dlsym_entry_first, dlsym@" FIRST_VERSION);
