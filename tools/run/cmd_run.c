@@ -29,8 +29,7 @@ static enum status check_options(void *self)
 {
     const struct run *r = self;
     double seconds;
-    if (r->before.count)
-        return fail(E_USAGE, "put -- before the program: tune run -- %.200s", r->before.at[0]);
+    if (r->before.count) return fail(E_USAGE, "'%.60s' belongs to no option", r->before.at[0]);
     return r->learn ? budget_parse(r->learn, &seconds) : OK;
 }
 
@@ -151,6 +150,8 @@ enum status cmd_run(int argc, char **argv)
     struct run r = {0};
     const int own = count_own(argc, argv);
     enum status st = command_line_read(&cmd_run_line, own, argv, &r);
+    if (st == E_USAGE && own == argc)
+        return fail(st, "%.400s; put -- before the program: tune run -- PROGRAM ARGUMENTS", status_text());
     if (st) return st;
     if (own + 1 >= argc || !*argv[own + 1])
         return fail(E_USAGE, "say which program: tune run -- PROGRAM ARGUMENTS");
@@ -160,8 +161,10 @@ enum status cmd_run(int argc, char **argv)
     if (r.log) setenv("GEMMTUNE_LOG", "1", 1);
     if (r.off) setenv("GEMMTUNE_DROPIN", "off", 1);
     cmd_run_exit = 126;
-    if (r.learn)
-        return learn(&(struct learn){words, env_text("GEMMTUNE_CAPTURE"), r.learn, become}, &cmd_run_exit);
+    if (r.learn) {
+        st = learn(&(struct learn){words, env_text("GEMMTUNE_CAPTURE"), r.learn, become}, &cmd_run_exit);
+        return st ? st : E_PROGRAM;
+    }
     become(words);
     if (errno == ENOENT) cmd_run_exit = 127;
     return E_PROGRAM;

@@ -44,11 +44,13 @@ static void tell(const struct gain *g, size_t problems)
                    problems, PRINT_S(problems));
         return;
     }
-    print_line(stderr,
-               "tune run: in the next run tuned kernels answer %d of %zu problems; the calls of this run "
-               "take %.3g s "
-               "by cuBLAS and %.3g s then, %.3g times as fast",
-               g->faster, problems, 1e-6 * g->before_us, 1e-6 * g->after_us, g->before_us / g->after_us);
+    print_line(
+        stderr,
+        "tune run: in the next run tuned kernels answer %d of the %zu problem%s; the calls of this run "
+        "take %.3g s "
+        "by cuBLAS and %.3g s then, %.3g times as fast",
+        g->faster, problems, PRINT_S(problems), 1e-6 * g->before_us, 1e-6 * g->after_us,
+        g->before_us / g->after_us);
     if ((size_t)g->raced < problems)
         print_line(stderr, "tune run: %zu of them were not reached; more time helps: tune --from-capture",
                    problems - (size_t)g->raced);

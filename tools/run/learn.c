@@ -58,10 +58,9 @@ static int wait_for(pid_t child, const sigset_t *held)
  */
 static void become_tuner(char **words)
 {
-    const char *chosen = env_text("GEMMTUNE_EXE");
     dup2(STDERR_FILENO, STDOUT_FILENO);
     unsetenv("GEMMTUNE_CAPTURE");
-    execv(chosen ? chosen : "/proc/self/exe", words);
+    execv("/proc/self/exe", words);
     print_line(stderr, "tune run: cannot start the tuner: %s", strerror(errno));
 }
 
