@@ -30,7 +30,9 @@ static enum status check_options(void *self)
     const struct run *r = self;
     double seconds;
     if (r->before.count) return fail(E_USAGE, "'%.60s' belongs to no option", r->before.at[0]);
-    return r->learn ? budget_parse(r->learn, &seconds) : OK;
+    if (!r->learn || budget_parse(r->learn, &seconds) == OK) return OK;
+    return fail(E_USAGE, "--learn '%.60s' is not a time such as 30s, 10m, 8h or 1h30m (at most a year)",
+                r->learn);
 }
 
 static const struct command_option options[] = {
