@@ -263,11 +263,17 @@ TEST(a_major_that_is_not_known_and_opened_answers_itself)
 /* The functions that are ours, and no other. */
 static bool is_replaced(const char *name)
 {
-    static const char *const names[] = {"cublasSgemm_v2",      "cublasSgemmStridedBatched",
-                                        "cublasSgemmBatched",  "cublasGemmEx",
-                                        "cublasGemmBatchedEx", "cublasGemmStridedBatchedEx",
-                                        "cublasSetStream_v2",  "cublasSetWorkspace_v2",
-                                        "cublasDestroy_v2",    "cublasLtMatmul"};
+    static const char *const names[] = {"cublasSgemm_v2",
+                                        "cublasSgemmStridedBatched",
+                                        "cublasSgemmBatched",
+                                        "cublasGemmEx",
+                                        "cublasSgemmEx",
+                                        "cublasGemmBatchedEx",
+                                        "cublasGemmStridedBatchedEx",
+                                        "cublasSetStream_v2",
+                                        "cublasSetWorkspace_v2",
+                                        "cublasDestroy_v2",
+                                        "cublasLtMatmul"};
     const size_t length = strlen(name), end = length > 3 && strcmp(name + length - 3, "_64") == 0 ? 3 : 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strlen(names[i]) == length - end && strncmp(names[i], name, length - end) == 0) return true;

@@ -1,7 +1,7 @@
 #include "real_blas.h"
 
-#include "loading.h"
 #include "dlsym.h"
+#include "loading.h"
 
 #include <dlfcn.h>
 #include <limits.h>

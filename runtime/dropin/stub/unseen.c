@@ -79,7 +79,7 @@ static bool contains_cublas(int file)
 }
 
 struct seen {
-    const void *stub; /* its functions have cuBLAS's names */
+    const void *stub;            /* its functions have cuBLAS's names */
     const char *loaded, *inside; /* files: a cuBLAS; something with a cuBLAS in it */
 };
 

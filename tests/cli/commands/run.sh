@@ -19,8 +19,9 @@ t tune run -- printf '%s|' --help -- 'a b' '' '*'
 t sh -c 'echo in | tune run -- sh -c "cat; echo err >&2; exit 7"'
 t tune run -- sh -c 'kill -TERM $$'
 t tune run --learn 1s -- sh -c 'kill -TERM $$'
-t sh -c 'tune run --learn 1s -- sleep 60 & sleep 1; kill -TERM $!; wait $!'
-t sh -c 'tune run -- sh -c "trap \"echo stopped; exit 3\" TERM; while :; do sleep 0.1; done" & sleep 1; kill -TERM $!; wait $!'
+for options in '' '--learn 1s'; do
+    t sh -c "tune run $options -- sh -c 'trap \"echo stopped; exit 3\" TERM; while :; do sleep 0.1; done' & sleep 1; kill -TERM \$!; wait \$!"
+done
 
 echo "# what the program inherits"
 state='grep -E "SigBlk|SigIgn|SigCgt" /proc/self/status; ulimit -a; ls -l /proc/self/fd | wc -l'
