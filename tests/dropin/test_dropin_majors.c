@@ -1,6 +1,7 @@
 /* Several majors of cuBLAS: each caller's calls and handles arrive at its own, and none is loaded that the
  * program did not load. */
 #include "dropin_main.h"
+#include "library.h"
 #include "program_half.h"
 #include "runtime_fakes.h"
 
@@ -323,6 +324,17 @@ TEST(every_symbol_of_the_real_libraries_is_found)
     assert_true(of_blas > 700 && of_lt > 150);
 }
 
+/* What is measured as cuBLAS is cuBLAS, though the tuner runs under the drop-in. */
+TEST(our_own_look_ups_find_the_real_functions)
+{
+    const struct opened o = opened_by(FILE_OF("13"), RTLD_NOW);
+    void *real = NULL;
+    const struct library_symbol symbol = {"cublasSgemm_v2", &real};
+    assert_null(library_bind(o.library, &symbol, 1));
+    assert_ptr_equal(real, dlvsym(o.library, "cublasSgemm_v2", "libcublas.so.13"));
+    assert_ptr_not_equal(real, dlsym(o.library, "cublasSgemm_v2"));
+}
+
 /* Who asks decides: a part of the program finds itself, though it is loaded for it alone. */
 TEST(who_asks_for_the_default_is_not_changed)
 {
@@ -360,6 +372,7 @@ static const struct scenario scenarios[] = {
     SCENARIO(of_two_copies_of_a_major_the_second_answers_itself),
     SCENARIO(a_major_that_is_not_known_and_opened_answers_itself),
     SCENARIO(every_symbol_of_the_real_libraries_is_found),
+    SCENARIO(our_own_look_ups_find_the_real_functions),
     SCENARIO(who_asks_for_the_default_is_not_changed),
 };
 
