@@ -136,6 +136,7 @@ static void become(char **words)
     load_drop_in(words[0]);
     execvp(words[0], words);
     const int error = errno;
+    print_quiet(false);
     print_line(stderr, "tune run: cannot run %s: %s", words[0], strerror(error));
     errno = error;
 }

@@ -9,7 +9,7 @@ t tune run
 t tune run sh -c true
 t tune run --off --log -- true
 t tune run --learn soon -- true
-t tune run -- no-such-program
+t tune run -q -- no-such-program
 echo text >text
 t tune run -- ./text
 t tune run --learn 1s -- no-such-program
