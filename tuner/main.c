@@ -2,8 +2,8 @@
  *
  * Knows nothing of what a command does.
  */
-#include "cmd_tune.h"
 #include "cache.h"
+#include "cmd_tune.h"
 #include "commands.h"
 #include "compiler_child.h"
 #include "complete.h"
@@ -42,6 +42,7 @@ static const struct complete_command commands[] = {
     {"forget", &cmd_forget_line, cmd_forget},
     {"verify", &cmd_verify_line, cmd_verify},
     {"doctor", &cmd_doctor_line, cmd_doctor},
+    {"run", &cmd_run_line, cmd_run},
     /* children of this program */
     {"_compiler", NULL, cmd_compiler_child},
     {"_worker", NULL, cmd_gpu_worker},
@@ -116,8 +117,8 @@ static bool is_one_of(const char *word, const char *const *words)
 
 static enum status dispatch(int argc, char **argv)
 {
-    static const char *const helps[] = {"help", "--help", "-h", "-?", NULL},
-                             *const versions[] = {"--version", "-V", NULL};
+    static const char *const helps[] = {"help", "--help", "-h", "-?", NULL}, *const versions[] = {"--version",
+                                                                                                  "-V", NULL};
     if (argc < 2)
         return fail(E_USAGE, "say what to do, for example tune --shape 4096x4096x4096 (see tune --help)");
     const char *word = argv[1];
@@ -143,15 +144,21 @@ static const char *why_not_printed(int error)
     return flags >= 0 && (flags & O_ACCMODE) == O_RDONLY ? "it is closed" : outfile_why(error);
 }
 
+/* What this process needs, and a program that it turns into must not inherit. */
+static enum status prepare(void)
+{
+    signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit answers with an error, which has a sentence */
+    outfile_guard();
+    const enum status st = standard_files_keep();
+    cache_spare(getpid());
+    return st ? st : limits_stack();
+}
+
 int main(int argc, char **argv)
 {
     command_version = "tune " GT_VERSION;
     db_choose = " with --db";
-    signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit answers with an error, which has a sentence */
-    outfile_guard();
-    enum status st = standard_files_keep();
-    if (!st) st = limits_stack();
-    cache_spare(getpid());
+    enum status st = argc > 1 && strcmp(argv[1], "run") == 0 ? OK : prepare();
     if (!st) st = dispatch(argc, argv);
     cache_spare_remove();
     /* What was printed counts only once it has been written. */
@@ -159,6 +166,7 @@ int main(int argc, char **argv)
     if ((fflush(stdout) != 0 || ferror(stdout)) && (st == OK || st == E_ABSENT || st == E_HELPED))
         st = fail(E_IO, "cannot write to standard output: %s", why_not_printed(errno));
     print_quiet(false);
+    if (st == E_PROGRAM) return cmd_run_exit;
     if (st && st != E_HELPED && *status_text()) print_line(stderr, "tune: %s", status_text());
     return status_exit_code(st);
 }

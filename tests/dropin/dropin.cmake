@@ -73,13 +73,18 @@ endforeach()
 add_library(other_engine MODULE dropin/other_engine.c)
 target_link_libraries(other_engine PRIVATE gt_flags)
 find_package(Python3 COMPONENTS Interpreter)
+foreach(name program_inside program_static) # the second has no loader, either
+  add_executable(${name} dropin/program_static.c)
+endforeach()
+target_link_options(program_static PRIVATE -static)
 gt_dropin_test(test_dropin_libraries)
 target_compile_definitions(test_dropin_libraries PRIVATE PROGRAM_ALONE="$<TARGET_FILE:program_alone>"
   PROGRAM_RUNPATH="$<TARGET_FILE:program_runpath>" PROGRAM_CONDA="$<TARGET_FILE:program_conda>"
   PYTHON="${Python3_EXECUTABLE}" PYTHON_CALLS="${CMAKE_CURRENT_SOURCE_DIR}/dropin/python_calls.py"
+  TUNE="$<TARGET_FILE:tune>" PROGRAM_INSIDE="$<TARGET_FILE:program_inside>" PROGRAM_STATIC="$<TARGET_FILE:program_static>" MAJORS="${majors}"
   HALF_13="$<TARGET_FILE:program_half_13>" OTHER_ENGINE="$<TARGET_FILE:other_engine>"
   ENGINE="$<TARGET_FILE:gemmtune_cublas_engine>" LIBRARY="$<TARGET_FILE:gemmtune>")
-add_dependencies(test_dropin_libraries gemmtune program_alone program_runpath program_conda program_half_13 other_engine)
+add_dependencies(test_dropin_libraries gemmtune tune program_inside program_static program_alone program_runpath program_conda program_half_13 other_engine)
 
 gt_unit_test(runtime/test_route gt_dropin gt_runtime gt_templates gt::sqlite gt::jansson gt::xxhash Threads::Threads)
 target_sources(test_route PRIVATE reference.c)

@@ -1,5 +1,7 @@
 #include "program_half.h"
 
+#include <dlfcn.h>
+
 static int multiply(const float *a, const float *b, float *c, CUstream stream)
 {
     static const float one = 1, zero = 0;
@@ -40,4 +42,11 @@ void half_run(const float *a, const float *b, float *c, CUstream stream, struct 
     calls->lt_status = multiply_lt(a, b, c, stream);
     calls->arrived = program_blas_calls;
     calls->lt_arrived = program_lt_calls;
+}
+
+void *half_itself(void)
+{
+    void *volatile found =
+        dlsym(RTLD_DEFAULT, "half_run"); /* not as a jump: the return address tells who asks */
+    return found;
 }

@@ -216,6 +216,105 @@ TEST(the_engine_is_found_beside_a_stub_that_is_named_relative)
     check_said("alone/libgemmtune_cublas_engine.so\n");
 }
 
+/* ---- tune run ---- */
+
+/* "tune run -- PROGRAM ARGUMENT": its exit status. */
+static int run_under(const char *program, const char *argument)
+{
+    const char *const words[] = {TUNE, "run", "--", program, argument, NULL};
+    return run_in(NULL, NULL, words);
+}
+
+static void check_complaint(const char *text)
+{
+    if (!strstr(complaints, text)) fail_msg("'%s' is missing in: %s", text, complaints);
+    assert_int_equal(lines_in(complaints), 1);
+}
+
+TEST(tune_run_serves_a_program_that_is_linked_with_cublas)
+{
+    assert_int_equal(run_under(PROGRAM_ALONE, "product"), 0);
+    check_said(BY_OURS);
+    assert_string_equal(complaints, "");
+}
+
+TEST(tune_run_serves_a_python_that_opens_cublas_by_path)
+{
+    const char *const words[] = {TUNE, "run", "--", PYTHON, PYTHON_CALLS, MAJORS "/libcublas.so.13", NULL};
+#ifdef GT_SANITIZED
+    skip(); /* Python would have to be built with the sanitizers, too */
+#endif
+    int status = PYTHON[0] ? run_in(NULL, NULL, words) : 77;
+    if (status == 77) skip();
+    assert_int_equal(status, 0);
+    check_said("status 0 0, by its cuBLAS 0 0, wrong 0\n");
+    assert_int_equal(run_in(NULL, NULL, words + 3), 0);
+    check_said("status 0 0, by its cuBLAS 1 0, wrong 0\n");
+}
+
+TEST(a_program_without_products_is_told_why)
+{
+    assert_int_equal(run_under(TUNE, "--version"), 0);
+    check_complaint("gemmtune: no product of tune could be answered: it has loaded no cuBLAS");
+    setenv("GEMMTUNE_QUIET", "1", 1);
+    assert_int_equal(run_under(TUNE, "--version"), 0);
+    unsetenv("GEMMTUNE_QUIET");
+    assert_string_equal(complaints, "");
+}
+
+TEST(a_cublas_inside_of_a_program_is_out_of_reach)
+{
+    assert_int_equal(run_under(PROGRAM_INSIDE, NULL), 3);
+    check_complaint("could be answered: cuBLAS is linked statically into " PROGRAM_INSIDE "\n");
+}
+
+TEST(a_program_without_a_loader_is_out_of_reach)
+{
+    assert_int_equal(run_under(PROGRAM_STATIC, NULL), 3);
+    check_complaint("program_static runs without tuned kernels: it is linked statically");
+}
+
+TEST(a_program_with_rights_is_out_of_reach)
+{
+    char command[1000], path[240];
+    snprintf(path, sizeof path, "%s/with_rights", store_folder);
+    snprintf(command, sizeof command, "cp %s %s && chown 1 %s && chmod 4755 %s", PROGRAM_INSIDE, path, path,
+             path);
+    if (getuid() != 0) skip();
+    assert_int_equal(system(command), 0); /* NOLINT: a test's own words */
+    chmod(store_folder, 0755);
+    assert_int_equal(run_under(path, NULL), 3);
+    check_complaint("with_rights runs without tuned kernels: it is set-uid");
+}
+
+TEST(a_program_of_another_machine_is_left_alone)
+{
+    char command[1000], path[240];
+    snprintf(path, sizeof path, "%s/other_machine", store_folder);
+    /* e_machine, of 32-bit ARM */
+    snprintf(command, sizeof command,
+             "cp %s %s && printf '\\050' | dd of=%s bs=1 seek=18 conv=notrunc 2>/dev/null", PROGRAM_INSIDE,
+             path, path);
+    assert_int_equal(system(command), 0); /* NOLINT: a test's own words */
+    assert_int_not_equal(run_under(path, NULL), 0);
+    assert_non_null(strstr(complaints, "it is a program of another architecture"));
+}
+
+TEST(an_unreadable_database_leaves_everything_to_cublas)
+{
+    char path[240];
+    snprintf(path, sizeof path, "%s/garbage.db", store_folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("this is no database, and long enough to be looked at as one by whoever opens it for that\n", file);
+    fclose(file);
+    setenv("GEMMTUNE_DB", path, 1);
+    assert_int_equal(run_under(PROGRAM_ALONE, "product"), 0);
+    setenv("GEMMTUNE_DB", store_path, 1);
+    check_said(BY_ITS);
+    check_complaint("garbage.db");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +328,14 @@ int main(void)
         cmocka_unit_test(without_its_engine_everything_goes_to_cublas_and_that_is_said_once),
         cmocka_unit_test(an_engine_of_another_version_is_not_used),
         cmocka_unit_test(the_engine_is_found_beside_a_stub_that_is_named_relative),
+        cmocka_unit_test(tune_run_serves_a_program_that_is_linked_with_cublas),
+        cmocka_unit_test(tune_run_serves_a_python_that_opens_cublas_by_path),
+        cmocka_unit_test(a_program_without_products_is_told_why),
+        cmocka_unit_test(a_cublas_inside_of_a_program_is_out_of_reach),
+        cmocka_unit_test(a_program_without_a_loader_is_out_of_reach),
+        cmocka_unit_test(a_program_with_rights_is_out_of_reach),
+        cmocka_unit_test(a_program_of_another_machine_is_left_alone),
+        cmocka_unit_test(an_unreadable_database_leaves_everything_to_cublas),
     };
     return cmocka_run_group_tests_name("test_dropin_libraries", tests, winner_setup, store_teardown);
 }

@@ -1,10 +1,16 @@
 /* Several majors of cuBLAS: each caller's calls and handles arrive at its own, and none is loaded that the
  * program did not load. */
 #include "dropin_main.h"
+#include "library.h"
 #include "program_half.h"
 #include "runtime_fakes.h"
 
+#include <elf.h>
+#include <link.h>
+
 #define PROBLEM "sgemm:nn:16x24x32"
+
+static const float unity = 1, nothing = 0;
 
 static void *half_open(const char *file, int scope)
 {
@@ -133,6 +139,211 @@ static void without_a_cublas_a_call_says_so_until_there_is_one(void **state)
     check_half(half, false);
 }
 
+/* ---- programs that open cuBLAS themselves ---- */
+
+#define REAL_CUBLAS    "/usr/local/cuda/lib64"
+#define FILE_OF(major) MAJORS "/libcublas.so." major
+
+/* What such a program asks for, and whom it got: "ours" or "its own". */
+struct opened {
+    void *library;
+    __typeof__(cublasCreate_v2) *create;
+    __typeof__(cublasSetStream_v2) *set_stream;
+    __typeof__(cublasSgemm_v2) *sgemm;
+    __typeof__(cublasDestroy_v2) *destroy;
+    int *arrived;
+};
+
+static void *opened_symbol(void *library, const char *name)
+{
+    void *address = dlsym(library, name);
+    if (!address) fail_msg("%s: %s", name, dlerror());
+    return address;
+}
+
+static struct opened opened_by(const char *file, int flags)
+{
+    struct opened o = {.library = dlopen(file, flags)};
+    if (!o.library) fail_msg("%s", dlerror());
+    *(void **)&o.create = opened_symbol(o.library, "cublasCreate_v2");
+    *(void **)&o.set_stream = opened_symbol(o.library, "cublasSetStream_v2");
+    *(void **)&o.sgemm = opened_symbol(o.library, "cublasSgemm_v2");
+    *(void **)&o.destroy = opened_symbol(o.library, "cublasDestroy_v2");
+    o.arrived = opened_symbol(o.library, "program_blas_calls");
+    return o;
+}
+
+/* It multiplies right, by kernels of ours or by its own cuBLAS. */
+static void check_opened(const struct opened *of, bool tuned)
+{
+    struct operand_set o = operands_make(PROBLEM, 0);
+    blas_handle handle;
+    CUstream own;
+    cuda.StreamCreate(&own, CU_STREAM_NON_BLOCKING);
+    assert_int_equal(of->create(&handle), 0);
+    assert_int_equal(of->set_stream(handle, own), 0);
+    *fake.launch_count = *of->arrived = 0;
+    assert_int_equal(of->sgemm(handle, 0, 0, 24, 16, 32, &unity, o.b, 24, o.a, 32, &nothing, o.c, 24), 0);
+    operands_check(&o, 1, "opened");
+    assert_int_equal(*of->arrived, !tuned);
+    assert_int_equal(*fake.launch_count, tuned);
+    if (tuned) assert_ptr_equal(fake.launches[0].stream, own);
+    assert_int_equal(of->destroy(handle), 0);
+    operands_free(&o);
+    cuda.StreamDestroy(own);
+}
+
+static void opened_is_tuned(const char *file, int flags)
+{
+    put_winner(PROBLEM, SIMT, 5, false);
+    use_primary_context();
+    const struct opened o = opened_by(file, flags);
+    check_opened(&o, true);
+    check_opened(&o, true);
+}
+
+TEST(a_cublas_opened_by_its_path_is_answered)
+{
+    opened_is_tuned(FILE_OF("13"), RTLD_NOW | RTLD_LOCAL); /* ctypes */
+}
+
+TEST(a_cublas_opened_by_its_name_is_answered)
+{
+    opened_is_tuned("libcublas.so.13", RTLD_LAZY | RTLD_GLOBAL); /* JAX */
+}
+
+TEST(a_cublas_opened_as_julia_does_is_answered)
+{
+    opened_is_tuned(FILE_OF("12"), RTLD_LAZY | RTLD_DEEPBIND);
+}
+
+TEST(a_cublas_opened_under_another_name_is_answered)
+{
+    opened_is_tuned(MAJORS "/libcublas-a1b2c3.so.12", RTLD_NOW | RTLD_LOCAL);
+}
+
+TEST(without_a_winner_what_is_opened_answers_itself)
+{
+    use_primary_context();
+    const struct opened o = opened_by(FILE_OF("13"), RTLD_NOW | RTLD_LOCAL);
+    check_opened(&o, false);
+}
+
+TEST(two_majors_that_are_opened_are_both_answered)
+{
+    put_winner(PROBLEM, SIMT, 5, false);
+    use_primary_context();
+    const struct opened o12 = opened_by(FILE_OF("12"), RTLD_NOW), o13 = opened_by(FILE_OF("13"), RTLD_NOW);
+    check_opened(&o12, true);
+    check_opened(&o13, true);
+}
+
+TEST(of_two_copies_of_a_major_the_second_answers_itself)
+{
+    char copy[200], command[800];
+    put_winner(PROBLEM, SIMT, 5, false);
+    use_primary_context();
+    snprintf(copy, sizeof copy, "%s/libcublas.so.13", store_folder);
+    snprintf(command, sizeof command, "env -u LD_PRELOAD cp %s %s", FILE_OF("13"), copy);
+    assert_int_equal(system(command), 0); /* NOLINT: a test's own words */
+    const struct opened first = opened_by(FILE_OF("13"), RTLD_NOW | RTLD_LOCAL),
+                        second = opened_by(copy, RTLD_NOW | RTLD_LOCAL);
+    assert_ptr_not_equal(first.library, second.library);
+    check_opened(&first, true);
+    check_opened(&second, false);
+}
+
+TEST(a_major_that_is_not_known_and_opened_answers_itself)
+{
+    put_winner(PROBLEM, SIMT, 5, false);
+    use_primary_context();
+    const struct opened o = opened_by(FILE_OF("14"), RTLD_NOW);
+    check_opened(&o, false);
+}
+
+/* The functions that are ours, and no other. */
+static bool is_replaced(const char *name)
+{
+    static const char *const names[] = {"cublasSgemm_v2",
+                                        "cublasSgemmStridedBatched",
+                                        "cublasSgemmBatched",
+                                        "cublasGemmEx",
+                                        "cublasSgemmEx",
+                                        "cublasGemmBatchedEx",
+                                        "cublasGemmStridedBatchedEx",
+                                        "cublasSetStream_v2",
+                                        "cublasSetWorkspace_v2",
+                                        "cublasDestroy_v2",
+                                        "cublasLtMatmul"};
+    const size_t length = strlen(name), end = length > 3 && strcmp(name + length - 3, "_64") == 0 ? 3 : 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == length - end && strncmp(names[i], name, length - end) == 0) return true;
+    return false;
+}
+
+/* Every function of the real library at path is found: it itself, by dlvsym; ours only in place of those that
+ * the drop-in replaces. Returns how many it has. */
+static int check_every_symbol(const char *path, const char *version)
+{
+    struct link_map *map;
+    const char *names = NULL;
+    const ElfW(Sym) *symbols = NULL;
+    const uint32_t *hash =
+        NULL; /* number of buckets, first symbol, words of a filter; filter, buckets, chains */
+    int count = 0;
+    void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    if (!library) fail_msg("%s", dlerror());
+    assert_int_equal(dlinfo(library, RTLD_DI_LINKMAP, &map), 0);
+    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
+        if (d->d_tag == DT_STRTAB) names = (const char *)d->d_un.d_ptr;
+        if (d->d_tag == DT_SYMTAB) symbols = (const ElfW(Sym) *)d->d_un.d_ptr;
+        if (d->d_tag == DT_GNU_HASH) hash = (const uint32_t *)d->d_un.d_ptr;
+    }
+    assert_true(names && symbols && hash);
+    const uint32_t *buckets = hash + 4 + (size_t)hash[2] * 2, *chains = buckets + hash[0];
+    for (uint32_t bucket = 0; bucket < hash[0]; bucket++)
+        for (uint32_t i = buckets[bucket]; i; i = chains[i - hash[1]] & 1 ? 0 : i + 1) {
+            const char *name = names + symbols[i].st_name;
+            if (ELF64_ST_TYPE(symbols[i].st_info) != STT_FUNC) continue;
+            void *real = dlvsym(library, name, version), *found = dlsym(library, name);
+            if (!real || !found || (found != real) != is_replaced(name))
+                fail_msg("%s: %p, %p", name, real, found);
+            count++;
+        }
+    return count;
+}
+
+TEST(every_symbol_of_the_real_libraries_is_found)
+{
+    static const char real_blas[] = REAL_CUBLAS "/libcublas.so.13",
+                      real_lt[] = REAL_CUBLAS "/libcublasLt.so.13";
+    if (access(real_blas, R_OK) || access(real_lt, R_OK)) skip();
+    const int of_lt = check_every_symbol(real_lt, "libcublasLt.so.13"),
+              of_blas = check_every_symbol(real_blas, "libcublas.so.13");
+    print_message("%d functions of cuBLAS, %d of cublasLt\n", of_blas, of_lt);
+    assert_true(of_blas > 700 && of_lt > 150);
+}
+
+/* What is measured as cuBLAS is cuBLAS, though the tuner runs under the drop-in. */
+TEST(our_own_look_ups_find_the_real_functions)
+{
+    const struct opened o = opened_by(FILE_OF("13"), RTLD_NOW);
+    void *real = NULL;
+    const struct library_symbol symbol = {"cublasSgemm_v2", &real};
+    assert_null(library_bind(o.library, &symbol, 1));
+    assert_ptr_equal(real, dlvsym(o.library, "cublasSgemm_v2", "libcublas.so.13"));
+    assert_ptr_not_equal(real, dlsym(o.library, "cublasSgemm_v2"));
+}
+
+/* Who asks decides: a part of the program finds itself, though it is loaded for it alone. */
+TEST(who_asks_for_the_default_is_not_changed)
+{
+    void *(*itself)(void);
+    *(void **)&itself = opened_symbol(half_open(HALF_13, RTLD_LOCAL), "half_itself");
+    assert_non_null(itself());
+    assert_null(dlsym(RTLD_DEFAULT, "half_itself"));
+}
+
 #define SWITCHED_OFF(function)                                                                               \
     {                                                                                                        \
 #function "_switched_off", function, "GEMMTUNE_DROPIN", "off"                                        \
@@ -151,6 +362,18 @@ static const struct scenario scenarios[] = {
     SCENARIO(a_cublas_under_another_name_is_found),
     SCENARIO(without_a_cublas_a_call_says_so_until_there_is_one),
     SWITCHED_OFF(without_a_cublas_a_call_says_so_until_there_is_one),
+    SCENARIO(a_cublas_opened_by_its_path_is_answered),
+    SCENARIO(a_cublas_opened_by_its_name_is_answered),
+    SCENARIO(a_cublas_opened_as_julia_does_is_answered),
+    SCENARIO(a_cublas_opened_under_another_name_is_answered),
+    SCENARIO(without_a_winner_what_is_opened_answers_itself),
+    SWITCHED_OFF(without_a_winner_what_is_opened_answers_itself),
+    SCENARIO(two_majors_that_are_opened_are_both_answered),
+    SCENARIO(of_two_copies_of_a_major_the_second_answers_itself),
+    SCENARIO(a_major_that_is_not_known_and_opened_answers_itself),
+    SCENARIO(every_symbol_of_the_real_libraries_is_found),
+    SCENARIO(our_own_look_ups_find_the_real_functions),
+    SCENARIO(who_asks_for_the_default_is_not_changed),
 };
 
 int main(int argc, char **argv)

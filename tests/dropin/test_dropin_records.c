@@ -192,6 +192,30 @@ static void the_log_says_once_which_call_went_where_and_why(void **state)
     assert_int_equal(lines, 4);
 }
 
+static void under_tune_run_the_end_says_what_answered_the_time(void **state)
+{
+    char path[] = "/tmp/gemmtune-capture-XXXXXX", said[] = "/tmp/gemmtune-said-XXXXXX";
+    (void)state;
+    close(mkstemp(path));
+    close(mkstemp(said));
+    setenv("GEMMTUNE_RUN", "1", 1);
+    assert_int_equal(scenario_start_recorded("two_problems_are_computed", said, path), 0);
+    unsetenv("GEMMTUNE_RUN");
+    const char *text = file_text(said);
+    static const char *const lines[] = {
+        "gemmtune: 0.0003 s of GPU time in products: 66.7 % answered by tuned kernels, 0.0 % by cuBLAS "
+        "because it "
+        "is as fast, 33.3 % by cuBLAS for other reasons\n",
+        "gemmtune: the time of 1 call is not known\n",
+        "sgemm:nn:16x24x32         20     20       0.20       66.7  simt, 1.250 times as fast as cuBLAS\n",
+        "sgemm:nt:8x8x8:lda=12     10      0       0.10       33.3  cuBLAS: no winner is known",
+        "(passed on)                1      0          -          -  its math mode allows less"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        if (!strstr(text, lines[i])) fail_msg("'%s' is missing in:\n%s", lines[i], text);
+    unlink(path);
+    unlink(said);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest left[] = {
@@ -201,6 +225,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_save_that_waits_holds_up_no_call),
         cmocka_unit_test(a_capture_that_is_locked_delays_no_end_and_is_saved_beside),
         cmocka_unit_test(the_log_says_once_which_call_went_where_and_why),
+        cmocka_unit_test(under_tune_run_the_end_says_what_answered_the_time),
     };
     return dropin_main(argc, argv, "test_dropin_records", scenarios, sizeof scenarios / sizeof *scenarios,
                        left, sizeof left / sizeof *left);

@@ -1,8 +1,8 @@
 /* commands.h — the commands of `tune` besides the main job, one function and one file each: cmd_NAME.c in its
  * own folder, with its options as a table.
  *
- * Each gets its own argv (argv[0] is "tune NAME"); results go to stdout, progress and errors to stderr. main.c
- * holds the list of commands, prints the one error sentence and exits with its code.
+ * Each gets its own argv (argv[0] is "tune NAME"); results go to stdout, progress and errors to stderr.
+ * main.c holds the list of commands, prints the one error sentence and exits with its code.
  */
 #ifndef GT_COMMANDS_H
 #define GT_COMMANDS_H
@@ -10,7 +10,8 @@
 #include "command_line.h"
 
 extern const struct command_line cmd_query_line, cmd_explain_line, cmd_ladder_line, cmd_bench_line,
-    cmd_export_line, cmd_import_line, cmd_merge_line, cmd_forget_line, cmd_verify_line, cmd_doctor_line;
+    cmd_export_line, cmd_import_line, cmd_merge_line, cmd_forget_line, cmd_verify_line, cmd_doctor_line,
+    cmd_run_line;
 
 enum status cmd_query(int argc, char **argv);
 enum status cmd_explain(int argc, char **argv);
@@ -22,5 +23,10 @@ enum status cmd_merge(int argc, char **argv);  /* several databases in one */
 enum status cmd_forget(int argc, char **argv); /* winners and problems removed */
 enum status cmd_verify(int argc, char **argv); /* database and winners checked */
 enum status cmd_doctor(int argc, char **argv);
+
+/* A program under the drop-in: turns into it, or returns E_PROGRAM and sets its exit code. Called before this
+ * process has changed anything that the program inherits. */
+enum status cmd_run(int argc, char **argv);
+extern int cmd_run_exit;
 
 #endif

@@ -53,6 +53,7 @@ static const struct variable variables[] = {
      .kind = SECONDS,
      .form = "a number of seconds from 0 to 86400",
      .instead = "30"},
+    TEXT_OF("GEMMTUNE_RUN"),
     TEXT_OF("GEMMTUNE_DB"),
     {.name = "GEMMTUNE_DB_SAFE", .kind = CHOICE, .choices = {"auto", OFF, ON}},
     TEXT_OF("GEMMTUNE_CONFIGS"),

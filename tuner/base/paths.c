@@ -51,6 +51,19 @@ enum status paths_configs(const char *what, char *path, size_t room)
                 join, what, folder, GT_SHARE_FROM_BIN, GT_SOURCE_DIR);
 }
 
+enum status paths_library(const char *file, char *path, size_t room)
+{
+    static const char *const places[] = {"", "/" GT_LIB_FROM_BIN, "/runtime/dropin"};
+    char folder[PATH_MAX] = "";
+    if (!program_folder(folder, sizeof folder))
+        return fail(E_IO, "/proc is not mounted, so that %s is not found", file);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const int length = snprintf(path, room, "%s%s/%s", folder, places[i], file);
+        if (length < (int)room && access(path, R_OK) == 0) return OK;
+    }
+    return fail(E_IO, "%s is neither in %s nor in its %s: install it there", file, folder, GT_LIB_FROM_BIN);
+}
+
 enum status paths_user(const char *chosen, const char *xdg, const char *home_part, const char *rest,
                        char *path, size_t room)
 {

@@ -10,6 +10,10 @@
  * itself. Errors: E_IO with the folders that were tried. */
 enum status paths_configs(const char *what, char *path, size_t room);
 
+/* One of our libraries: in the folder of the running program, in the library folder beside it, or in
+ * runtime/dropin of the build folder. Errors: E_IO with the folders that were tried. */
+enum status paths_library(const char *file, char *path, size_t room);
+
 /* $CHOSEN as it is, else REST in $XDG/gemmtune, else in ~/HOME_PART/gemmtune. As the XDG specification says,
  * a relative $XDG is ignored. Errors: E_IO (there is no home), E_INPUT (it is too long). */
 enum status paths_user(const char *chosen, const char *xdg, const char *home_part, const char *rest,

@@ -21,6 +21,7 @@ enum status {
     E_MEMORY,      /* out of host memory (exit 10) */
     E_INTERRUPTED, /* Ctrl-C or SIGTERM; everything finished is kept (exit 130) */
     E_HELPED,      /* help was asked for and printed: there is nothing else to do (exit 0) */
+    E_PROGRAM,     /* tune run: the program has ended, or cannot be run (its exit code) */
     STATUS_COUNT
 };
 

@@ -113,8 +113,12 @@ void *library_open_loaded(const struct library_names *library, char *why)
 
 const char *library_bind(void *library, const struct library_symbol *symbols, int count)
 {
+    /* Under the drop-in, dlsym finds its functions in place of cuBLAS's, which are meant here. */
+    __typeof__(dlsym) *find = dlsym;
+    void *real = dlsym(RTLD_DEFAULT, "gemmtune_real_dlsym");
+    if (real) memcpy(&find, &real, sizeof find);
     for (int i = 0; i < count; i++) {
-        void *address = dlsym(library, symbols[i].name);
+        void *address = find(library, symbols[i].name);
         if (!address) return symbols[i].name;
         /* ISO C has no cast from an object pointer to a function pointer; POSIX guarantees the same
          * representation. */

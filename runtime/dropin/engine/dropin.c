@@ -5,6 +5,7 @@
 #include "env.h"
 #include "exclude.h"
 #include "print.h"
+#include "served.h"
 #include "tf32.h"
 
 #include <pthread.h>
@@ -139,10 +140,20 @@ void dropin_end(struct turn *turn)
     recorder_end(turn->sample, turn->stream);
 }
 
-void dropin_refuse(struct refusal *refusal)
+/* Counts and times a call that is no problem. */
+static void leave_out(const char *why, const CUstream *stream, struct turn *turn)
+{
+    turn->stream = stream ? *stream : NULL;
+    turn->sample = recorder_leave_out(why, stream);
+}
+
+void dropin_refuse(struct refusal *refusal, const struct asked *asked, struct turn *turn)
 {
     if (!dropin_on()) return;
-    recorder_leave_out(refusal->why);
+    CUstream stream = asked ? asked->stream : NULL;
+    const bool known = asked && (!asked->handle ||
+                                 (asked->real->GetStream && !asked->real->GetStream(asked->handle, &stream)));
+    leave_out(refusal->why, known ? &stream : NULL, turn);
     if (settings.log && !atomic_flag_test_and_set(&refusal->said))
         say("%s -> cuBLAS: %s", refusal->function, refusal->why);
 }
@@ -265,12 +276,12 @@ static bool run_tuned(const struct asked *asked, struct route *route, const stru
     }
     if (is_other_algorithm(asked, route, modes)) return false; /* it was chosen just now */
     tell(asked, route, SAID_TUNED, NULL);
-    if (settings.log) atomic_fetch_add_explicit(&route->tuned, 1, memory_order_relaxed);
+    if (dropin_is_watched()) atomic_fetch_add_explicit(&route->tuned, 1, memory_order_relaxed);
     bool untouched;
     const enum tuned_result launched = tuned_launch(plan, asked, modes->stream, &untouched, why);
     *result = BLAS_SUCCESS;
     if (launched == TUNED_READY) return true;
-    if (settings.log) atomic_fetch_sub_explicit(&route->tuned, 1, memory_order_relaxed);
+    if (dropin_is_watched()) atomic_fetch_sub_explicit(&route->tuned, 1, memory_order_relaxed);
     if (launched == TUNED_NOT_THIS) {
         tell(asked, route, SAID_SHORT, why);
         return false;
@@ -304,17 +315,18 @@ static bool attend(const struct asked *asked, struct route *route, const struct 
     const bool matters = route_is_tuned(route) || recorder_on() ||
                          !(atomic_load_explicit(&route->said, memory_order_relaxed) & SAID_PASS);
     if (matters && asked->is_plain && !asked->is_plain(asked->is_plain_of)) {
-        recorder_leave_out("it asks cublasLt for more than a product and its epilogue");
+        leave_out("it asks cublasLt for more than a product and its epilogue", &modes.stream, turn);
         return false;
     }
-    if (modes.other || route->unnamed) recorder_leave_out(modes.other ? modes.other : route->unnamed);
+    if (modes.other || route->unnamed)
+        leave_out(modes.other ? modes.other : route->unnamed, &modes.stream, turn);
     if (modes.other) {
         tell(asked, route, SAID_MODE, modes.other);
         return false;
     }
     turn->stream = modes.stream;
-    if (recorder_on()) turn->sample = recorder_begin(route, modes.stream);
-    else if (settings.log) atomic_fetch_add_explicit(&route->calls, 1, memory_order_relaxed);
+    if (recorder_on() && !route->unnamed) turn->sample = recorder_begin(route, modes.stream);
+    else if (dropin_is_watched()) atomic_fetch_add_explicit(&route->calls, 1, memory_order_relaxed);
     if (route_is_tuned(route) && (is_other_algorithm(asked, route, &modes) || is_shared(asked, route)))
         return false;
     if (route_is_due(route)) return run_tuned(asked, route, &modes, scalars, result);
@@ -328,7 +340,7 @@ bool dropin_take(const struct asked *asked, struct turn *turn, int *result)
     struct asked enough;
     if (!dropin_on()) return false;
     if (!read_scalars(asked, &scalars)) {
-        recorder_leave_out("it has no product to compute (alpha or a size is 0), or cuBLAS refuses it");
+        leave_out("it has no product to compute (alpha or a size is 0), or cuBLAS refuses it", NULL, turn);
         return false;
     }
     struct route *route = NULL;
@@ -342,7 +354,7 @@ bool dropin_take(const struct asked *asked, struct turn *turn, int *result)
         if (!strict_too || (route && route_is_tuned(route))) asked = &enough;
     }
     if (asked != &enough) route = route_of(asked, scalars.adds);
-    if (!route) recorder_leave_out("there is no room for its problem, or no GPU or operands for a kernel");
+    if (!route) leave_out("there is no room for its problem, or no GPU or operands for a kernel", NULL, turn);
     return route && (route_is_tuned(route) || dropin_is_watched()) &&
            attend(asked, route, &scalars, turn, result);
 }
@@ -360,6 +372,9 @@ static void summarize(void)
     if (problems)
         say("%llu of %llu calls of products, of %llu problems, went to tuned kernels",
             (unsigned long long)tuned, (unsigned long long)calls, (unsigned long long)problems);
+    struct left_out left;
+    for (int i = 0; recorder_left_out(i, &left); i++)
+        say("the capture leaves out %llu calls: %s", (unsigned long long)left.calls, left.why);
 }
 
 __attribute__((destructor)) static void finish(void)
@@ -367,5 +382,6 @@ __attribute__((destructor)) static void finish(void)
     if (atomic_load(&state) == FORKED) return;
     recorder_save(true);
     if (settings.log) summarize();
-    if (settings.log) recorder_tell(say);
+    /* Under tune run, which somebody has called to see it. */
+    if (recorder_on() && env_text("GEMMTUNE_RUN")) served_print();
 }

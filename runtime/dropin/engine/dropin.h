@@ -17,7 +17,7 @@
 
 /* As in struct engine. */
 bool dropin_take(const struct asked *asked, struct turn *turn, int *result);
-void dropin_refuse(struct refusal *refusal);
+void dropin_refuse(struct refusal *refusal, const struct asked *asked, struct turn *turn);
 void dropin_end(struct turn *turn);
 void dropin_in_child(void);
 

@@ -403,7 +403,7 @@ bool lt_matmul_take(const struct matmul *x, struct turn *turn, int *result)
     if (!dropin_on() || !x->real->DescGet || !x->real->LayoutGet) return false;
     struct refusal *refusal = understand(x, &spare, &asked, &question);
     if (refusal) {
-        dropin_refuse(refusal);
+        dropin_refuse(refusal, &asked, turn);
         return false;
     }
     return dropin_take(&asked, turn, result);

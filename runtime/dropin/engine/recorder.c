@@ -19,7 +19,7 @@ enum { SAMPLES_AT_ONCE = 16 };
 
 /* One call that is being timed. */
 struct sample {
-    struct route *route; /* NULL: free */
+    struct timing *of; /* NULL: free */
     bool enqueued;
     CUevent begin, end;
 };
@@ -43,27 +43,8 @@ static struct {
     _Atomic(const char *) why; /* NULL: no more reasons */
     _Atomic uint64_t calls;
     uint64_t saved, seen; /* as in struct route */
+    struct timing timing;
 } left_out[CAPTURE_REASONS_MAX];
-
-void recorder_leave_out(const char *why)
-{
-    if (!recorder_on()) return;
-    for (int i = 0; i < CAPTURE_REASONS_MAX; i++) {
-        const char *known = NULL;
-        if (atomic_compare_exchange_strong(&left_out[i].why, &known, why)) known = why;
-        if (strcmp(known, why) != 0) continue;
-        atomic_fetch_add_explicit(&left_out[i].calls, 1, memory_order_relaxed);
-        return;
-    }
-}
-
-void recorder_tell(void (*say)(const char *format, ...))
-{
-    const char *why;
-    for (int i = 0; i < CAPTURE_REASONS_MAX && (why = atomic_load(&left_out[i].why)); i++)
-        say("the capture leaves out %llu calls: %s", (unsigned long long)atomic_load(&left_out[i].calls),
-            why);
-}
 
 /* ---- timing ---- */
 
@@ -71,7 +52,7 @@ static void let_go(struct sample *s)
 {
     if (s->begin) cuda.EventDestroy(s->begin);
     if (s->end) cuda.EventDestroy(s->end);
-    *s = (struct sample){.route = NULL};
+    *s = (struct sample){.of = NULL};
 }
 
 /* Reads the samples that have finished on the GPU, without waiting. */
@@ -80,13 +61,13 @@ static void harvest(void)
     for (int i = 0; i < SAMPLES_AT_ONCE; i++) {
         struct sample *s = &samples[i];
         float ms = 0;
-        if (!s->route || !s->enqueued) continue;
+        if (!s->of || !s->enqueued) continue;
         CUresult result = cuda.EventElapsedTime(&ms, s->begin, s->end);
         if (result == CUDA_ERROR_NOT_READY) continue;
-        int count = atomic_load(&s->route->samples);
-        if (result == CUDA_SUCCESS && ms > 0 && count < ROUTE_SAMPLES) {
-            s->route->sample_us[count] = 1e3f * ms;
-            atomic_store(&s->route->samples, count + 1);
+        int count = atomic_load(&s->of->count);
+        if (result == CUDA_SUCCESS && ms > 0 && count < TIMING_SAMPLES) {
+            s->of->us[count] = 1e3f * ms;
+            atomic_store(&s->of->count, count + 1);
         }
         let_go(s);
     }
@@ -99,19 +80,23 @@ static bool ready(struct sample *s, CUstream stream)
            cuda.EventRecord(s->begin, stream) == CUDA_SUCCESS;
 }
 
-static struct sample *begin(struct route *route, CUstream stream)
+/* calls: counts this one, too. */
+static struct sample *begin(_Atomic uint64_t *calls, struct timing *timing, CUstream stream)
 {
+    const bool first = atomic_fetch_add_explicit(calls, 1, memory_order_relaxed) == 0;
+    /* The first call includes loading the code. */
+    if (first || atomic_load_explicit(&timing->count, memory_order_relaxed) == TIMING_SAMPLES) return NULL;
     struct sample *s = NULL;
     CUstreamCaptureMode before = relaxed_begin();
     pthread_mutex_lock(&sampling);
     harvest();
     for (int i = 0; i < SAMPLES_AT_ONCE && !s; i++)
-        if (!samples[i].route) s = &samples[i];
+        if (!samples[i].of) s = &samples[i];
     if (s && !ready(s, stream)) {
         let_go(s);
         s = NULL;
     }
-    if (s) s->route = route;
+    if (s) s->of = timing;
     pthread_mutex_unlock(&sampling);
     relaxed_end(before);
     return s;
@@ -119,11 +104,21 @@ static struct sample *begin(struct route *route, CUstream stream)
 
 struct sample *recorder_begin(struct route *route, CUstream stream)
 {
-    uint64_t before = atomic_fetch_add_explicit(&route->calls, 1, memory_order_relaxed);
-    /* The first call includes loading the code. */
-    if (before == 0 || atomic_load_explicit(&route->samples, memory_order_relaxed) == ROUTE_SAMPLES)
-        return NULL;
-    return begin(route, stream);
+    return begin(&route->calls, &route->timing, stream);
+}
+
+struct sample *recorder_leave_out(const char *why, const CUstream *stream)
+{
+    if (!recorder_on()) return NULL;
+    for (int i = 0; i < CAPTURE_REASONS_MAX; i++) {
+        const char *known = NULL;
+        if (atomic_compare_exchange_strong(&left_out[i].why, &known, why)) known = why;
+        if (strcmp(known, why) != 0) continue;
+        if (stream) return begin(&left_out[i].calls, &left_out[i].timing, *stream);
+        atomic_fetch_add_explicit(&left_out[i].calls, 1, memory_order_relaxed);
+        break;
+    }
+    return NULL;
 }
 
 void recorder_end(struct sample *sample, CUstream stream)
@@ -137,12 +132,25 @@ void recorder_end(struct sample *sample, CUstream stream)
 
 /* ---- saving ---- */
 
-static double time_us(const struct route *route)
+static double time_us(const struct timing *timing)
 {
-    double us[ROUTE_SAMPLES];
-    int count = atomic_load(&route->samples);
-    for (int i = 0; i < count; i++) us[i] = (double)route->sample_us[i];
+    double us[TIMING_SAMPLES];
+    int count = atomic_load(&timing->count);
+    for (int i = 0; i < count; i++) us[i] = (double)timing->us[i];
     return count ? stats_median(us, (size_t)count) : 0;
+}
+
+double recorder_time_us(const struct route *route)
+{
+    return time_us(&route->timing);
+}
+
+bool recorder_left_out(int n, struct left_out *one)
+{
+    const char *why = n < CAPTURE_REASONS_MAX ? atomic_load(&left_out[n].why) : NULL;
+    if (!why) return false;
+    *one = (struct left_out){why, atomic_load(&left_out[n].calls), time_us(&left_out[n].timing)};
+    return true;
 }
 
 static struct route *older(const struct route *route)
@@ -157,7 +165,7 @@ static enum status collect(struct route *newest, struct capture *capture)
     for (struct route *r = newest; r && !st; r = older(r)) {
         r->seen = atomic_load(&r->calls);
         if (!r->unnamed && r->seen != r->saved)
-            st = capture_add(capture, &r->problem, r->seen - r->saved, time_us(r));
+            st = capture_add(capture, &r->problem, r->seen - r->saved, recorder_time_us(r));
     }
     for (int i = 0; i < CAPTURE_REASONS_MAX; i++) {
         const char *why = atomic_load(&left_out[i].why);

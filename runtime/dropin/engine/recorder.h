@@ -17,11 +17,19 @@ struct sample;
 struct sample *recorder_begin(struct route *route, CUstream stream);
 void recorder_end(struct sample *sample, CUstream stream); /* call it after enqueueing; takes NULL */
 
-/* Counts a call that is no problem of the capture. why: a text that stays. */
-void recorder_leave_out(const char *why);
+/* The same for a call that is no problem of the capture. why: a text that stays. stream NULL: it is counted
+ * only. */
+struct sample *recorder_leave_out(const char *why, const CUstream *stream);
 
-/* Logs what the capture leaves out. */
-void recorder_tell(void (*say)(const char *format, ...));
+/* The n-th reason; false: there are fewer. */
+struct left_out {
+    const char *why;
+    uint64_t calls;
+    double time_us; /* of a call; 0: not known */
+};
+bool recorder_left_out(int n, struct left_out *left_out);
+
+double recorder_time_us(const struct route *route); /* of a call; 0: not known */
 
 /* Saves now, without blocking calls. ends: it is the last time. */
 void recorder_save(bool ends);

@@ -140,14 +140,18 @@ static const char *why_not(const struct route *r, struct context *context, struc
 
 static void decide(struct route *r, struct context *context)
 {
-    struct choice choice = {.cublas = true};
+    struct choice choice = {.cublas = true, .source = CHOICE_FALLBACK};
     bool later;
     const char *why = why_not(r, context, &choice, &later);
     if (why) {
+        r->rival_won =
+            choice.source == CHOICE_EXACT && choice.ratio <= 1 && (choice.cublas || choice.ratio > 0);
         give_up(r, later ? TUNED_LATER : TUNED_NEVER, why); /* no other thread uses it yet */
         return;
     }
     tuned_describe(&choice, r->why);
+    r->family = choice.config.template->name;
+    r->ratio = choice.ratio;
     atomic_store(&r->by_library, template_is_library(choice.config.template));
     atomic_store(&r->state, ROUTE_TUNED);
 }

@@ -12,8 +12,8 @@
 #include "overlap.h"
 #include "tuned.h"
 
-#define ROUTE_SAMPLES 5
-#define ROUTE_WHY_MAX TUNED_WHY_MAX
+#define TIMING_SAMPLES 5
+#define ROUTE_WHY_MAX  TUNED_WHY_MAX
 
 enum route_state {
     ROUTE_PASS,
@@ -30,6 +30,12 @@ struct route_key {
     int32_t alignment; /* bytes: 2, 4, 8 or 16 */
 };
 
+/* The GPU's time of a few early calls. */
+struct timing {
+    float us[TIMING_SAMPLES];
+    atomic_int count;
+};
+
 struct route {
     struct memo_entry entry;
     struct route_key key;
@@ -39,6 +45,9 @@ struct route {
     char text[PROBLEM_TEXT_MAX];
     const char *unnamed;               /* why it is no problem of ours; NULL: it is one */
     char why[ROUTE_WHY_MAX];           /* of its present state; changes under a lock: route_why */
+    const char *family;                /* of its winner; NULL: it has none */
+    double ratio;                      /* cuBLAS's time over the winner's */
+    bool rival_won;                    /* cuBLAS was measured to be as fast as any kernel */
     atomic_bool by_library;            /* its winner is an algorithm of cublasLt */
     atomic_int state;                  /* enum route_state */
     atomic_int calls_to_pass;          /* ROUTE_LATER: calls until the next attempt */
@@ -52,8 +61,7 @@ struct route {
 
     /* used by the recorder */
     uint64_t saved, seen; /* number of calls in the file; at the save in progress */
-    float sample_us[ROUTE_SAMPLES];
-    atomic_int samples;
+    struct timing timing;
 };
 
 /* How decisions are made; set before the first call. */

@@ -5,11 +5,11 @@
 #include "entry.h"
 
 /* Calls with arguments that cuBLAS refuses are passed to cuBLAS. */
-static bool is_sound(blas_handle handle, int op_a, int op_b)
+static bool is_sound(blas_handle handle, int op_a, int op_b, struct turn *turn)
 {
     static struct refusal unsound = {"a call", "its handle or an op is not valid", ATOMIC_FLAG_INIT};
     if (handle && is_op(op_a) && is_op(op_b)) return true;
-    stub_refuse(&unsound);
+    stub_refuse(&unsound, NULL, turn);
     return false;
 }
 
@@ -17,11 +17,14 @@ static bool take(struct refusal *refusal, struct asked *asked, blas_handle handl
                  struct turn *turn, int *result)
 {
     if (!stub_enter(turn)) return false;
-    if (refusal) stub_refuse(refusal);
-    if (refusal || !is_sound(handle, op_a, op_b)) return false;
+    if (!is_sound(handle, op_a, op_b, turn)) return false;
     asked->op_a = op_a != BLAS_OP_N;
     asked->op_b = op_b != BLAS_OP_N;
     asked->handle = handle;
+    if (refusal) {
+        stub_refuse(refusal, asked, turn);
+        return false;
+    }
     const struct blas_workspace own = blas_workspace_of(handle);
     asked->workspace = own.memory;
     asked->workspace_bytes = own.bytes;

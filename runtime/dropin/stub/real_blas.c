@@ -1,5 +1,6 @@
 #include "real_blas.h"
 
+#include "dlsym.h"
 #include "loading.h"
 
 #include <dlfcn.h>
@@ -60,18 +61,21 @@ static const struct library blas_library = {"libcublas", blas_symbols,
                                             sizeof blas_symbols / sizeof *blas_symbols};
 static const struct library lt_library = {"libcublasLt", lt_symbols, sizeof lt_symbols / sizeof *lt_symbols};
 
-enum { NAME_MAX_BYTES = 32 };
+static const struct library *library_of(const char *name)
+{
+    return strncmp(name, "cublasLt", strlen("cublasLt")) == 0 ? &lt_library : &blas_library;
+}
 
 /* The file's name, which is also the version of its symbols. */
-static void name_of(const struct library *library, enum blas_major major, char name[NAME_MAX_BYTES])
+static void name_of(const struct library *library, enum blas_major major, char name[BLAS_VERSION_MAX])
 {
-    snprintf(name, NAME_MAX_BYTES, "%s.so.%d", library->name, major - BLAS_11 + 11);
+    snprintf(name, BLAS_VERSION_MAX, "%s.so.%d", library->name, major - BLAS_11 + 11);
 }
 
 /* version NULL: any. */
 static void *symbol(void *from, const char *name, const char *version)
 {
-    return version ? dlvsym(from, name, version) : dlsym(from, name);
+    return version ? dlvsym(from, name, version) : gemmtune_real_dlsym(from, name);
 }
 
 /* A library that is already loaded. If the program loaded it with local scope, RTLD_NEXT does not find it. */
@@ -122,7 +126,8 @@ static void *loaded_with(const char *name, const char *version)
     return NULL;
 }
 
-static void *loaded_major(const struct library *library, enum blas_major major, char version[NAME_MAX_BYTES])
+static void *loaded_major(const struct library *library, enum blas_major major,
+                          char version[BLAS_VERSION_MAX])
 {
     name_of(library, major, version);
     void *found = loaded(version);
@@ -130,7 +135,7 @@ static void *loaded_major(const struct library *library, enum blas_major major, 
 }
 
 /* The library in which symbols are searched, and their version; NULL: there is none. It stays loaded. */
-static void *locate(const struct library *library, enum blas_major major, char version[NAME_MAX_BYTES])
+static void *locate(const struct library *library, enum blas_major major, char version[BLAS_VERSION_MAX])
 {
     const bool any = major == BLAS_ANY;
     void *address, *found = NULL;
@@ -150,7 +155,7 @@ static void *locate(const struct library *library, enum blas_major major, char v
 /* The functions, in allocated memory of `bytes` bytes; NULL: there is no such library, or no memory. */
 static void *search(const struct library *library, enum blas_major major, size_t bytes)
 {
-    char version[NAME_MAX_BYTES];
+    char version[BLAS_VERSION_MAX];
     void *from = locate(library, major, version);
     char *functions = from ? calloc(1, bytes) : NULL;
     for (size_t i = 0; functions && i < library->count; i++) {
@@ -186,4 +191,26 @@ const struct real_lt *real_lt_find(enum blas_major major)
     if (!functions || !atomic_compare_exchange_strong(&real_lt_found[major], &known, functions))
         free(functions);
     return atomic_load(&real_lt_found[major]);
+}
+
+enum blas_major real_blas_major(void *library, const char *name, const void *address,
+                                char version[BLAS_VERSION_MAX])
+{
+    for (int major = BLAS_13; major >= BLAS_11; major--) {
+        name_of(library_of(name), (enum blas_major)major, version);
+        if (dlvsym(library, name, version) == address) return (enum blas_major)major;
+    }
+    snprintf(version, BLAS_VERSION_MAX, "gemmtune_cublas"); /* dropin.map */
+    return BLAS_ANY;
+}
+
+void *real_blas_address(enum blas_major major, const char *name)
+{
+    const struct library *library = library_of(name);
+    const void *functions = library == &lt_library ? (const void *)real_lt(major) : real_blas(major);
+    void *address = NULL;
+    for (size_t i = 0; functions && i < library->count; i++)
+        if (strcmp(library->symbols[i].name, name) == 0)
+            memcpy(&address, (const char *)functions + library->symbols[i].place, sizeof address);
+    return address;
 }

@@ -32,9 +32,9 @@ static void end_nothing(struct turn *turn)
     (void)turn;
 }
 
-static void refuse_nothing(struct refusal *refusal)
+static void refuse_nothing(struct refusal *refusal, const struct asked *asked, struct turn *turn)
 {
-    (void)refusal;
+    (void)refusal, (void)asked, (void)turn;
 }
 
 static void do_nothing(void) {}
@@ -137,7 +137,7 @@ static bool is_watched(void)
     return watched == YES;
 }
 
-void stub_refuse(struct refusal *refusal)
+void stub_refuse(struct refusal *refusal, const struct asked *asked, struct turn *turn)
 {
-    if (is_watched()) stub_engine()->refuse(refusal);
+    if (is_watched()) stub_engine()->refuse(refusal, asked, turn);
 }

@@ -46,6 +46,6 @@ static inline void stub_leave(struct turn *turn)
 
 /* No tuned kernel can answer the program's call. The engine is opened for this only if refusals are
  * logged. */
-void stub_refuse(struct refusal *refusal);
+void stub_refuse(struct refusal *refusal, const struct asked *asked, struct turn *turn);
 
 #endif

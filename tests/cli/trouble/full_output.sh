@@ -7,7 +7,7 @@ tune import "$SOURCES/configs/winners/h200.jsonl" >imported
 full --help
 full help
 full --version
-for command in tune query explain ladder bench export import merge forget verify doctor; do
+for command in tune query explain ladder bench export import merge forget verify doctor run; do
     full help $command
     full $command --help
     full $command --version

@@ -1,0 +1,113 @@
+#include "served.h"
+
+#include "print.h"
+#include "recorder.h"
+#include "table.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+enum { ROWS_MAX = 20, WHY_MAX = ROUTE_WHY_MAX + 16 };
+
+static const struct column columns[] = {
+    {"problem", "problem", COLUMN_TEXT | COLUMN_KEY, 0},
+    {"calls", "calls", COLUMN_NUMBER, 0},
+    {"tuned", "tuned", COLUMN_NUMBER, 0},
+    {"time_ms", "time (ms)", COLUMN_NUMBER, 2},
+    {"share", "share (%)", COLUMN_NUMBER, 1},
+    {"by", "answered by", COLUMN_TEXT | COLUMN_LAST, 0},
+};
+
+/* Microseconds of GPU time, where it is known, and calls where it is not. */
+struct totals {
+    double tuned, rival_won, other;
+    uint64_t untimed;
+};
+
+static double add_time(struct totals *t, const struct route *r, uint64_t calls, uint64_t tuned)
+{
+    const double us = recorder_time_us(r);
+    t->tuned += us * (double)tuned;
+    *(r->rival_won ? &t->rival_won : &t->other) += us * (double)(calls - tuned);
+    if (!(us > 0)) t->untimed += calls;
+    return us * (double)calls;
+}
+
+static void describe(struct route *r, uint64_t tuned, char why[WHY_MAX])
+{
+    if (tuned && r->family) {
+        snprintf(why, WHY_MAX, "%s, %.3f times as fast as cuBLAS", r->family, r->ratio);
+        return;
+    }
+    route_why(r, why + snprintf(why, WHY_MAX, "cuBLAS: "));
+}
+
+static void add_routes(struct table *table, struct totals *t, double all_us)
+{
+    char why[WHY_MAX];
+    for (struct route *r = route_newest(); r; r = (struct route *)(void *)r->entry.older) {
+        const uint64_t calls = atomic_load(&r->calls), counted = atomic_load(&r->tuned);
+        const uint64_t tuned = counted < calls ? counted : calls;
+        if (r->unnamed || !calls) continue; /* of those that are none, the reasons are listed */
+        const double us = add_time(t, r, calls, tuned);
+        if (!table) continue;
+        describe(r, tuned, why);
+        table_text(table, r->text);
+        table_number(table, (double)calls);
+        table_number(table, (double)tuned);
+        table_number(table, table_known(1e-3 * us));
+        table_number(table, table_known(100 * us / all_us));
+        table_text(table, why);
+    }
+}
+
+static void add_left_out(struct table *table, struct totals *t, double all_us)
+{
+    struct left_out left;
+    for (int i = 0; recorder_left_out(i, &left); i++) {
+        const double us = left.time_us * (double)left.calls;
+        t->other += us;
+        if (!(us > 0)) t->untimed += left.calls;
+        if (!table) continue;
+        table_text(table, "(passed on)");
+        table_number(table, (double)left.calls);
+        table_number(table, 0);
+        table_number(table, table_known(1e-3 * us));
+        table_number(table, table_known(100 * us / all_us));
+        table_text(table, left.why);
+    }
+}
+
+static void print_totals(const struct totals *t, double all_us)
+{
+    print_line(
+        stderr,
+        "gemmtune: %.3g s of GPU time in products: %.1f %% answered by tuned kernels, %.1f %% by cuBLAS "
+        "because it is as fast, %.1f %% by cuBLAS for other reasons",
+        1e-6 * all_us, 100 * t->tuned / all_us, 100 * t->rival_won / all_us, 100 * t->other / all_us);
+}
+
+void served_print(void)
+{
+    struct totals totals = {0}, again = {0};
+    add_routes(NULL, &totals, 0);
+    add_left_out(NULL, &totals, 0);
+    const double all_us = totals.tuned + totals.rival_won + totals.other;
+    struct table *table = table_new(columns, sizeof columns / sizeof *columns);
+    if (!table || !(all_us > 0 || totals.untimed)) {
+        table_free(table);
+        return;
+    }
+    if (all_us > 0) print_totals(&totals, all_us);
+    if (totals.untimed)
+        print_line(stderr, "gemmtune: the time of %" PRIu64 " call%s is not known", totals.untimed,
+                   PRINT_S(totals.untimed));
+    add_routes(table, &again, all_us);
+    add_left_out(table, &again, all_us);
+    table_sort(table, "-time_ms");
+    const int rows = table_rows(table);
+    table_cut(table, ROWS_MAX);
+    table_print(table, TABLE_TEXT, stderr);
+    if (rows > ROWS_MAX) print_line(stderr, "and %d others", rows - ROWS_MAX);
+    table_free(table);
+}

@@ -1,0 +1,10 @@
+/* served.h — what answered the GEMM time of the program, as a table at its end: its problems and what was
+ * passed on, with calls and GPU time. A product in a CUDA graph counts once, when it is captured.
+ */
+#ifndef GT_SERVED_H
+#define GT_SERVED_H
+
+/* On standard error; nothing if there was no call. Needs a recorder that is on. */
+void served_print(void);
+
+#endif

@@ -1,0 +1,45 @@
+# tune run: the program is as it would be without us; what is in the way is said in a line.
+BUILD=$(dirname "$(readlink -f "$(command -v tune)")")
+[ -e "$BUILD/runtime/dropin/libgemmtune_cublas.so" ] || skip "the drop-in is not built"
+FAKE=$BUILD/tests/fake_child
+[ -x "$FAKE" ] || skip "tests/fake_child is not built"
+export GEMMTUNE_DB=$SCRATCH/winners.db
+export ASAN_OPTIONS="$ASAN_OPTIONS:verify_asan_link_order=0:detect_leaks=0" # the sanitizers come into other programs
+t tune run
+t tune run sh -c true
+t tune run --off --log -- true
+t tune run --learn soon -- true
+t tune run -q -- no-such-program
+echo text >text
+t tune run -- ./text
+t tune run --learn 1s -- no-such-program
+
+echo "# arguments, streams, exit code, signal"
+t tune run -- printf '%s|' --help -- 'a b' '' '*'
+t sh -c 'echo in | tune run -- sh -c "cat; echo err >&2; exit 7"'
+t tune run -- sh -c 'kill -TERM $$'
+t tune run --learn 1s -- sh -c 'kill -TERM $$'
+for options in '' '--learn 1s'; do
+    t sh -c "tune run $options -- sh -c 'trap \"echo stopped; exit 3\" TERM; while :; do sleep 0.1; done' & sleep 1; kill -TERM \$!; wait \$!"
+done
+
+echo "# what the program inherits"
+state='grep -E "SigBlk|SigIgn|SigCgt" /proc/self/status; ulimit -a; ls -l /proc/self/fd | wc -l'
+(ulimit -s 4096; ulimit -n 30; sh -c "$state" >alone; tune run -- sh -c "$state" >under; tune run --learn 1s -- sh -c "$state" >learnt 2>/dev/null)
+t cmp alone under
+t cmp alone learnt
+t tune run -- sh -c 'echo ${LD_PRELOAD##*/} $GEMMTUNE_LOG $GEMMTUNE_DROPIN $GEMMTUNE_CAPTURE'
+t tune run --off -- sh -c 'echo ${LD_PRELOAD##*/} $GEMMTUNE_DROPIN'
+t tune run --log --capture seen.txt --db my.db -- sh -c 'echo $GEMMTUNE_LOG ${GEMMTUNE_CAPTURE##*/} ${GEMMTUNE_DB##*/}'
+t env LD_PRELOAD=/nowhere/other.so tune run -- sh -c 'echo ${LD_PRELOAD#*:}'
+
+echo "# learning"
+t tune run --learn 1s -- sh -c 'exit 5'
+record='echo "sgemm:nn:32x32x32  # count=1000 time_us=50" >$GEMMTUNE_CAPTURE; exit 5'
+mkdir -p proc/driver/nvidia/gpus/0
+echo 'Model: NVIDIA H200' >proc/driver/nvidia/gpus/0/information
+export GEMMTUNE_EXE=$FAKE GEMMTUNE_PROC=$PWD/proc
+tune --shape 32x32x32 --space "$SOURCES/tests/fake/space.conf" --budget 2h --max-trials 20 -q >found 2>progress
+t tune run --learn 1s --capture seen.txt -- sh -c "$record"
+t cat seen.txt
+t sh -c 'ls /tmp/gemmtune-learn-* 2>/dev/null | wc -l'
