@@ -27,7 +27,7 @@ winners:        tuner/winners:               db search
 tune:           tuner/tune:                  winners workers gpu
 tools:          tools/common:                tune
 command:        tools/*:                     tools measure ladder
-program:        tuner:                       tools measure
+program:        tuner:                       command
 runtime:        runtime:                     winners gpu
 seam:           runtime/dropin:              gpu
 stub:           runtime/dropin/stub:         seam
