@@ -22,6 +22,7 @@ void gt_bulk_copy(void *to, const void *from, unsigned bytes, void *barrier);
 void gt_tensor_copy(void *to, const void *map, int x, int y, int z, void *barrier);
 void gt_shared_write(const void *to, int bytes);
 void gt_shared_fence(void);
+void gt_send_bulk(void *to, const void *from, unsigned bytes, void *barrier);
 void gt_tensor_store(const void *map, int x, int y, int z, const void *from);
 void gt_tensor_store_end(void);
 void gt_tensor_store_wait(int pending);
@@ -389,6 +390,12 @@ static void check_fenced(const char *from, unsigned bytes)
             if (write->at < from + bytes && from < write->at + write->bytes)
                 broken("stores a box that thread %d has written without a fence since", i % thread_count);
         }
+}
+
+void gt_send_bulk(void *to, const void *from, unsigned bytes, void *barrier)
+{
+    check_fenced(from, bytes);
+    gt_bulk_copy(to, from, bytes, barrier);
 }
 
 void gt_tensor_store(const void *at, int x, int y, int z, const void *from)

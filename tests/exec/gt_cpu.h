@@ -84,6 +84,8 @@ void gt_tensor_copy(void *to, const void *map, int x, int y, int z, void *barrie
 void gt_tensor_store(const void *map, int x, int y, int z, const void *from);
 void gt_tensor_store_end(void);
 void gt_tensor_store_wait(int pending); /* until at most `pending` groups, the youngest ones, read a box */
+/* From shared memory to that of another block: reads when it starts. */
+void gt_send_bulk(void *to, const void *from, unsigned bytes, void *barrier);
 void gt_shared_write(const void *to,
                      int bytes); /* this thread wrote there: it needs a fence before a store */
 void gt_shared_fence(void);
@@ -567,6 +569,11 @@ static inline void mbarrier_arrive_at(struct mbarrier *b, unsigned block, bool w
 {
     if (who) b = reinterpret_cast<struct mbarrier *>(gt_cluster_target(reinterpret_cast<float *>(b), block));
     gt_mbarrier_arrive(b, 0, who);
+}
+static inline void send_bulk(float *to, const float *from, unsigned bytes, struct mbarrier *b, unsigned block)
+{
+    gt_send_bulk(gt_cluster_target(to, block), from, bytes,
+                 gt_cluster_target(reinterpret_cast<float *>(b), block));
 }
 static inline void tensor_store(const struct tensor_map &map, int x, int y, int z, shared_place s)
 {

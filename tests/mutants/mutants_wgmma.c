@@ -46,6 +46,10 @@
     "MULTICAST=1 "                                                                                           \
     "GROUP=1 SPLIT_K=1 SMS=2"
 
+#define BULK                                                                                                 \
+    "wgmma BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=0 VC=2 MIN_BLOCKS=1 REDUCE=3 WALK=0 SEND=1 "   \
+    "GROUP=1 SPLIT_K=3 SMS=1"
+
 #define LOOP(find, replace)                                                                                  \
     {                                                                                                        \
         "wgmma.cu", find, replace                                                                            \
@@ -219,10 +223,14 @@ const struct mutant mutants_wgmma[] = {
     {"copies to the neighbour before it has mbarriers", PAIRED, "nt",
      LOOP("if constexpr (PAIR > 1) cluster_barrier(); /* the other block's mbarriers are ready */\n    else ",
           "")},
+    {"a block ends while what it sends is read", BULK, "nt",
+     LOOP("if constexpr (PAIR > 1 || SEND) {", "if constexpr (PAIR > 1) {")},
+    {"rows of sums to the wrong block", BULK, "nt",
+     STORE("cluster::full(inbox), rank);", "cluster::full(inbox), 0);")},
+    {"rows of all blocks in one place", BULK, "nt",
+     STORE("inbox + ((int)blockIdx.y * cluster::SHARE + row - rank", "inbox + (row - rank")},
     {"a block ends while the neighbour copies for it", PAIRED, "nt",
-     LOOP("    if constexpr (PAIR > 1) cluster_barrier(); /* the other block may still copy here, and arrive "
-          "*/\n",
-          "")},
+     LOOP("if constexpr (PAIR > 1 || SEND) {", "if constexpr (SEND) {")},
     {"both copy the same half", PAIRED, "nt", LOOP("SHARE ? rank_of_block() * (LINES / 2) : 0", "0")},
     {"each copies its half for itself alone", PAIRED, "nt",
      LOOP("item, full, 3)", "item, full, 1 << rank_of_block())")},

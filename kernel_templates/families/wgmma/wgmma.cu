@@ -289,5 +289,9 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS)
         if (!WALK) break;
     }
     boxes.wait();
-    if constexpr (PAIR > 1) cluster_barrier(); /* the other block may still copy here, and arrive */
+    /* The other block may still copy here, and arrive; or what this one sends is still read. */
+    if constexpr (PAIR > 1 || SEND) {
+        __syncwarp(); /* the thread that copies is late */
+        cluster_barrier();
+    }
 }

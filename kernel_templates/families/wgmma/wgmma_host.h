@@ -10,6 +10,7 @@
 #define CONSUMERS (config->value[P_CONSUMERS])
 #define MULTICAST (config->value[P_MULTICAST])
 #define PDL       (config->value[P_PDL])
+#define SEND      (config->value[P_SEND])
 #define STORE     (config->value[P_STORE])
 #define SWAP      (config->value[P_SWAP])
 #define WALK      (config->value[P_WALK])

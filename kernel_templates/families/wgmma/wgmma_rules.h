@@ -102,6 +102,7 @@ RULE(WALK, LEFT % (WGMMA_M * SHARERS) == 0,
 RULE(WALK, TALL <= 2, "each of CONSUMERS has 128 rows at most (SWAP: columns)")
 RULE(STORE, !STORE || (!SWAP && LAST_BLOCK && BN % 16 == 0),
      "STORE: boxes of C have its rows, whole sums and 16 columns (SWAP 0, REDUCE 1, BN a multiple of 16)")
+RULE(SEND, !SEND || !LAST_BLOCK, "SEND means nothing without a cluster (REDUCE)")
 RULE(MULTICAST, !MULTICAST || LAST_BLOCK, "MULTICAST: the two blocks are a cluster already (REDUCE 1)")
 RULE(MULTICAST, !SHARED_RIGHT || RIGHT % 16 == 0,
      "MULTICAST: half of a shared operand's lines is a multiple of 8: BN (with SWAP BM) is one of 16")

@@ -196,6 +196,18 @@ struct to_c {
 using cluster = cluster_tile<BM, BN, SUMS_ROW(BN), VECTOR, CONSUMER_THREADS, CLUSTER>;
 static_assert(!CLUSTER || INBOX_FLOATS == cluster::FLOATS, "the host must know how large the inbox is");
 
+/* A thread sends a row, or more, to the block that adds it. */
+static __device__ __forceinline__ void send_rows(const float *tile, float *inbox)
+{
+    constexpr int ROW = SUMS_ROW(BN);
+#pragma unroll 1
+    for (int row = threadIdx.x; row < BM; row += CONSUMER_THREADS) {
+        const int rank = row / cluster::SHARE;
+        send_bulk(inbox + ((int)blockIdx.y * cluster::SHARE + row - rank * cluster::SHARE) * ROW,
+                  tile + row * ROW, 4 * BN, cluster::full(inbox), rank);
+    }
+}
+
 /* Adds the sums of all blocks of the cluster, and stores them. */
 static __device__ __forceinline__ void share_sums(const float (&sum)[QUADS][4], const struct destination &to,
                                                   float *tile, float *inbox)
@@ -207,9 +219,11 @@ static __device__ __forceinline__ void share_sums(const float (&sum)[QUADS][4], 
     for (int q = 0; q < QUADS; q++)
         put_quad<ROW>(tile, left + q / (RIGHT / 8) * WGMMA_M, q % (RIGHT / 8) * 8 + threadIdx.x % 4 * 2,
                       sum[q]);
+    if (SEND) bulk_copy_fence();
     consumers_sync();
     cluster::wait_for_others();
-    team_tiles<BM, BN, ROW, 4, CONSUMER_THREADS, 1>::add(tile, cluster::owner<4>{inbox});
+    if constexpr (SEND) send_rows(tile, inbox);
+    else team_tiles<BM, BN, ROW, 4, CONSUMER_THREADS, 1>::add(tile, cluster::owner<4>{inbox});
     mbarrier_wait(cluster::full(inbox), 0);
     team_tiles<cluster::SHARE, BN, ROW, VECTOR, CONSUMER_THREADS, cluster::BLOCKS>::add(
         inbox, to_c{to, (int)blockIdx.y * cluster::SHARE});
