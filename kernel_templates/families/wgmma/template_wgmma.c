@@ -15,6 +15,7 @@
 
 #define MAP_ALIGN      8                  /* elements: 16 bytes */
 #define MAP_STRIDE_MAX (INT64_C(1) << 40) /* bytes, cuTensorMapEncodeTiled */
+#define LONG_FLOP      1e11               /* 0.15 ms and more */
 #define ACCUMULATORS   (TALL * RIGHT / 2)
 
 _Static_assert(MAP_LEFT_AT >= sizeof(struct gemm_args) && MAP_LEFT_AT % 64 == 0,
@@ -243,14 +244,16 @@ static void wgmma_plan(const struct config *config, const struct problem *p, str
                                .dependent = packs || PDL};
 }
 
-/* template.h: a packed operand that a map reads as it lies. */
+/* template.h: a packed operand that a map reads as it lies; half a microsecond of a long product. */
 static int wgmma_needless(const struct config *config, int known, const struct problem *p, int32_t *instead)
 {
     if (!KNOWN(PACK)) return -1;
     *instead = PACK;
     if (PACK_A && is_mappable(p, p->lda, p->stride_a)) *instead -= 1;
     if (PACK_B && is_mappable(p, p->ldb, p->stride_b)) *instead -= 2;
-    return *instead == PACK ? -1 : P_PACK;
+    if (*instead != PACK) return P_PACK;
+    *instead = 0;
+    return KNOWN(PDL) && PDL && problem_flop(p) > LONG_FLOP ? P_PDL : -1;
 }
 
 /* Written out, since gemm_block does not describe an argument with tensor maps. */

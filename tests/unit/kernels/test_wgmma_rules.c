@@ -412,6 +412,14 @@ TEST(every_kernel_may_begin_early_and_says_so)
     assert_int_equal(plan.kernels, 2);
     assert_true(plan.kernel[0].dependent && plan.kernel[1].dependent);
     assert_true(config.template->optional >> template_param(config.template, "PDL") & 1);
+    /* Half a microsecond is nothing to a long product: it is not tried with and without. */
+    const struct problem big = problem_of("bf16gemm:nn:4096x4096x4096");
+    int32_t instead;
+    config_set(&config, "PACK", 0);
+    assert_int_equal(config.template->needless(&config, config.template->param_count, &even, &instead), -1);
+    assert_int_equal(config.template->needless(&config, config.template->param_count, &big, &instead),
+                     template_param(config.template, "PDL"));
+    assert_int_equal(instead, 0);
 }
 
 int main(void)
