@@ -94,13 +94,21 @@ static __device__ __forceinline__ void send_bulk(float *to, const float *from, u
         : "memory");
 }
 
-static __device__ __forceinline__ void tensor_store(const struct tensor_map &map, int x, int y, int z,
-                                                    struct shared_place s)
+static __device__ __forceinline__ unsigned long long l2_policy(bool first)
 {
-    asm volatile(
-        "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(&map),
-        "r"(x), "r"(y), "r"(z), "r"(s.address)
-        : "memory");
+    unsigned long long policy;
+    if (first) asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    else asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
+static __device__ __forceinline__ void tensor_store(const struct tensor_map &map, int x, int y, int z,
+                                                    struct shared_place s, unsigned long long policy)
+{
+    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group.L2::cache_hint "
+                 "[%0, {%1, %2, %3}], [%4], %5;" ::"l"(&map),
+                 "r"(x), "r"(y), "r"(z), "r"(s.address), "l"(policy)
+                 : "memory");
 }
 
 static __device__ __forceinline__ void tensor_store_end()

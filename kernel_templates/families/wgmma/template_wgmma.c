@@ -201,7 +201,7 @@ static void plan_views(const struct config *config, const struct problem *p, str
                              .box_lines = 16};
     if (STORE) add_view(plan, &c, p->batch, MAP_C_AT);
     memset(plan->argument + plan->argument_bytes, 0, (size_t)(ARGUMENT_BYTES - plan->argument_bytes));
-    memcpy(plan->argument + PDL_AT, &(int){PDL}, sizeof(int));
+    memcpy(plan->argument + PDL_AT, (int[]){PDL, PASS}, 2 * sizeof(int));
     plan->argument_bytes = ARGUMENT_BYTES;
 }
 

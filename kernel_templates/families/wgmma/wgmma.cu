@@ -53,7 +53,8 @@ constexpr int QUADS = TALL * RIGHT / 8;
 struct wgmma_args {
     struct gemm_args gemm;
     struct tensor_map left, right;
-    alignas(64) int pdl; /* a parameter of the launch */
+    alignas(64) int pdl; /* parameters of the launch */
+    int pass;
 #if STORE
     struct tensor_map c;
 #endif
@@ -258,7 +259,7 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS)
     int tiles = ((k_left < args.gemm.k_per_split ? k_left : args.gemm.k_per_split) + BK - 1) / BK;
     if (scalar_of(args.gemm.alpha_device, args.gemm.alpha) == 0.0f) tiles = 0;
     struct turn turn;
-    struct boxes boxes = {ring.memory};
+    struct boxes boxes = {ring.memory, l2_policy(args.pass)};
     const bool producer = threadIdx.x >= CONSUMER_THREADS;
     const int group = producer ? 0 : threadIdx.x / WARPGROUP;
     /* With WALK 2 a group's first tile, and the distance to its next one. */

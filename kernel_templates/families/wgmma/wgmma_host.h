@@ -9,6 +9,7 @@
 #include "family_params.h"
 #define CONSUMERS (config->value[P_CONSUMERS])
 #define MULTICAST (config->value[P_MULTICAST])
+#define PASS      (config->value[P_PASS])
 #define PDL       (config->value[P_PDL])
 #define SEND      (config->value[P_SEND])
 #define STORE     (config->value[P_STORE])

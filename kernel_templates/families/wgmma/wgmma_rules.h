@@ -78,7 +78,7 @@
                   : 16))
 
 /* Offsets in the argument: the tensor maps of the left and the right operand follow struct gemm_args, then
- * PDL and, if it is used, the map of C. */
+ * PDL and PASS and, if it is used, the map of C. */
 #define MAP_LEFT_AT    192
 #define MAP_RIGHT_AT   (MAP_LEFT_AT + 128)
 #define PDL_AT         (MAP_RIGHT_AT + 128)
@@ -118,5 +118,6 @@ RULE_OP(SWAP, RIGHT_ALONG_K || RIGHT % 64 == 0,
 RULE(SPLIT_K, !CLUSTER || SPLIT_K == CLUSTER, "SPLIT_K must be the size of the cluster (REDUCE)")
 RULE(SPLIT_K, !WALK || SPLIT_K == 1, "WALK: blocks that take several tiles share none (SPLIT_K 1)")
 RULE(SMS, !WALK || SMS % PAIR == 0, "MULTICAST: blocks that walk are pairs: SMS is even")
+RULE(PASS, !PASS || STORE, "PASS means nothing without STORE")
 RULE(SMS, WALK || SMS == 1, "SMS means nothing without WALK")
 #endif

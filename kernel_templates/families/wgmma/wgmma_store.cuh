@@ -84,6 +84,7 @@ static __device__ __forceinline__ void store_strips(const float (&sum)[QUADS][4]
 /* The finished elements of a warp in boxes of 16 rows, each on its way to C while the next one is filled. */
 struct boxes {
     float *memory; /* the ring */
+    unsigned long long policy;
     int next = 0;
 
 #if STORE
@@ -106,7 +107,7 @@ struct boxes {
         bulk_copy_fence();
         __syncwarp();
         if (threadIdx.x % 32 != 0) return;
-        tensor_store(c, column, row, blockIdx.z, box);
+        tensor_store(c, column, row, blockIdx.z, box, policy);
         tensor_store_end();
     }
 
