@@ -3,9 +3,8 @@
  * before the product and copies there operands whose lines begin anywhere. It uses the names of the family's
  * rules: PACK, PACK_A, PACK_B, LAST_BLOCK, BM, BN, and where blocks form pairs PAIR, PAIR_M and PAIR_N.
  *
- * A warp copies PACK_ELEMENTS of a line: pairs of elements, which are loaded one by one since their address
- * is a multiple of 2 bytes, and stored as words. Memory bandwidth limits it: each thread has eight loads in
- * flight.
+ * A warp copies PACK_ELEMENTS of a line, in words of two elements. Memory bandwidth limits it: each thread
+ * has four loads in flight.
  */
 #ifndef GT_PACK16_CUH
 #define GT_PACK16_CUH
@@ -49,24 +48,30 @@ static __device__ __forceinline__ unsigned short *packed_b(const struct gemm_arg
 }
 
 #if PACK
+/* A word of the copy is one of the line if this begins at a multiple of 4 bytes. Else it has the halves of
+ * two, and the lane before has the first of these; lane 0 loads its half alone. */
 static __device__ __forceinline__ void pack_piece(const unsigned short *from, long long ld,
                                                   unsigned short *to, int width, int piece)
 {
     const int row = (int)packed_line(width), pieces = (row + PACK_ELEMENTS - 1) / PACK_ELEMENTS;
-    const int line = piece / pieces, first = piece % pieces * PACK_ELEMENTS + threadIdx.x % 32 * 2;
-    unsigned low[PACK_WORDS], high[PACK_WORDS];
+    const int lane = threadIdx.x % 32, line = piece / pieces,
+              first = piece % pieces * PACK_ELEMENTS + lane * 2;
     from += line * ld;
     to += line * (long long)row;
+    const int shift = reinterpret_cast<unsigned long long>(from) % 4 / 2;
+    unsigned word[PACK_WORDS], alone[PACK_WORDS];
 #pragma unroll
     for (int i = 0; i < PACK_WORDS; i++) {
         const int e = first + i * 64;
-        low[i] = load_element(from + e, e < width);
-        high[i] = load_element(from + e + 1, e + 1 < width);
+        word[i] = load_pair(from + e + shift, width - e - shift);
+        alone[i] = load_pair(from + e, lane == 0 && shift && e < width);
     }
 #pragma unroll
     for (int i = 0; i < PACK_WORDS; i++) {
         const int e = first + i * 64;
-        if (e < row) store_pair(to + e, low[i] | high[i] << 16);
+        const unsigned before = __shfl_sync(0xffffffffu, word[i], lane > 0 ? lane - 1 : 0) >> 16;
+        const unsigned low = lane == 0 ? alone[i] : before;
+        if (e < row) store_pair(to + e, shift ? low | word[i] << 16 : word[i]);
     }
 }
 

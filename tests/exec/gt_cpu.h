@@ -461,10 +461,15 @@ template <int V> static inline void store_elements(unsigned short *g, const unsi
     if ((uintptr_t)g % (2 * V)) gt_misaligned(g, 2 * V);
     for (int i = 0; i < V; i++) g[i] = v[i];
 }
-template <bool BF16> static inline void load_two(float (&v)[2], const unsigned short *g, int count)
+static inline unsigned load_pair(const unsigned short *g, int count)
 {
     if (count >= 2 && (uintptr_t)g % 4) gt_misaligned(g, 4);
-    for (int i = 0; i < 2; i++) v[i] = i < count ? unpacked<BF16>(g[i]) : 0.0f;
+    return (count > 0 ? g[0] : 0) | (count > 1 ? (unsigned)g[1] << 16 : 0);
+}
+template <bool BF16> static inline void load_two(float (&v)[2], const unsigned short *g, int count)
+{
+    const unsigned both = load_pair(g, count);
+    for (int i = 0; i < 2; i++) v[i] = unpacked<BF16>((unsigned short)(both >> 16 * i));
 }
 template <bool BF16> static inline void load_two(float (&v)[2], const float *g, int count)
 {
