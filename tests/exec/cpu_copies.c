@@ -33,6 +33,7 @@ struct held_back {
     char *to; /* NULL: an arrival */
     int bytes;
     unsigned char *data;
+    const void *from;   /* if not NULL: shared memory that must still hold the data when they land */
     int thread, copies; /* for an arrival: the thread's copies up to this number */
 };
 
@@ -201,6 +202,8 @@ static void complete(struct mbarrier *b)
             continue;
         }
         check_untouched(held->to, held->data, held->bytes);
+        if (held->from && memcmp(held->from, held->data, (size_t)held->bytes) != 0)
+            broken("somebody wrote to what was sent from %p while it was on its way", held->from);
         memcpy(held->to, held->data, (size_t)held->bytes);
         free(held->data);
     }
@@ -392,10 +395,16 @@ static void check_fenced(const char *from, unsigned bytes)
         }
 }
 
-void gt_send_bulk(void *to, const void *from, unsigned bytes, void *barrier)
+void gt_send_bulk(void *to, const void *from, unsigned bytes, void *at)
 {
+    if (bytes == 0 || (bytes | (uintptr_t)to | (uintptr_t)from) % 16)
+        broken("sends %u bytes in bulk from %p to %p", bytes, from, to);
     check_fenced(from, bytes);
-    gt_bulk_copy(to, from, bytes, barrier);
+    struct mbarrier *b = mbarrier_at(at);
+    complete(b);
+    send(to, from, bytes, b);
+    b->held[b->held_count - 1].from = from;
+    complete_if_awaited(b);
 }
 
 void gt_tensor_store(const void *at, int x, int y, int z, const void *from)
