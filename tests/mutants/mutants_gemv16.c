@@ -87,9 +87,9 @@ const struct mutant mutants_gemv16[] = {
     {"the rest takes columns beyond the edge", PLAIN, "nt", RUN("k < mine && x < left - moved", "k < mine")},
     {"the rest loses the second element of a word", PLAIN, "nt", RUN("to | bits << 16", "to")},
     /* Long pieces of memory. */
-    {"pieces not exchanged", WIDE, "nt", MAIN("stream.exchange(on_the_way[d].stream);", "")},
+    {"pieces not exchanged", WIDE, "nt", MAIN("in.stream.exchange(on_the_way[d].stream);", "")},
     {"pieces of the small operand not exchanged", WIDE, "nt",
-     MAIN("small.exchange(on_the_way[d].small);", "")},
+     MAIN("in.small.exchange(on_the_way[d].small);", "")},
     {"pieces exchanged with the wrong lane", WIDE, "nt",
      RUN("upper ? low : high, 4 * bit)", "upper ? low : high, 2 * bit)")},
     {"the piece that is kept is sent", WIDE, "nt",
