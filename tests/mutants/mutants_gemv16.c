@@ -131,7 +131,7 @@ const struct mutant mutants_gemv16[] = {
     {"each block ends with the last k", PARTS, "nt",
      MAIN("min(args.k - part.begin, args.k_per_split)", "args.k - part.begin")},
     {"alpha 0 reads A and B", PLAIN, "nt", MAIN(" && scalar_of(args.alpha_device, args.alpha) != 0.0f", "")},
-    {"leading dimension of A is that of B", PLAIN, "nt",
+    {"leading dimension of A is that of B", PLAIN, "nn",
      MAIN("SIDE == 0 ? args.lda : args.ldb, 0", "args.ldb, 0")},
     {"batch stride of the small operand ignored", PLAIN, "nt",
      MAIN("SIDE == 0 ? item_of_batch<const unsigned short>(args.a, args.stride_a)",
