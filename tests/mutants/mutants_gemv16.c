@@ -181,13 +181,5 @@ const struct mutant mutants_gemv16[] = {
      MAIN("min(part.columns - part.first_column, TILE_X), part.begin", "TILE_X, part.begin")},
     {"asks for k beyond the operand", DEPENDENT, "nt",
      MAIN("min(part.length, all.ask * EARLY_K)", "all.ask * EARLY_K")},
-    {"asks for operands that are not read",
-     DEPENDENT,
-     "nt",
-     {"gt_stream16.cuh", "!all.gemm.alpha_device && all.gemm.alpha != 0.0f", "true"}},
-    {"asks for lines in the wrong direction",
-     DEPENDENT,
-     "nn",
-     {"gt_stream16.cuh", "2 * (ALONG_K ? k : count)", "2 * (ALONG_K ? count : k)"}},
 };
 const int mutants_gemv16_count = sizeof mutants_gemv16 / sizeof *mutants_gemv16;
