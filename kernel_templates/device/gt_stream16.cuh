@@ -5,6 +5,7 @@
  *   load_run<V, ONCE>(w, g, ok)
  *                            w[0..(V + 1) / 2) = the V elements at g, 1, 2, 4 or 8, two a word, if ok; else
  *                            w is left as it is and g is not touched. ONCE: they are read once, by one thread
+ *   computed(g)              g, which is computed before what follows in the text
  *   ask_for_run(g, bytes)    prefetch to L2 what lies there in whole 16 bytes (sm_90; before that nothing). A
  *                            warp asks for one run after the other
  *   ask_for_line(g)          prefetch to L2 the line of memory in which g is
@@ -51,6 +52,12 @@ static __device__ __forceinline__ void load_run(unsigned *w, const unsigned shor
         asm volatile("{.reg .pred p; setp.ne.b32 p, %2, 0; @p ld.global.L2::128B.u16 %0, [%1];}"
                      : "+r"(w[0])
                      : "l"(g), "r"((int)valid));
+}
+
+static __device__ __forceinline__ const unsigned short *computed(const unsigned short *g)
+{
+    asm volatile("" : "+l"(g));
+    return g;
 }
 
 static __device__ __forceinline__ void ask_for_line(const unsigned short *g)

@@ -150,19 +150,27 @@ struct runs {
     }
 };
 
-/* sum += the products over the warp's runs of the block's range of k. The last warp also takes what is less
- * than a run. */
-static __device__ __forceinline__ void multiply(const struct gemm_args &args, const struct part &part,
-                                                bool let_next, float (&sum)[TALL][TX][4])
-{
-    const int lane = thread_index() % 32, warp = thread_index() / 32;
-    const int warp_k = warp % WARPS_K, whole = part.length / RUN_K, rest = part.length % RUN_K;
+/* Where the warp finds its runs of both operands. */
+struct operands {
     small_runs small;
     stream_runs stream;
-    small.start(small_of(args), SIDE == 0 ? args.lda : args.ldb, 0, part.rows, part.begin, lane);
-    stream.start(stream_of(args), stream_ld(args), part.first_column + warp / WARPS_K * (8 * TX),
-                 part.columns, part.begin, lane);
 
+    __device__ __forceinline__ void start(const struct gemm_args &args, const struct part &part)
+    {
+        const int lane = thread_index() % 32, warp = thread_index() / 32;
+        small.start(small_of(args), SIDE == 0 ? args.lda : args.ldb, 0, part.rows, part.begin, lane);
+        stream.start(stream_of(args), stream_ld(args), part.first_column + warp / WARPS_K * (8 * TX),
+                     part.columns, part.begin, lane);
+    }
+};
+
+/* sum += the products over the warp's runs of the block's range of k. The last warp also takes what is less
+ * than a run. */
+static __device__ __forceinline__ void multiply(const struct operands &in, const struct part &part,
+                                                bool let_next, float (&sum)[TALL][TX][4])
+{
+    const int warp_k = thread_index() / 32 % WARPS_K;
+    const int whole = part.length / RUN_K, rest = part.length % RUN_K;
     struct runs on_the_way[DEPTH];
 #pragma unroll
     for (int d = 0; d < DEPTH; d++) on_the_way[d].clear();
@@ -170,12 +178,12 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, co
 #pragma unroll
     for (int d = 0; d < DEPTH; d++) {
         if (d == DEPTH - 1 && warp_k == WARPS_K - 1 && rest > 0) {
-            stream.fetch_rest(on_the_way[d].stream, whole, rest);
-            small.fetch_rest(on_the_way[d].small, whole, rest);
+            in.stream.fetch_rest(on_the_way[d].stream, whole, rest);
+            in.small.fetch_rest(on_the_way[d].small, whole, rest);
             on_the_way[d].multiply(sum);
         }
-        stream.fetch(on_the_way[d].stream, run + d, run + d < whole);
-        small.fetch(on_the_way[d].small, run + d, run + d < whole);
+        in.stream.fetch(on_the_way[d].stream, run + d, run + d < whole);
+        in.small.fetch(on_the_way[d].small, run + d, run + d < whole);
     }
 #pragma unroll 1
     for (; run < whole; run += WARPS_K * DEPTH) {
@@ -184,12 +192,12 @@ static __device__ __forceinline__ void multiply(const struct gemm_args &args, co
         for (int d = 0; d < DEPTH; d++) {
             const int next = run + d + WARPS_K * DEPTH;
             if (run + d < whole) {
-                stream.exchange(on_the_way[d].stream);
-                small.exchange(on_the_way[d].small);
+                in.stream.exchange(on_the_way[d].stream);
+                in.small.exchange(on_the_way[d].small);
                 on_the_way[d].multiply(sum);
             }
-            stream.fetch(on_the_way[d].stream, next, next < whole);
-            small.fetch(on_the_way[d].small, next, next < whole);
+            in.stream.fetch(on_the_way[d].stream, next, next < whole);
+            in.small.fetch(on_the_way[d].small, next, next < whole);
         }
     }
 }
@@ -215,13 +223,23 @@ static __device__ __forceinline__ void put_sums(const float (&sum)[TALL][TX][4])
             }
 }
 
+/* What can be computed before the kernel before has ended: all but the addresses that it may write. */
+#if POINTERS
+constexpr bool KNOWN_ADDRESSES = false;
+#else
+constexpr bool KNOWN_ADDRESSES = true;
+#endif
+
 extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm(const __grid_constant__ struct early_args all)
 {
     const struct gemm_args &args = all.gemm;
+    const struct part part = part_of(args);
+    struct operands in;
     next_kernel_may_begin(all.pdl == 1);
     ask_for_stream(all);
     if constexpr (CLUSTER) cluster::join(inbox());
+    if constexpr (KNOWN_ADDRESSES) in.start(args, part);
     wait_for_kernel_before();
     float sum[TALL][TX][4];
 #pragma unroll
@@ -230,9 +248,10 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS)
         for (int j = 0; j < TX; j++)
 #pragma unroll
             for (int e = 0; e < 4; e++) sum[i][j][e] = 0.0f;
-    const struct part part = part_of(args);
-    if (part.length > 0 && scalar_of(args.alpha_device, args.alpha) != 0.0f)
-        multiply(args, part, all.pdl == 2, sum);
+    if (part.length > 0 && scalar_of(args.alpha_device, args.alpha) != 0.0f) {
+        if constexpr (!KNOWN_ADDRESSES) in.start(args, part);
+        multiply(in, part, all.pdl == 2, sum);
+    }
     put_sums(sum);
     const struct tile_origin origin = {SIDE == 0 ? 0 : (int)blockIdx.x * TILE_X,
                                        SIDE == 0 ? (int)blockIdx.x * TILE_X : 0};

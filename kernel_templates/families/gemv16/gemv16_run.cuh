@@ -56,7 +56,7 @@ template <int COUNT, bool ALONG_K, int V, bool ONCE> struct operand_runs {
         const int k = k0 + lane % 4 * 8 + (SPREAD ? group % SPAN * 32 : 0);
         ld = leading;
         left = x_end - x;
-        from = matrix + (ALONG_K ? x * leading + k : k * leading + x);
+        from = computed(matrix + (ALONG_K ? x * leading + k : k * leading + x));
     }
 
     /* The compiler must not know how far lines are apart: it would keep the address of each. */

@@ -84,6 +84,13 @@ template <int V_A, int V_B> struct operands {
     tile_a_of<V_A> a;
     tile_b_of<V_B> b;
 
+    __device__ __forceinline__ void start(struct source from_a, struct source from_b,
+                                          const struct gemm_args &args, struct tile_origin origin, int begin)
+    {
+        a.start(from_a.matrix, from_a.ld, origin.m, args.m, begin, thread_index());
+        b.start(from_b.matrix, from_b.ld, origin.n, args.n, begin, thread_index());
+    }
+
     __device__ __forceinline__ void fetch(shared_place stage, int k_left)
     {
         a.fetch(stage, k_left);
@@ -146,19 +153,13 @@ static __device__ __forceinline__ void next_stage_ready()
     __syncthreads();
 }
 
-/* sum += the products over k from `begin` to `end`. let_next: the next kernel may begin when all copies have
- * started. */
+/* sum += the products over so many k. let_next: the next kernel may begin when all copies have started. */
 template <int V_A, int V_B>
-static __device__ __forceinline__ void multiply(struct source a, struct source b,
-                                                const struct gemm_args &args, struct tile_origin origin,
-                                                int begin, int end, bool let_next, float (&sum)[QUADS][4])
+static __device__ __forceinline__ void multiply(struct operands<V_A, V_B> &in, int k_left, bool let_next,
+                                                float (&sum)[QUADS][4])
 {
-    const int thread = thread_index(), lane = thread % 32, tiles = (end - begin - 1) / BK + 1;
+    const int thread = thread_index(), lane = thread % 32, tiles = (k_left - 1) / BK + 1;
     const shared_place stages = place_in_shared(gt_shared_memory());
-    int k_left = end - begin;
-    struct operands<V_A, V_B> in;
-    in.a.start(a.matrix, a.ld, origin.m, args.m, begin, thread);
-    in.b.start(b.matrix, b.ld, origin.n, args.n, begin, thread);
 #pragma unroll 1
     for (int i = 0; i < STAGES - 1; i++) {
         if (i < tiles) {
@@ -216,14 +217,22 @@ template <int V, class T> static __device__ __forceinline__ bool is_aligned(cons
     return KNOWN_ALIGNED || V == 1 || reinterpret_cast<unsigned long long>(at) % (V * sizeof *at) == 0;
 }
 
-static __device__ __forceinline__ void multiply(const struct gemm_args &args, struct tile_origin origin,
-                                                int begin, int end, bool let_next, float (&sum)[QUADS][4])
+/* The same where the addresses are known only when the kernel before has ended: they are not aligned,
+ * perhaps. */
+static __device__ __forceinline__ void multiply_item(const struct gemm_args &args, struct tile_origin origin,
+                                                     int begin, int length, bool let_next,
+                                                     float (&sum)[QUADS][4])
 {
     const struct source a = source_of_a(args), b = source_of_b(args);
-    if (is_aligned<VA>(a.matrix) && is_aligned<VB>(b.matrix))
-        multiply<VA, VB>(a, b, args, origin, begin, end, let_next, sum);
-    else if constexpr (!KNOWN_ALIGNED)
-        multiply<PACK_A ? VA : 1, PACK_B ? VB : 1>(a, b, args, origin, begin, end, let_next, sum);
+    if (is_aligned<VA>(a.matrix) && is_aligned<VB>(b.matrix)) {
+        struct operands<VA, VB> in;
+        in.start(a, b, args, origin, begin);
+        multiply(in, length, let_next, sum);
+    } else {
+        struct operands<PACK_A ? VA : 1, PACK_B ? VB : 1> in;
+        in.start(a, b, args, origin, begin);
+        multiply(in, length, let_next, sum);
+    }
 }
 
 /* Adds what the block's teams and the other blocks have summed up, and stores it in accesses of V elements.
@@ -266,14 +275,18 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS)
     next_kernel_may_begin(all.pdl == 1);
     ask_for_operands(all, origin, begin, end);
     if constexpr (CLUSTER) cluster::join(inbox());
+    struct operands<VA, VB> in;
+    if constexpr (KNOWN_ALIGNED) in.start(source_of_a(args), source_of_b(args), args, origin, begin);
     wait_for_kernel_before();
     float sum[QUADS][4];
 #pragma unroll
     for (int q = 0; q < QUADS; q++)
 #pragma unroll
         for (int e = 0; e < 4; e++) sum[q][e] = 0.0f;
-    if (begin < end && scalar_of(args.alpha_device, args.alpha) != 0.0f)
-        multiply(args, origin, begin, end, all.pdl == 2, sum);
+    if (begin < end && scalar_of(args.alpha_device, args.alpha) != 0.0f) {
+        if constexpr (KNOWN_ALIGNED) multiply(in, end - begin, all.pdl == 2, sum);
+        else multiply_item(args, origin, begin, end - begin, all.pdl == 2, sum);
+    }
     if constexpr (LAST_BLOCK && WARPS_K == 1)
         if (args.splits > 1 && !reduce_tile(args, sum)) return;
     const struct destination to = destination_of(args, origin);

@@ -53,7 +53,8 @@ template <int EXTENT, bool ALONG_K, int V> struct operand_tile {
         pitch = leading;
         advance = ALONG_K ? BK : BK * leading;
         left = x_end - x0 - (ALONG_K ? line : at);
-        from = matrix + (ALONG_K ? (x0 + line) * leading + k0 + at : (k0 + line) * leading + x0 + at);
+        from =
+            computed(matrix + (ALONG_K ? (x0 + line) * leading + k0 + at : (k0 + line) * leading + x0 + at));
     }
 
     /* Starts the copies of a tile to `stage`, of which the block's range has k_left k from its begin on. */
