@@ -31,9 +31,31 @@
 const struct mutant mutants_bf16x6[] = {
     /* What makes it accurate. */
     {"sums are not promoted", PLAIN, "nn",
-     LOOP("sum[q][e] += part[q][e];\n}",
-          "sum[q][e] = part[q][e];\n}\n#define wgmma_anew wgmma<true, true, true, "
-          "BN, 0>")},
+     LOOP("        if (ANEW && k == 0) wgmma_anew(part, left, right);\n"
+          "        else wgmma<true, true, true, BN, 0>(part, left + k * 2, right + k * 2);\n"
+          "    }\n"
+          "}\n"
+          "\n"
+          "/* By FADD, which rounds to nearest. */\n"
+          "static __device__ __forceinline__ void promote(const float (&part)[QUADS][4], float "
+          "(&sum)[QUADS][4])\n"
+          "{\n"
+          "#pragma unroll\n"
+          "    for (int q = 0; q < QUADS; q++)\n"
+          "#pragma unroll\n"
+          "        for (int e = 0; e < 4; e++) sum[q][e] += part[q][e];",
+          "        wgmma<true, true, true, BN, 0>(part, left + k * 2, right + k * 2);\n"
+          "    }\n"
+          "}\n"
+          "\n"
+          "/* By FADD, which rounds to nearest. */\n"
+          "static __device__ __forceinline__ void promote(const float (&part)[QUADS][4], float "
+          "(&sum)[QUADS][4])\n"
+          "{\n"
+          "#pragma unroll\n"
+          "    for (int q = 0; q < QUADS; q++)\n"
+          "#pragma unroll\n"
+          "        for (int e = 0; e < 4; e++) sum[q][e] = part[q][e];")},
     {"the product of the low piece of A is left out", PLAIN, "nn",
      LOOP("    multiply_pieces<true>(ring, low, high, group, part);\n    multiply_pieces<false>(ring, high, "
           "low",
