@@ -9,6 +9,8 @@
  *                                 from here on a thread of this warpgroup has N registers, fewer or more than
  *                                 before; all threads of the warpgroup call it. Taking waits until others of
  *                                 the block have left as many
+ *   sums_again()                  this thread computes sums again, which were not finite: nothing; the CPU
+ *                                 execution counts, because a second computation hides faults of the first
  */
 #ifndef GT_PROMOTED_CUH
 #define GT_PROMOTED_CUH
@@ -16,6 +18,8 @@
 #include "gt_wgmma.cuh"
 
 #ifndef GT_CPU
+static __device__ __forceinline__ void sums_again() {}
+
 template <int REGISTERS> static __device__ __forceinline__ void leave_registers()
 {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));

@@ -14,6 +14,8 @@ void gt_product_issue(float (*sums)[4], int quads, uint64_t left, uint64_t right
 void gt_product_commit(void);
 void gt_product_wait(int pending);
 void gt_warp_barrier(unsigned mask);
+extern int gt_sums_again;
+int gt_sums_again;
 
 enum { PRODUCT_K = 16, QUADS_MAX = 32, HELD_MAX = 4, WARPGROUP = 4 * WARP };
 

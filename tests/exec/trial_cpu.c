@@ -158,6 +158,9 @@ static double storing_error(const struct problem *p, double x)
     return type->c == ELEMENT_F32 ? 0.0 : type->c_roundoff * fabs(x) + 0x1p-25; /* FP16's least, halved */
 }
 
+/* Of gt_cpu.h: how often a kernel has computed sums again since it was set to 0. */
+extern int gt_sums_again;
+
 /* A NaN must stay one. */
 static bool is_right(float got, double right, double bound)
 {
@@ -464,8 +467,14 @@ bool trial_passes(const struct cpu_kernel *kernel, const struct trial *trial, ch
     memcpy(old, x[apart ? OPERAND_SOURCE : OPERAND_D].x, c_bytes);
 
     bool passes = true;
+    gt_sums_again = 0;
     run(kernel, trial, p, x);
-    if (trial->data == DATA_UNIFORM) passes = same_in_other_orders(kernel, trial, p, before, x, why);
+    if (trial->data != DATA_NOT_FINITE && gt_sums_again > 0) {
+        snprintf(why, TRIAL_TEXT_MAX, "wrong answer: sums that were not finite, %d times", gt_sums_again);
+        passes = false;
+    }
+    if (passes && trial->data == DATA_UNIFORM)
+        passes = same_in_other_orders(kernel, trial, p, before, x, why);
 
     for (int i = 0; i < OPERANDS; i++) {
         operand_open_guards(&x[i]);

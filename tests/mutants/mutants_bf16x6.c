@@ -31,9 +31,31 @@
 const struct mutant mutants_bf16x6[] = {
     /* What makes it accurate. */
     {"sums are not promoted", PLAIN, "nn",
-     LOOP("sum[q][e] += part[q][e];\n}",
-          "sum[q][e] = part[q][e];\n}\n#define wgmma_anew wgmma<true, true, true, "
-          "BN, 0>")},
+     LOOP("        if (ANEW && k == 0) wgmma_anew(part, left, right);\n"
+          "        else wgmma<true, true, true, BN, 0>(part, left + k * 2, right + k * 2);\n"
+          "    }\n"
+          "}\n"
+          "\n"
+          "/* By FADD, which rounds to nearest. */\n"
+          "static __device__ __forceinline__ void promote(const float (&part)[QUADS][4], float "
+          "(&sum)[QUADS][4])\n"
+          "{\n"
+          "#pragma unroll\n"
+          "    for (int q = 0; q < QUADS; q++)\n"
+          "#pragma unroll\n"
+          "        for (int e = 0; e < 4; e++) sum[q][e] += part[q][e];",
+          "        wgmma<true, true, true, BN, 0>(part, left + k * 2, right + k * 2);\n"
+          "    }\n"
+          "}\n"
+          "\n"
+          "/* By FADD, which rounds to nearest. */\n"
+          "static __device__ __forceinline__ void promote(const float (&part)[QUADS][4], float "
+          "(&sum)[QUADS][4])\n"
+          "{\n"
+          "#pragma unroll\n"
+          "    for (int q = 0; q < QUADS; q++)\n"
+          "#pragma unroll\n"
+          "        for (int e = 0; e < 4; e++) sum[q][e] = part[q][e];")},
     {"the product of the low piece of A is left out", PLAIN, "nn",
      LOOP("    multiply_pieces<true>(ring, low, high, group, part);\n    multiply_pieces<false>(ring, high, "
           "low",
@@ -127,6 +149,8 @@ const struct mutant mutants_bf16x6[] = {
      FUSE("tile_a.load(a, gemm.lda, rows, left - BK)", "tile_a.load(a, gemm.lda, rows, left)")},
     {"B is loaded beyond its columns", FUSED, "nn", FUSE("columns, left);", "columns + 1, left);")},
     {"a vector is read beyond the end of k", FUSED_WIDE, "nt", FUSE("first + 8 <= k)", "first + 4 <= k)")},
+    {"products read what was not fenced", FUSED, "nn",
+     FUSE("        bulk_copy_fence(); /* wgmma reads as copies do */\n", "")},
     {"only the first warp says that pieces are there", FUSED, "nn", LOOP("FUSE ? WARPGROUP / 32 : 1", "1")},
     {"parts of k begin where all k does", FUSED_PARTS, "nn", FUSE("share.begin * step_b", "0 * step_b")},
     /* Storing. */

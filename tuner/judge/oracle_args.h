@@ -101,12 +101,13 @@ enum oracle_axis { ORACLE_AXIS_ROWS, ORACLE_AXIS_COLUMNS };
  * first one, so that overlapping batch items agree. */
 struct fill_rule {
     oracle_u64 seed;
+    oracle_u64 grades; /* seed of g */
     int range;         /* integers in shift-range..shift+range; 0: the kind `data` */
     int shift;         /* of the integers */
     unsigned keep;     /* elements whose hash is above this are 0; ~0u keeps all */
     int data;          /* enum oracle_data */
     int axis;          /* enum oracle_axis */
-    oracle_u64 grades; /* seed of g */
+    int unused;        /* no gaps: rules are compared byte by byte */
 };
 
 /* splitmix64 (Steele, Lea, Flood 2014). */

@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* So that all operands, of two sets and one of whole numbers, fit in what trial_setup.c leaves free. */
 #define SIDE_MAX 512
+#define K_MAX    16384
 
 static int64_t least(int64_t x, int64_t y)
 {
@@ -18,6 +20,7 @@ struct problem accuracy_problem(const struct problem *tuned)
     struct problem p = *tuned;
     p.m = least(p.m, SIDE_MAX);
     p.n = least(p.n, SIDE_MAX);
+    p.k = least(p.k, K_MAX);
     p.batch = 1;
     p.alpha = 1;
     p.beta = 0;

@@ -16,8 +16,8 @@ struct class_errors {
     char detail[OUTCOME_DETAIL_MAX];      /* if not */
 };
 
-/* The problem on which a winner for `tuned` is checked: the same, but with at most 512 rows and columns, one
- * item, alpha 1 and beta 0. */
+/* The problem on which a winner for `tuned` is checked: the same, but with at most 512 rows and columns and
+ * 16384 k, one item, alpha 1 and beta 0. */
 struct problem accuracy_problem(const struct problem *tuned);
 
 /* Of one kind of data. The candidate must be legal for the problem. Errors: as trial_run. */

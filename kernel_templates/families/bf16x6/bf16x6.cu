@@ -160,6 +160,15 @@ static __device__ __forceinline__ void multiply_pieces(struct ring ring, struct 
     }
 }
 
+/* By FADD, which rounds to nearest. */
+static __device__ __forceinline__ void promote(const float (&part)[QUADS][4], float (&sum)[QUADS][4])
+{
+#pragma unroll
+    for (int q = 0; q < QUADS; q++)
+#pragma unroll
+        for (int e = 0; e < 4; e++) sum[q][e] += part[q][e];
+}
+
 /* sum += the products of BK k. */
 static __device__ __forceinline__ void add_step(struct ring ring, int group, struct turn &turn,
                                                 float (&part)[QUADS][4], float (&sum)[QUADS][4])
@@ -184,10 +193,7 @@ static __device__ __forceinline__ void add_step(struct ring ring, int group, str
     wgmma_wait<0>(part);
     mbarrier_arrive(ring.empty(high.stage), speaks);
     mbarrier_arrive(ring.empty(middle.stage), speaks);
-#pragma unroll
-    for (int q = 0; q < QUADS; q++)
-#pragma unroll
-        for (int e = 0; e < 4; e++) sum[q][e] += part[q][e];
+    promote(part, sum);
 }
 
 template <int REGISTERS, bool MORE> static __device__ __forceinline__ void have_registers()

@@ -115,6 +115,7 @@ static __device__ __forceinline__ void store_quads(const struct gemm_args &args,
     for (int q = 0; strict != 0; q++, strict >>= 1) {
         float quad[4];
         if (strict % 2 == 0) continue;
+        sums_again();
         sum_strictly(args, row, column + q * 8, quad);
         to.put<BLEND>(row, column + q * 8, quad);
     }

@@ -1,4 +1,4 @@
-#include "oracle_plan.h"
+#include "data_class.h"
 #include "problem_texts.h"
 
 #include <math.h>
@@ -270,6 +270,51 @@ TEST(whole_values_fill_their_range)
         assert_true(oracle_value(shifted, at) == oracle_value(rule, at) - 3);
 }
 
+/* The element of op(A) at (row, k), or of op(B) at (k, row) with b, where lines are 64 long. */
+static double drawn(const struct problem *p, struct fill_rule rule, bool b, uint64_t row, uint64_t k)
+{
+    const bool k_in_row = b ? p->trans_b : !p->trans_a;
+    const uint64_t line = k_in_row ? row : k, place = k_in_row ? k : row;
+    return (double)oracle_element(rule, line * 64 + place, line, place, 64);
+}
+
+/* Whatever the op: which way a kind is graded or paired follows k, not the lines in memory. */
+static void assert_kinds(const struct problem *p)
+{
+    for (int kind = 0; kind < DATA_CLASS_COUNT; kind++) {
+        const struct random_test t = data_class_test((enum data_class)kind, p, 3);
+        double least = INFINITY, largest = 0, product = 0;
+        for (uint64_t row = 0; row < 64; row++)
+            for (uint64_t k = 0; k < 64; k++) {
+                const double a = drawn(p, t.a, false, row, k), b = drawn(p, t.b, true, row, k);
+                least = fmin(least, fmin(a, b));
+                largest = fmax(largest, fabs(a));
+                product = fmax(product, fabs(a * b));
+                assert_true(isfinite(a) && isfinite(b));
+                if (kind == DATA_CLASS_NEAR_ONE) assert_true(a >= 1 && a < 1 + 0x1p-10);
+                if (kind == DATA_CLASS_CANCELLING && k % 2 == 1) {
+                    const double before = drawn(p, t.a, false, row, k - 1) * drawn(p, t.b, true, row, k - 1);
+                    assert_true(fabs(a * b + before) <= 0x1.1p-12 * fabs(before));
+                }
+            }
+        if (kind == DATA_CLASS_POSITIVE || kind == DATA_CLASS_LOGNORMAL) assert_true(least >= 0);
+        if (kind == DATA_CLASS_ROWS) assert_true(largest > 0x1p30 && product > 0x1p25);
+        if (kind == DATA_CLASS_COLUMNS) assert_true(largest <= 1 && product > 0x1p25);
+        if (kind == DATA_CLASS_K) assert_true(largest > 0x1p30 && product <= 1);
+        if (kind == DATA_CLASS_HUGE) assert_true(largest > 0x1.fp127 && product < 0x1p99);
+    }
+}
+
+TEST(each_kind_of_data_is_what_it_says_for_every_op)
+{
+    for (int op = 0; op < 4; op++) {
+        struct problem p = problem_make(64, 64, 64);
+        p.trans_a = op & 1;
+        p.trans_b = op & 2;
+        assert_kinds(&p);
+    }
+}
+
 TEST(operands_and_seeds_differ)
 {
     struct random_test x = oracle_random_test(1), y = oracle_random_test(2);
@@ -419,6 +464,7 @@ int main(void)
         cmocka_unit_test(scalars_that_are_not_small_whole_numbers_are_replaced),
         cmocka_unit_test(random_values_fill_minus_1_to_1_evenly),
         cmocka_unit_test(whole_values_fill_their_range),
+        cmocka_unit_test(each_kind_of_data_is_what_it_says_for_every_op),
         cmocka_unit_test(operands_and_seeds_differ),
         cmocka_unit_test(a_plan_without_need_to_sample_covers_every_element_once),
         cmocka_unit_test(a_row_of_two_thousand_million_is_judged_on_a_gpu_of_80_gb),
