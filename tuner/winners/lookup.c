@@ -212,6 +212,18 @@ static struct neighbour expect_cublas(const struct listing *l, const struct neig
     return (struct neighbour){NULL, 0, INFINITY};
 }
 
+/* The ratio of the neighbour's race, carried over: the kernel's time scales as the model says, cuBLAS's with
+ * the machine's limits. What lost its race gains nothing nearby. */
+static double gain_of(const struct listing *l, const struct neighbour *n, const struct config *config)
+{
+    const struct winner *base = &n->winner->base;
+    const struct gpu *gpu = &l->store->gpu;
+    if (answer_is_rival(base)) return base->ratio;
+    const double there_us = model_predict(config, &base->problem, gpu, NULL).time_us;
+    return nearest_cublas_us(gpu, n->winner, l->problem) / base->time_us * there_us / model_us(l, config) *
+           (1 - LOSS_PER_DISTANCE * n->distance);
+}
+
 /* cublas: as in from_winner. */
 static struct choice choice_of(const struct listing *l, const struct neighbour *n, bool cublas)
 {
@@ -220,9 +232,7 @@ static struct choice choice_of(const struct listing *l, const struct neighbour *
     struct choice c = from_winner(CHOICE_NEAREST, n->winner, config, cublas);
     c.time_us = n->time_us;
     c.loss = estimated_loss(l, &c, n->distance);
-    if (!answer_is_rival(&n->winner->base)) /* what lost its race gains nothing nearby */
-        c.gain = nearest_cublas_us(&l->store->gpu, n->winner, l->problem) / n->time_us *
-                 (1 - LOSS_PER_DISTANCE * n->distance);
+    if (!c.cublas) c.gain = gain_of(l, n, config);
     snprintf(c.why, sizeof c.why, "%s for %.110s, %.2f doublings away%s",
              !c.cublas ? "measured"
              : cublas && !answer_is_rival(&n->winner->base)

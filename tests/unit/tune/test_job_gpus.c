@@ -247,7 +247,7 @@ TEST(a_job_that_is_interrupted_before_it_begins_opens_no_search)
     file_write(in_folder("vectors.conf"), SPACE_OF_VECTORS);
     snprintf(words, sizeof words, "--no-library --space %s --shape 1001x1001x1001 --shape " SHAPE,
              in_folder("vectors.conf"));
-    setenv("FAKE_PREPARE_MS", "3000", 1);
+    setenv("FAKE_PREPARE_MS", "30000", 1);
     const pid_t pid = start_until(words, "open", 1);
     usleep(300000);
     kill(pid, SIGINT);
