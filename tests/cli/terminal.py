@@ -84,6 +84,9 @@ def check_progress(replaced, what, ratio):
     check(replaced, f"{what}: no progress was shown")
     tried = [line for line in replaced if re.search(r"\[[#-]{5,20}\]  \d+/\d+, (best )?\d", line)]
     check(tried, f"{what}: no bar, done/planned and best in one line:", *replaced)
+    bars = [bar for line in replaced for bar in re.findall(r"\[([#-]{5,20})\]  ", line)]
+    check(len({len(bar) for bar in bars}) == 1, f"{what}: the bar does not keep its width:", *replaced)
+    check(all("#" not in line for line in replaced if re.search(r"\]  0/", line)), f"{what}: the bar is not empty at 0:", *replaced)
     check(all(re.search(r"(\d[smh] left|\d+/\d+, \d\w+ left\])", line) for line in replaced), f"{what}: no time left:", *replaced)
     if ratio:
         check(any(" x cuBLAS" in line for line in replaced), f"{what}: no ratio to cuBLAS:", *replaced)
@@ -175,7 +178,7 @@ for width in WIDTHS:
         check_width(60, REPLACED + REPLACED.join(after.split(REPLACED)[2:]), "prediction in a terminal that shrank")
     text = before + after
     check_rows([("sgemm:nn:256x256x256", "predicted")], text, width, "prediction")
-    check_progress(lines_of(text)[1], "prediction", False)
+    check_progress(lines_of(before)[1], "prediction", False)
     check_rest(lines_of(text)[1], PREDICTED, 1 + len(several) // 2)
     check("combinations" not in text, "the start-up sentences are for those who want to know all:", text)
 

@@ -67,15 +67,28 @@ static const char text[] =
     "database is foreign, newer or damaged; 6 no NVRTC for --with-kernels; 7 a file cannot be read or "
     "written.";
 
-static enum status choose(void *self, const struct command_option *option, char *value)
+static enum status set_form(struct export *e, enum form form)
 {
-    struct export *e = self;
-    const enum form form = (enum form)option->number;
     if (e->form != FORM_NONE && e->form != form)
         return fail(E_USAGE, "only one of --header, --json, --csv and --t4 at a time");
     e->form = form;
-    if (value) e->output = value;
     return OK;
+}
+
+static enum status choose(void *self, const struct command_option *option, char *value)
+{
+    struct export *e = self;
+    if (value) e->output = value;
+    return set_form(e, (enum form)option->number);
+}
+
+static enum status choose_format(void *self, const struct command_option *option, char *value)
+{
+    static const char *const names[] = {[FORM_JSON] = "json", [FORM_CSV] = "csv", [FORM_T4] = "t4"};
+    for (int i = FORM_JSON; i <= FORM_T4; i++)
+        if (strcmp(value, names[i]) == 0) return set_form(self, (enum form)i);
+    return fail(E_USAGE, "unknown %s '%.40s'; there are json, csv and t4, and --header FILE", option->name,
+                value);
 }
 
 static enum status check_options(void *self)
@@ -99,6 +112,7 @@ static const struct command_option options[] = {
     {"csv", 0, NULL, "winners as CSV with a header line", OPTION_CALL(choose), .number = FORM_CSV},
     {"t4", 0, NULL, "all trials in the T4 results format, for Kernel Tuner and others", OPTION_CALL(choose),
      .number = FORM_T4},
+    {"format", 0, "json|csv|t4", "the same as --json, --csv or --t4", OPTION_CALL(choose_format)},
     {"output", 'o', "FILE", "output file, instead of standard output", OPTION_TEXT(struct export, output)},
     {.about = "Of what:", .group = 2},
     OPTION_ROW_GPU(struct export, view.gpu, "only this GPU"),
@@ -121,8 +135,7 @@ static void say_left_out(const struct picks *picks, const char *file)
 {
     const size_t count = picks->left_out_count, named = count < NAMED_MOST ? count : NAMED_MOST;
     if (count == 0) return;
-    print_line(stderr, "tune: %zu of %zu winner%s left out:", count, picks->read,
-               PRINT_S(picks->read));
+    print_line(stderr, "tune: %zu of %zu winner%s left out:", count, picks->read, PRINT_S(picks->read));
     for (size_t i = 0; i < named; i++) {
         const struct left_out *l = &picks->left_out[i];
         print_line(stderr, "tune: %s, %s: %s", l->gpu, l->problem, l->why);
@@ -133,8 +146,7 @@ static void say_left_out(const struct picks *picks, const char *file)
 static enum status write_header(struct export *e)
 {
     struct picks picks = {0};
-    struct header header = {
-        .generator = command_version, .picks = &picks, .with_kernels = e->with_kernels};
+    struct header header = {.generator = command_version, .picks = &picks, .with_kernels = e->with_kernels};
     header.kernels.with_ptx = e->with_ptx;
     struct outfile out = {.stream = NULL};
     enum status st = header_name(e->output, &header);
@@ -171,8 +183,10 @@ static enum status write_list(struct export *e)
     if (!st) st = outfile_open(e->output, &out);
     if (st) return st;
     if (e->form == FORM_JSON)
-        st = export_json_lines(e->view.db, filter, &e->problems, &e->rules, descriptors, out.stream, &exported);
-    else if (e->form == FORM_CSV) st = export_csv(e->view.db, filter, &e->problems, &e->rules, out.stream, &exported);
+        st = export_json_lines(e->view.db, filter, &e->problems, &e->rules, descriptors, out.stream,
+                               &exported);
+    else if (e->form == FORM_CSV)
+        st = export_csv(e->view.db, filter, &e->problems, &e->rules, out.stream, &exported);
     else st = export_t4(e->view.db, filter, &e->problems, command_version, out.stream, &exported);
     if (!st && exported.written == 0) st = nothing(e);
     st = outfile_close(&out, st);

@@ -130,11 +130,11 @@ enum piece {
     PIECES
 };
 
-/* Columns of a bar without its brackets, which depend on the terminal alone: a bar that grew and shrank with the
- * words beside it would not show what is done. */
-static int bar_width(int room)
+/* Columns of a bar without its brackets, which depend on the terminal's width alone: a bar that grew and
+ * shrank with the words beside it would not show what is done. */
+static int bar_width(int columns)
 {
-    return room >= 120 ? 20 : room >= 75 ? 10 : 5;
+    return columns >= 120 ? 20 : columns >= 75 ? 10 : 5;
 }
 
 static double share_done(const struct progress *p)
@@ -185,7 +185,8 @@ static int length_of(const struct line piece[PIECES])
 
 /* A line of at most `room` columns, as far as what must be told allows; 0: as long as it takes, and no bar.
  */
-static void join_pieces(const struct report *report, const struct progress *p, int room, struct line *line)
+static void join_pieces(const struct report *report, const struct progress *p, int room, int bar,
+                        struct line *line)
 {
     static const enum piece least_first[] = {CONFIG, FAILURES, RATE, GAIN, TFLOPS, PHASE, PROBLEM};
     struct line *piece = calloc(PIECES, sizeof *piece);
@@ -193,7 +194,7 @@ static void join_pieces(const struct report *report, const struct progress *p, i
     write_pieces(p, report->gpus, piece);
     if (room > 0 && report->problems > 1)
         piece[LEFT] = (struct line){.used = 0}; /* that of the run is told */
-    if (room > 0) add_bar(&piece[BAR], share_done(p), bar_width(room));
+    if (room > 0) add_bar(&piece[BAR], share_done(p), bar);
     for (size_t i = 0; room > 0 && i < sizeof least_first / sizeof *least_first; i++)
         if (length_of(piece) > room) piece[least_first[i]] = (struct line){.used = 0};
     if (room > 0 && piece[BEST].used && length_of(piece) > room) {
@@ -226,7 +227,8 @@ void report_progress(struct report *report, const struct progress *progress, int
     for (int i = 0; i < count; i++) {
         struct line one = {.used = 0};
         const int room = (width - (int)line.used - 3 * (count - 1 - i)) / (count - i);
-        join_pieces(report, &progress[i], report->terminal ? room > 1 ? room : 1 : 0, &one);
+        join_pieces(report, &progress[i], report->terminal ? room > 1 ? room : 1 : 0,
+                    bar_width(width / count), &one);
         add(&line, "%s%s", i ? " | " : "", one.text);
     }
     if (report->terminal) print_replace(stderr, line.text);

@@ -12,7 +12,7 @@ GEMMTUNE_LIBCUDA=$FAKE_GPU FAKE_GPU_FAIL=cuInit=-6 t sh -c 'tune doctor | grep c
 echo 'not a database' >foreign.db
 t sh -c 'tune doctor --db foreign.db | grep "^database"'
 t sh -c 'tune doctor --db foreign.db/x.db 2>&1 | grep "^database"'
-t sh -c 'tune doctor --cache /proc/none 2>&1 | grep "^tune"'
+t sh -c 'tune doctor --cache /proc/none 2>&1 | grep -A1 "^cache: "'
 GEMMTUNE_CONFIGS="$SCRATCH" t sh -c 'tune doctor 2>&1 | tail -1'
 t tune doctor --format yaml
 t tune doctor --nonsense

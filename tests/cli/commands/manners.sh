@@ -64,6 +64,9 @@ t sh -c 'tune query --sort -problem --format csv | cut -d, -f2'
 t sh -c 'tune explain --shape 64x64x64 --shape 64x64x128 --json | python3 -c "import json, sys; print([e[\"problem\"] for e in json.load(sys.stdin)])"'
 t sh -c 'tune explain --shape 64x64x64 --format csv | grep -E "^problem|winner.provenance|tried.trials"'
 t sh -c 'tune export --shape 64x64x64 --shape 64x64x128 --csv | cut -d, -f1'
+t sh -c 'tune export --format json | grep -c "\"problem\": "'
+t tune export --format xml
+t tune export --format json --csv
 t tune export --shape 64x64x64 --shape 5x5x5 --shape 6x6x6 --t4
 t tune doctor --json --format csv
 # What a table shows is what --pin takes.
