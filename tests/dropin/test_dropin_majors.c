@@ -157,7 +157,8 @@ struct opened {
 static void *opened_symbol(void *library, const char *name)
 {
     void *address = dlsym(library, name);
-    if (!address) fail_msg("%s: %s", name, dlerror());
+    const char *error = dlerror();
+    if (!address || error) fail_msg("%s: %s", name, error);
     return address;
 }
 

@@ -17,7 +17,7 @@ TEST(two_problems_are_computed)
         assert_int_equal(sgemm_of(&o), 0);
         if (i < 10) assert_int_equal(sgemm_of(&p), 0);
     }
-    cublasSetMathMode(blas_context, 4); /* emulated FP32: not recorded */
+    cublasSetMathMode(blas_context, BLAS_TENSOR_MATH); /* less than strict FP32: not recorded */
     assert_int_equal(sgemm_of(&p), 0);
     operands_free(&o);
     operands_free(&p);

@@ -93,6 +93,7 @@ static void *answer(void *handle, const char *name)
     if (address && loading_begin()) {
         entry = entry_for(handle, name, address);
         loading_end();
+        dlerror(); /* of our own questions; the program's has an answer */
     }
     return entry ? entry : address;
 }
