@@ -87,6 +87,25 @@ END
     program torch 90 --log -- "$python" linear.py || bad torch "$?"
     same torch_off torch PyTorch
     served torch PyTorch
+    cat >graph.py <<'END'
+import torch
+torch.backends.cuda.matmul.allow_tf32 = False
+a, b = torch.ones(304, 208, device="cuda"), torch.ones(208, 400, device="cuda")
+stream = torch.cuda.Stream()
+with torch.cuda.stream(stream):
+    for _ in range(10): c = a @ b
+torch.cuda.synchronize()
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    c = a @ b
+    c = a @ b
+for _ in range(100): graph.replay()
+torch.cuda.synchronize()
+print(float(c.sum()))
+END
+    program graph 90 --capture graph.txt -- "$python" graph.py || bad graph "$?"
+    if grep -q '^sgemm:[nt]*:[0-9]*x[0-9]*x208.* count=210 ' graph.txt; then ok "a graph that runs 100 times"; else bad "a graph that runs 100 times" "$(tail -n 1 graph.txt)"; fi
+    cat graph.err
     "$python" -c 'import torch; print(torch.__version__)' && pr -mt -w 120 torch_off.out torch.out
 fi
 
