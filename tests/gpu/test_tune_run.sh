@@ -54,7 +54,7 @@ else
     bad "two copies of cuBLAS" "see copies.err"
 fi
 program killed 20 -- "$python" -c 'import os; os.kill(os.getpid(), 9)'
-[ $? = 137 ] && ok "killed: 137" || bad killed "not 137"
+if [ $? = 137 ]; then ok "killed: 137"; else bad killed "not 137"; fi
 echo garbage >garbage.db
 program garbage 60 --db garbage.db -- "$python" "$here/opened_cublas.py" "$folder" || bad garbage "$?"
 same off garbage "a damaged database"
