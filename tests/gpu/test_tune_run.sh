@@ -5,6 +5,7 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 tune=$1 folder=$2 out=${3:-$(mktemp -d)}
+mkdir -p "$out" && out=$(cd "$out" && pwd)
 python=${PYTHON:-python3} learn=${LEARN:-60s} failed=0
 export GEMMTUNE_DB=$out/run.db GEMMTUNE_CACHE=$out/cache
 cd "$out" || exit 1
