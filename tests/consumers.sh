@@ -106,15 +106,17 @@ END
 chmod +x "$scratch/with_own"
 run "$scratch/with_own" "a program with an SQLite of its own"
 
-# The installed drop-in finds its other half.
-LD_PRELOAD="$lib/libgemmtune_cublas.so" GEMMTUNE_LIBCUDA="$gpu" HOME="$scratch" "$build/tests/program_alone" product \
-    >"$scratch/out" 2>"$scratch/err"
-grep -q '^status 0 0, by its cuBLAS 1 1, wrong 0$' "$scratch/out" && [ ! -s "$scratch/err" ] &&
-    grep -q "$lib/libgemmtune_cublas_engine.so" "$scratch/out" || {
-    cat "$scratch/out" "$scratch/err"
-    echo "the installed drop-in does not work"
-    exit 1
-}
+# The installed drop-in finds its other half, and tune run finds the drop-in.
+for start in "env LD_PRELOAD=$lib/libgemmtune_cublas.so" "$usr/bin/tune run --"; do
+    # shellcheck disable=SC2086 # words of a command
+    GEMMTUNE_LIBCUDA="$gpu" HOME="$scratch" $start "$build/tests/program_alone" product >"$scratch/out" 2>"$scratch/err"
+    grep -q '^status 0 0, by its cuBLAS 1 1, wrong 0$' "$scratch/out" && [ ! -s "$scratch/err" ] &&
+        grep -q "$lib/libgemmtune_cublas_engine.so" "$scratch/out" || {
+        cat "$scratch/out" "$scratch/err"
+        echo "the installed drop-in does not work: $start"
+        exit 1
+    }
+done
 run "$scratch/static" "the static library"
 # shellcheck disable=SC2046
 {

@@ -53,9 +53,13 @@ struct engine {
     bool (*take)(const struct asked *asked, struct turn *turn, int *result);
     bool (*take_matmul)(const struct matmul *matmul, struct turn *turn, int *result);
     void (*end)(struct turn *turn);
-    /* Counts and times it in the capture, and logs it once, if these are on. asked: only its handle and stream
-     * are looked at; NULL: it is not timed. */
+    /* Counts and times it in the capture, and logs it once, if these are on. asked: only its handle and
+     * stream are looked at; NULL: it is not timed. */
     void (*refuse)(struct refusal *refusal, const struct asked *asked, struct turn *turn);
+    /* For the products in CUDA graphs: what graph_counts.h says. */
+    void (*graph_gone)(CUgraph graph);
+    void (*graph_made)(CUgraphExec executable, CUgraph graph);
+    void (*graph_launched)(CUgraphExec executable);
     /* Called once, before the others. */
     void (*use)(const struct loading *loading);
     /* Called in every forked child. The stub has a handler from the program's start; one of the engine's

@@ -17,7 +17,7 @@ TEST(two_problems_are_computed)
         assert_int_equal(sgemm_of(&o), 0);
         if (i < 10) assert_int_equal(sgemm_of(&p), 0);
     }
-    cublasSetMathMode(blas_context, 4); /* emulated FP32: not recorded */
+    cublasSetMathMode(blas_context, BLAS_TENSOR_MATH); /* less than strict FP32: not recorded */
     assert_int_equal(sgemm_of(&p), 0);
     operands_free(&o);
     operands_free(&p);
@@ -33,6 +33,48 @@ static void both_kinds_of_beta_are_computed(void **state)
     for (int i = 0; i < 3; i++) assert_int_equal(sgemm(&o, &two, &one), 0);
     assert_int_equal(sgemm(&o, &zero, &one), 0); /* no product */
     operands_free(&o);
+}
+
+/* What CUDA's runtime asks the driver for. */
+static void *driver_function(const char *name)
+{
+    CUresult (*find)(const char *, void **, int, cuuint64_t, CUdriverProcAddressQueryResult *);
+    void *address = NULL;
+    *(void **)&find = dlsym(dlopen(FAKE_GPU, RTLD_NOW), "cuGetProcAddress_v2");
+    assert_non_null(find);
+    assert_int_equal(find(name, &address, 13000, 0, NULL), 0);
+    return address;
+}
+
+/* Each product once; then a graph of three products, one of them not tuned, that runs seven times; then a
+ * graph without products at the same address. */
+static void a_graph_is_launched_several_times(void **state)
+{
+    CUresult (*instantiate)(CUgraphExec *, CUgraph, unsigned long long), (*run)(CUgraphExec, CUstream);
+    CUresult (*destroy)(CUgraph);
+    CUgraphExec executable[3];
+    CUgraph graph;
+    (void)state;
+    *(void **)&instantiate = driver_function("cuGraphInstantiate");
+    *(void **)&run = driver_function("cuGraphLaunch");
+    *(void **)&destroy = driver_function("cuGraphDestroy");
+    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
+    arrive();
+    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0), p = operands_make("sgemm:nt:8x8x8", 0);
+    assert_int_equal(sgemm_of(&o) || sgemm_of(&p), 0);
+    for (int empty = 0; empty < 2; empty++) {
+        assert_int_equal(cuda.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), 0);
+        if (!empty) assert_int_equal(sgemm_of(&o) || sgemm_of(&p) || sgemm_of(&o), 0);
+        assert_int_equal(cuda.StreamEndCapture(stream, &graph), 0);
+        assert_int_equal(instantiate(&executable[empty], graph, 0), 0);
+        if (!empty) assert_int_equal(instantiate(&executable[2], graph, 0), 0);
+        assert_int_equal(destroy(graph), 0);
+        for (int i = 0; i < 6; i++) assert_int_equal(run(executable[empty], stream), 0);
+    }
+    assert_int_equal(run(executable[2], stream), 0);
+    for (int i = 0; i < 3; i++) cuda.GraphExecDestroy(executable[i]);
+    operands_free(&o);
+    operands_free(&p);
 }
 
 /* The file of the recorder, whose lock somebody else takes. */
@@ -94,6 +136,7 @@ static const struct scenario scenarios[] = {
     SCENARIO(calls_that_no_winner_can_answer_are_computed),
     SCENARIO(two_problems_are_computed),
     SCENARIO(both_kinds_of_beta_are_computed),
+    SCENARIO(a_graph_is_launched_several_times),
     SCENARIO(calls_go_on_while_a_file_cannot_be_written),
     SCENARIO(a_program_ends_while_its_capture_is_locked),
 };
@@ -127,6 +170,14 @@ static void a_call_that_adds_to_c_is_a_problem_of_its_own(void **state)
     assert_non_null(strstr(text, "\nsgemm:nn:16x24x32:beta=1  # count=3\n"));
     assert_non_null(strstr(text, "\n# left out: count=1 it has no product to compute"));
     assert_int_equal(lines_in(text), 4);
+}
+
+static void a_product_in_a_graph_counts_as_often_as_the_graph_runs(void **state)
+{
+    (void)state;
+    const char *text = scenario_capture("a_graph_is_launched_several_times");
+    assert_non_null(strstr(text, "\nsgemm:nn:16x24x32  # count=15\n")); /* 1 + 2 * 7 */
+    assert_non_null(strstr(text, "\nsgemm:nt:8x8x8  # count=8\n"));
 }
 
 static void a_capture_counts_what_it_leaves_out(void **state)
@@ -221,6 +272,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest left[] = {
         cmocka_unit_test(what_is_computed_is_captured_and_adds_up_over_programs),
         cmocka_unit_test(a_call_that_adds_to_c_is_a_problem_of_its_own),
+        cmocka_unit_test(a_product_in_a_graph_counts_as_often_as_the_graph_runs),
         cmocka_unit_test(a_capture_counts_what_it_leaves_out),
         cmocka_unit_test(a_save_that_waits_holds_up_no_call),
         cmocka_unit_test(a_capture_that_is_locked_delays_no_end_and_is_saved_beside),

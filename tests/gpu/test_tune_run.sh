@@ -5,6 +5,7 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 tune=$1 folder=$2 out=${3:-$(mktemp -d)}
+mkdir -p "$out" && out=$(cd "$out" && pwd)
 python=${PYTHON:-python3} learn=${LEARN:-60s} failed=0
 export GEMMTUNE_DB=$out/run.db GEMMTUNE_CACHE=$out/cache
 cd "$out" || exit 1
@@ -54,7 +55,7 @@ else
     bad "two copies of cuBLAS" "see copies.err"
 fi
 program killed 20 -- "$python" -c 'import os; os.kill(os.getpid(), 9)'
-[ $? = 137 ] && ok "killed: 137" || bad killed "not 137"
+if [ $? = 137 ]; then ok "killed: 137"; else bad killed "not 137"; fi
 echo garbage >garbage.db
 program garbage 60 --db garbage.db -- "$python" "$here/opened_cublas.py" "$folder" || bad garbage "$?"
 same off garbage "a damaged database"
@@ -87,6 +88,25 @@ END
     program torch 90 --log -- "$python" linear.py || bad torch "$?"
     same torch_off torch PyTorch
     served torch PyTorch
+    cat >graph.py <<'END'
+import torch
+torch.backends.cuda.matmul.allow_tf32 = False
+a, b = torch.ones(304, 208, device="cuda"), torch.ones(208, 400, device="cuda")
+stream = torch.cuda.Stream()
+with torch.cuda.stream(stream):
+    for _ in range(10): c = a @ b
+torch.cuda.synchronize()
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    c = a @ b
+    c = a @ b
+for _ in range(100): graph.replay()
+torch.cuda.synchronize()
+print(float(c.sum()))
+END
+    program graph 90 --capture graph.txt -- "$python" graph.py || bad graph "$?"
+    if grep -q '^sgemm:[nt]*:[0-9]*x[0-9]*x208.* count=210 ' graph.txt; then ok "a graph that runs 100 times"; else bad "a graph that runs 100 times" "$(tail -n 1 graph.txt)"; fi
+    cat graph.err
     "$python" -c 'import torch; print(torch.__version__)' && pr -mt -w 120 torch_off.out torch.out
 fi
 

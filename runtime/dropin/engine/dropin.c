@@ -4,6 +4,7 @@
 #include "device.h"
 #include "env.h"
 #include "exclude.h"
+#include "graph_counts.h"
 #include "print.h"
 #include "served.h"
 #include "tf32.h"
@@ -305,6 +306,17 @@ static bool is_shared(const struct asked *asked, struct route *route)
     return true;
 }
 
+/* True if the call is done, by the route's kernel. */
+static bool answer(const struct asked *asked, struct route *route, const struct modes *modes,
+                   const struct scalars *scalars, int *result)
+{
+    if (route_is_tuned(route) && (is_other_algorithm(asked, route, modes) || is_shared(asked, route)))
+        return false;
+    if (route_is_due(route)) return run_tuned(asked, route, modes, scalars, result);
+    tell(asked, route, SAID_PASS, NULL);
+    return false;
+}
+
 /* Handles a call whose route must be counted or has a tuned kernel. True if the call is done. */
 static bool attend(const struct asked *asked, struct route *route, const struct scalars *scalars,
                    struct turn *turn, int *result)
@@ -327,11 +339,9 @@ static bool attend(const struct asked *asked, struct route *route, const struct 
     turn->stream = modes.stream;
     if (recorder_on() && !route->unnamed) turn->sample = recorder_begin(route, modes.stream);
     else if (dropin_is_watched()) atomic_fetch_add_explicit(&route->calls, 1, memory_order_relaxed);
-    if (route_is_tuned(route) && (is_other_algorithm(asked, route, &modes) || is_shared(asked, route)))
-        return false;
-    if (route_is_due(route)) return run_tuned(asked, route, &modes, scalars, result);
-    tell(asked, route, SAID_PASS, NULL);
-    return false;
+    const bool done = answer(asked, route, &modes, scalars, result);
+    if (recorder_on() && !route->unnamed) graph_counts_add(route, done, modes.stream);
+    return done;
 }
 
 bool dropin_take(const struct asked *asked, struct turn *turn, int *result)

@@ -1,5 +1,5 @@
 /* served.h — what answered the GEMM time of the program, as a table at its end: its problems and what was
- * passed on, with calls and GPU time. A product in a CUDA graph counts once, when it is captured.
+ * passed on, with calls and GPU time.
  */
 #ifndef GT_SERVED_H
 #define GT_SERVED_H

@@ -1,6 +1,7 @@
 #include "dlsym.h"
 
 #include "env.h"
+#include "graph_calls.h"
 #include "loading.h"
 #include "print.h"
 #include "real_blas.h"
@@ -48,13 +49,15 @@ void *gemmtune_real_dlsym(void *handle, const char *name)
     return real_dlsym()(handle, name);
 }
 
-EARLY static inline bool is_of_cublas(const char *name)
+EARLY static inline bool begins(const char *name, const char *with)
 {
-    static const char prefix[] = "cublas";
-    for (int i = 0; prefix[i]; i++)
-        if (name[i] != prefix[i]) return false;
+    for (int i = 0; with[i]; i++)
+        if (name[i] != with[i]) return false;
     return true;
 }
+
+#define OF_CUBLAS "cublas"
+#define OF_DRIVER "cuG" /* graphs, and the address of any function */
 
 static void say_second_copy(void *address, const char *name)
 {
@@ -90,9 +93,11 @@ static void *entry_for(void *handle, const char *name, void *address)
 static void *answer(void *handle, const char *name)
 {
     void *address = gemmtune_real_dlsym(handle, name), *entry = NULL;
-    if (address && loading_begin()) {
+    if (address && begins(name, OF_DRIVER)) entry = graph_calls_replace(name, address);
+    else if (address && loading_begin()) {
         entry = entry_for(handle, name, address);
         loading_end();
+        dlerror(); /* of our own questions; the program's has an answer */
     }
     return entry ? entry : address;
 }
@@ -110,7 +115,8 @@ static void *answer(void *handle, const char *name)
 void *dlsym_entry(void *handle, const char *name);
 EARLY AS_A_JUMP void *dlsym_entry(void *handle, const char *name)
 {
-    if (handle != RTLD_DEFAULT && handle != RTLD_NEXT && is_of_cublas(name)) return answer(handle, name);
+    if (handle != RTLD_DEFAULT && handle != RTLD_NEXT && (begins(name, OF_CUBLAS) || begins(name, OF_DRIVER)))
+        return answer(handle, name);
     PASS_ON real_dlsym()(handle, name);
 }
 __asm__(".symver dlsym_entry, dlsym@@" LATER_VERSION);

@@ -169,6 +169,7 @@ static void *find(const struct library *library, enum blas_major major, size_t b
 {
     if (!loading_begin()) return NULL;
     void *functions = search(library, major, bytes);
+    dlerror(); /* the program is to find its own errors only */
     loading_end();
     return functions;
 }

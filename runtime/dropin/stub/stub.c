@@ -37,12 +37,30 @@ static void refuse_nothing(struct refusal *refusal, const struct asked *asked, s
     (void)refusal, (void)asked, (void)turn;
 }
 
+static void graph_nothing(CUgraph graph)
+{
+    (void)graph;
+}
+
+static void made_nothing(CUgraphExec executable, CUgraph graph)
+{
+    (void)executable, (void)graph;
+}
+
+static void launched_nothing(CUgraphExec executable)
+{
+    (void)executable;
+}
+
 static void do_nothing(void) {}
 
 static const struct engine nothing = {.take = take_nothing,
                                       .take_matmul = take_no_matmul,
                                       .end = end_nothing,
                                       .refuse = refuse_nothing,
+                                      .graph_gone = graph_nothing,
+                                      .graph_made = made_nothing,
+                                      .graph_launched = launched_nothing,
                                       .in_child = do_nothing};
 
 /* ---- opening the engine ---- */

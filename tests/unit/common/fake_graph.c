@@ -5,8 +5,10 @@
 #include "fake_lock.h"
 #include "fake_stream.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LAUNCHES_MAX 64
 #define OBJECTS_MAX  64
@@ -96,6 +98,18 @@ CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream)
     for (int i = 0; i < graph->launch_count && result == CUDA_SUCCESS; i++)
         result = fake_run(graph->launches[i].function, &graph->launches[i].launch);
     return result;
+}
+
+/* As CUDA's runtime finds them. */
+#undef cuGetProcAddress
+CUresult cuGetProcAddress_v2(const char *name, void **address, int version, cuuint64_t flags,
+                             CUdriverProcAddressQueryResult *found)
+{
+    (void)version, (void)flags, (void)found;
+    *address = dlsym(RTLD_DEFAULT, name);
+    if (!*address && strcmp(name, "cuGraphInstantiate") == 0)
+        *address = dlsym(RTLD_DEFAULT, "cuGraphInstantiateWithFlags");
+    return *address ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult cuGraphExecDestroy(CUgraphExec executable)
