@@ -53,8 +53,8 @@ struct engine {
     bool (*take)(const struct asked *asked, struct turn *turn, int *result);
     bool (*take_matmul)(const struct matmul *matmul, struct turn *turn, int *result);
     void (*end)(struct turn *turn);
-    /* Counts and times it in the capture, and logs it once, if these are on. asked: only its handle and stream
-     * are looked at; NULL: it is not timed. */
+    /* Counts and times it in the capture, and logs it once, if these are on. asked: only its handle and
+     * stream are looked at; NULL: it is not timed. */
     void (*refuse)(struct refusal *refusal, const struct asked *asked, struct turn *turn);
     /* Called once, before the others. */
     void (*use)(const struct loading *loading);

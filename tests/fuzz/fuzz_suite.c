@@ -1,8 +1,8 @@
 /* Suites and captures, which share a form: what is read is what the lines say one by one, and what is written
  * reads back as the same. */
-#include "suite.h"
 #include "capture.h"
 #include "fuzz.h"
+#include "suite.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -60,7 +60,8 @@ static bool each_line(const uint8_t *data, size_t size, struct problem *problems
         line[strcspn(line, "#\r")] = '\0';
         char *text = line + strspn(line, " \t");
         for (length = strlen(text); length > 0 && strchr(" \t\v\f", text[length - 1]);) text[--length] = '\0';
-        const enum status st = good && *text ? suite_line(text, GEMM_SGEMM, NULL, &problems[*count]) : E_ABSENT;
+        const enum status st =
+            good && *text ? suite_line(text, GEMM_SGEMM, NULL, &problems[*count]) : E_ABSENT;
         good = good && (st == OK || st == E_ABSENT);
         *count += good && st == OK;
         free(line);

@@ -121,8 +121,7 @@ static void say_left_out(const struct picks *picks, const char *file)
 {
     const size_t count = picks->left_out_count, named = count < NAMED_MOST ? count : NAMED_MOST;
     if (count == 0) return;
-    print_line(stderr, "tune: %zu of %zu winner%s left out:", count, picks->read,
-               PRINT_S(picks->read));
+    print_line(stderr, "tune: %zu of %zu winner%s left out:", count, picks->read, PRINT_S(picks->read));
     for (size_t i = 0; i < named; i++) {
         const struct left_out *l = &picks->left_out[i];
         print_line(stderr, "tune: %s, %s: %s", l->gpu, l->problem, l->why);
@@ -133,8 +132,7 @@ static void say_left_out(const struct picks *picks, const char *file)
 static enum status write_header(struct export *e)
 {
     struct picks picks = {0};
-    struct header header = {
-        .generator = command_version, .picks = &picks, .with_kernels = e->with_kernels};
+    struct header header = {.generator = command_version, .picks = &picks, .with_kernels = e->with_kernels};
     header.kernels.with_ptx = e->with_ptx;
     struct outfile out = {.stream = NULL};
     enum status st = header_name(e->output, &header);
@@ -171,8 +169,10 @@ static enum status write_list(struct export *e)
     if (!st) st = outfile_open(e->output, &out);
     if (st) return st;
     if (e->form == FORM_JSON)
-        st = export_json_lines(e->view.db, filter, &e->problems, &e->rules, descriptors, out.stream, &exported);
-    else if (e->form == FORM_CSV) st = export_csv(e->view.db, filter, &e->problems, &e->rules, out.stream, &exported);
+        st = export_json_lines(e->view.db, filter, &e->problems, &e->rules, descriptors, out.stream,
+                               &exported);
+    else if (e->form == FORM_CSV)
+        st = export_csv(e->view.db, filter, &e->problems, &e->rules, out.stream, &exported);
     else st = export_t4(e->view.db, filter, &e->problems, command_version, out.stream, &exported);
     if (!st && exported.written == 0) st = nothing(e);
     st = outfile_close(&out, st);

@@ -130,8 +130,8 @@ enum piece {
     PIECES
 };
 
-/* Columns of a bar without its brackets, which depend on the terminal alone: a bar that grew and shrank with the
- * words beside it would not show what is done. */
+/* Columns of a bar without its brackets, which depend on the terminal alone: a bar that grew and shrank with
+ * the words beside it would not show what is done. */
 static int bar_width(int room)
 {
     return room >= 120 ? 20 : room >= 75 ? 10 : 5;
