@@ -118,7 +118,7 @@ struct template
     /* Optional: a parameter whose value has hardly any effect with the others, and the value that a search
      * tries in its place; -1: there is none. From the first `known` values, as check_prefix; problem is not
      * NULL. Such a configuration is not listed where the other is; it is legal all the same. */
-    int (*needless)(const struct config *config, int known, const struct problem *problem, int32_t *instead);
+    int (*redundant)(const struct config *config, int known, const struct problem *problem, int32_t *instead);
     /* Fills in *plan for a legal configuration. */
     void (*plan)(const struct config *config, const struct problem *problem, struct launch_plan *plan);
     struct tile (*tile)(const struct config *config); /* NULL: the parameters of ROLE_TILE are m, n and k */

@@ -65,7 +65,7 @@ static bool lengthen(struct enumeration *w, const struct prefixes *from, int p, 
             int patience = LOOK_AHEAD;
             w->config.value[p] = values->value[v];
             if (enumeration_refusal(w, p)) continue;
-            if (enumeration_is_needless(w, p)) {
+            if (enumeration_is_redundant(w, p)) {
                 if (values->first) break;
                 continue;
             }
