@@ -160,5 +160,5 @@ FAMILY(mma16,
        GEMM_TYPE_BIT(GEMM_BF16) | GEMM_TYPE_BIT(GEMM_F16) | GEMM_TYPE_BIT(GEMM_BF16_TO_F32) |
            GEMM_TYPE_BIT(GEMM_F16_TO_F32),
        .summary = "BF16 and FP16 on tensor cores, by mma.sync: any layout and alignment, split-K",
-       .asks = TEMPLATE_ASKS_TYPE | TEMPLATE_ASKS_EPILOGUE | TEMPLATE_ASKS_POINTERS,
+       .macros = TEMPLATE_MACRO_TYPE | TEMPLATE_MACRO_EPILOGUE | TEMPLATE_MACRO_POINTERS,
        .redundant = mma16_redundant)

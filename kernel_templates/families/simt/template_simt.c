@@ -187,8 +187,9 @@ static int simt_redundant(const struct config *config, int known, const struct p
     return KNOWN(PACK) ? tile_redundant(config, problem, instead) : -1;
 }
 
-FAMILY(
-    simt, GEMM_TYPE_BIT(GEMM_SGEMM),
-    .summary = "strict FP32: block, warp and thread tiles, stages in shared memory, split-K, any layout and "
-               "alignment",
-    .asks = TEMPLATE_ASKS_EPILOGUE | TEMPLATE_ASKS_POINTERS, .plain = simt_plain, .redundant = simt_redundant)
+FAMILY(simt, GEMM_TYPE_BIT(GEMM_SGEMM),
+       .summary =
+           "strict FP32: block, warp and thread tiles, stages in shared memory, split-K, any layout and "
+           "alignment",
+       .macros = TEMPLATE_MACRO_EPILOGUE | TEMPLATE_MACRO_POINTERS, .plain = simt_plain,
+       .redundant = simt_redundant)

@@ -124,4 +124,4 @@ static int streamk_redundant(const struct config *config, int known, const struc
 
 FAMILY(streamk, GEMM_TYPE_BIT(GEMM_SGEMM),
        .summary = "strict FP32: as many blocks as the GPU holds share all tiles evenly, parts of tiles too",
-       .asks = TEMPLATE_ASKS_EPILOGUE, .redundant = streamk_redundant)
+       .macros = TEMPLATE_MACRO_EPILOGUE, .redundant = streamk_redundant)
