@@ -16,8 +16,8 @@
 #include "recorder.h"
 
 /* As in struct engine. */
-bool dropin_take(const struct asked *asked, struct turn *turn, int *result);
-void dropin_refuse(struct refusal *refusal, const struct asked *asked, struct turn *turn);
+bool dropin_take(const struct blas_request *request, struct turn *turn, int *result);
+void dropin_refuse(struct refusal *refusal, const struct blas_request *request, struct turn *turn);
 void dropin_end(struct turn *turn);
 void dropin_in_child(void);
 

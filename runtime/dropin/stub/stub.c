@@ -15,9 +15,9 @@ _Atomic(const struct engine *) stub_engine_found;
 
 /* ---- without an engine ---- */
 
-static bool take_nothing(const struct asked *asked, struct turn *turn, int *result)
+static bool take_nothing(const struct blas_request *request, struct turn *turn, int *result)
 {
-    (void)asked, (void)turn, (void)result;
+    (void)request, (void)turn, (void)result;
     return false;
 }
 
@@ -32,9 +32,9 @@ static void end_nothing(struct turn *turn)
     (void)turn;
 }
 
-static void refuse_nothing(struct refusal *refusal, const struct asked *asked, struct turn *turn)
+static void refuse_nothing(struct refusal *refusal, const struct blas_request *request, struct turn *turn)
 {
-    (void)refusal, (void)asked, (void)turn;
+    (void)refusal, (void)request, (void)turn;
 }
 
 static void do_nothing(void) {}
@@ -137,7 +137,7 @@ static bool is_watched(void)
     return watched == YES;
 }
 
-void stub_refuse(struct refusal *refusal, const struct asked *asked, struct turn *turn)
+void stub_refuse(struct refusal *refusal, const struct blas_request *request, struct turn *turn)
 {
-    if (is_watched()) stub_engine()->refuse(refusal, asked, turn);
+    if (is_watched()) stub_engine()->refuse(refusal, request, turn);
 }

@@ -3,7 +3,7 @@
  *
  *     struct turn turn;
  *     int result;
- *     if (!stub_enter(&turn) || !stub_engine()->take(&asked, &turn, &result))
+ *     if (!stub_enter(&turn) || !stub_engine()->take(&request, &turn, &result))
  *         result = <the real function>(...);
  *     stub_leave(&turn);
  *     return result;
@@ -46,6 +46,6 @@ static inline void stub_leave(struct turn *turn)
 
 /* No tuned kernel can answer the program's call. The engine is opened for this only if refusals are
  * logged. */
-void stub_refuse(struct refusal *refusal, const struct asked *asked, struct turn *turn);
+void stub_refuse(struct refusal *refusal, const struct blas_request *request, struct turn *turn);
 
 #endif
