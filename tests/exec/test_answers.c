@@ -1,7 +1,7 @@
 /* What the judge compares with, made by its kernels on the CPU: operands, answers and masses of a plain
  * reference. */
 #include "cpu_judge.h"
-#include "players.h"
+#include "faulty_kernels.h"
 #include "reference.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
  * found. */
 #include "canary.h"
 #include "cpu_judge.h"
-#include "players.h"
+#include "faulty_kernels.h"
 
 #include <float.h>
 #include <math.h>
@@ -14,8 +14,8 @@ static struct judgement judge(const char *text, enum fault fault)
     struct cpu_judge cpu_judge;
     struct judgement j;
     cpu_judge_open(text, ROOM, &cpu_judge);
-    struct player player = {.problem = cpu_judge.work.problem, .fault = fault};
-    const struct kernel kernel = {&player, play, NULL};
+    struct faulty_kernel faulty = {.problem = cpu_judge.work.problem, .fault = fault};
+    const struct kernel kernel = {&faulty, faulty_launch, NULL};
     assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     cpu_judge_close(&cpu_judge);
     return j;
@@ -102,8 +102,8 @@ TEST(errors_are_the_largest_and_the_root_mean_square_of_what_c_is_off)
         struct cpu_judge cpu_judge;
         struct judgement j;
         cpu_judge_open("tf32gemm:tn:67x131x700:lda=70:beta=0.5", ROOM, &cpu_judge);
-        struct player player = {.problem = cpu_judge.work.problem, .fault = faults[f]};
-        const struct kernel kernel = {&player, play, NULL};
+        struct faulty_kernel faulty = {.problem = cpu_judge.work.problem, .fault = faults[f]};
+        const struct kernel kernel = {&faulty, faulty_launch, NULL};
         assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
         assert_true(j.right);
         const double *value = (const double *)(const void *)host_memory(cpu_judge.oracle.value.address);
@@ -211,8 +211,8 @@ TEST(an_activation_is_applied_to_nan_and_infinity_too)
         struct cpu_judge cpu_judge;
         struct judgement j;
         const struct operands x = cpu_judge_open_infinite(cases[i].problem, &cpu_judge);
-        struct player player = {.problem = cpu_judge.work.problem};
-        const struct kernel kernel = {&player, play, NULL};
+        struct faulty_kernel faulty = {.problem = cpu_judge.work.problem};
+        const struct kernel kernel = {&faulty, faulty_launch, NULL};
         assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
         if (!j.right) fail_msg("%s", j.detail);
         const float *c = host_memory(x.c);
@@ -224,7 +224,7 @@ TEST(an_activation_is_applied_to_nan_and_infinity_too)
             else assert_true(isnan(cases[i].minus) ? isnan(c[col]) : c[col] == cases[i].minus);
         }
         assert_true(plus && minus && isnan(c[6]) && isfinite(c[7]));
-        player.fault = i ? ACTIVATION_MISSING : NAN_CLAMPED;
+        faulty.fault = i ? ACTIVATION_MISSING : NAN_CLAMPED;
         assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
         assert_false(j.right);
         cpu_judge_close(&cpu_judge);
@@ -239,17 +239,17 @@ TEST(after_timing_out_of_place_every_set_still_has_the_judged_bits)
     bool same;
     cpu_judge_open("nn:64x64x8:beta=0.5:epilogue=bias+out", ROOM, &cpu_judge);
     const int sets = cpu_judge.work.layout.sets;
-    struct player player = {.problem = cpu_judge.work.problem};
-    const struct kernel kernel = {&player, play, NULL};
+    struct faulty_kernel faulty = {.problem = cpu_judge.work.problem};
+    const struct kernel kernel = {&faulty, faulty_launch, NULL};
     assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     for (int set = 0; set < sets; set++) {
         struct operands x = workload_operands(&cpu_judge.work, set);
-        assert_ok(play(&player, &x, 1, 0.5));
-        assert_ok(play(&player, &x, 1, 0.5));
+        assert_ok(faulty_launch(&faulty, &x, 1, 0.5));
+        assert_ok(faulty_launch(&faulty, &x, 1, 0.5));
     }
-    const int calls = player.calls;
+    const int calls = faulty.calls;
     assert_ok(oracle_recheck(&cpu_judge.oracle, &kernel, &j, sets, &same));
-    assert_true(same && player.calls == calls);
+    assert_true(same && faulty.calls == calls);
     float *d = host_memory(workload_operands(&cpu_judge.work, sets - 1).c);
     d[63] = nextafterf(d[63], INFINITY);
     assert_ok(oracle_recheck(&cpu_judge.oracle, &kernel, &j, sets, &same));
@@ -262,9 +262,9 @@ TEST(spoilt_operands_and_answers_are_written_again)
     struct cpu_judge cpu_judge;
     struct judgement j;
     cpu_judge_open("nn:33x20x19:beta=1", ROOM, &cpu_judge);
-    struct player vandal = {.problem = cpu_judge.work.problem, .fault = OPERANDS_OVERWRITTEN};
-    struct player player = {.problem = cpu_judge.work.problem};
-    const struct kernel bad = {&vandal, play, NULL}, good = {&player, play, NULL};
+    struct faulty_kernel vandal = {.problem = cpu_judge.work.problem, .fault = OPERANDS_OVERWRITTEN};
+    struct faulty_kernel faulty = {.problem = cpu_judge.work.problem};
+    const struct kernel bad = {&vandal, faulty_launch, NULL}, good = {&faulty, faulty_launch, NULL};
     assert_ok(oracle_judge(&cpu_judge.oracle, &bad, &j));
     assert_false(j.right);
     ((double *)(void *)host_memory(cpu_judge.oracle.value.address))[5] = 3;
@@ -284,12 +284,12 @@ TEST(a_c_that_timing_left_different_is_found_in_any_set)
     cpu_judge_open("nn:64x64x8", ROOM, &cpu_judge);
     int sets = cpu_judge.work.layout.sets;
     assert_true(sets > 64); /* more than one round of hashes */
-    struct player player = {.problem = cpu_judge.work.problem};
-    const struct kernel kernel = {&player, play, NULL};
+    struct faulty_kernel faulty = {.problem = cpu_judge.work.problem};
+    const struct kernel kernel = {&faulty, faulty_launch, NULL};
     assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     for (int set = 0; set < sets; set++) {
         struct operands x = workload_operands(&cpu_judge.work, set);
-        assert_ok(play(&player, &x, 1, 0));
+        assert_ok(faulty_launch(&faulty, &x, 1, 0));
     }
     assert_ok(oracle_recheck(&cpu_judge.oracle, &kernel, &j, sets, &same));
     assert_true(same);
@@ -308,13 +308,13 @@ TEST(repeated_runs_count_those_that_differ)
     struct judgement j;
     int different;
     cpu_judge_open("nn:9x9x17:beta=0.5", ROOM, &cpu_judge);
-    struct player player = {.problem = cpu_judge.work.problem};
-    struct kernel kernel = {&player, play, NULL};
+    struct faulty_kernel faulty = {.problem = cpu_judge.work.problem};
+    struct kernel kernel = {&faulty, faulty_launch, NULL};
     assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     assert_true(j.right);
     assert_ok(oracle_repeat(&cpu_judge.oracle, &kernel, &j, 6, &different));
     assert_int_equal(different, 0);
-    player.fault = UNSTEADY;
+    faulty.fault = UNSTEADY;
     assert_ok(oracle_repeat(&cpu_judge.oracle, &kernel, &j, 6, &different));
     assert_int_equal(different, 3);
     cpu_judge_close(&cpu_judge);
@@ -325,8 +325,8 @@ TEST(nan_and_infinity_must_reach_c_and_nothing_else)
     struct cpu_judge cpu_judge;
     struct judgement j;
     const struct operands x = cpu_judge_open_infinite("6x7x8", &cpu_judge);
-    struct player player = {.problem = cpu_judge.work.problem};
-    const struct kernel kernel = {&player, play, NULL};
+    struct faulty_kernel faulty = {.problem = cpu_judge.work.problem};
+    const struct kernel kernel = {&faulty, faulty_launch, NULL};
     assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     if (!j.right) fail_msg("%s", j.detail);
     assert_true(isinf(host_memory(x.c)[0]) && isnan(host_memory(x.c)[6]) && isfinite(host_memory(x.c)[7]));
@@ -348,8 +348,8 @@ static struct judgement judge_in_pieces(const char *text, enum fault fault, int6
     assert_ok(oracle_open(&cpu_judge.work, SEED, &limits, &cpu_judge.oracle));
     assert_false(cpu_judge.oracle.plan.sampled);
     *pieces = cpu_judge.oracle.plan.count;
-    struct player player = {.problem = p, .fault = fault};
-    const struct kernel kernel = {&player, play, NULL};
+    struct faulty_kernel faulty = {.problem = p, .fault = fault};
+    const struct kernel kernel = {&faulty, faulty_launch, NULL};
     assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     cpu_judge_close(&cpu_judge);
     return j;
@@ -390,12 +390,12 @@ TEST(a_row_that_is_too_long_is_judged_in_parts)
     limits.piece = 100;
     assert_ok(workload_open(&kernels, &p, true, SEED, ROOM, &cpu_judge.work));
     assert_ok(oracle_open(&cpu_judge.work, SEED, &limits, &cpu_judge.oracle));
-    struct player player = {.problem = p};
-    const struct kernel kernel = {&player, play, NULL};
+    struct faulty_kernel faulty = {.problem = p};
+    const struct kernel kernel = {&faulty, faulty_launch, NULL};
     assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     assert_true(j.right);
     assert_string_equal(j.detail, "judged on 1600 of 10000 elements");
-    player = (struct player){.problem = p, .fault = ONE_OFF};
+    faulty = (struct faulty_kernel){.problem = p, .fault = ONE_OFF};
     assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     cpu_judge_close(&cpu_judge);
 }
@@ -413,8 +413,8 @@ TEST(with_alpha_0_nan_operands_do_not_matter)
     }
     const struct oracle_limits limits = limits_of(ROOM);
     assert_ok(oracle_open(&cpu_judge.work, SEED, &limits, &cpu_judge.oracle));
-    struct player player = {.problem = p};
-    const struct kernel kernel = {&player, play, NULL};
+    struct faulty_kernel faulty = {.problem = p};
+    const struct kernel kernel = {&faulty, faulty_launch, NULL};
     assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     if (!j.right) fail_msg("%s", j.detail);
     cpu_judge_close(&cpu_judge);
@@ -426,12 +426,12 @@ TEST(a_problem_too_large_is_judged_on_some_rows_and_says_so)
     struct judgement j;
     cpu_judge_open("nn:700x50x9", 200 << 10, &cpu_judge); /* room for only a few rows */
     assert_true(cpu_judge.oracle.plan.sampled);
-    struct player player = {.problem = cpu_judge.work.problem};
-    const struct kernel kernel = {&player, play, NULL};
+    struct faulty_kernel faulty = {.problem = cpu_judge.work.problem};
+    const struct kernel kernel = {&faulty, faulty_launch, NULL};
     assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     assert_true(j.right);
     assert_non_null(strstr(j.detail, "of 700 rows"));
-    player.fault = ONE_OFF; /* the last row is always judged */
+    faulty.fault = ONE_OFF; /* the last row is always judged */
     assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     assert_false(j.right);
     assert_non_null(strstr(j.detail, "C[699,49]"));
@@ -444,11 +444,11 @@ TEST(rows_of_a_sample_have_their_own_bias)
     struct judgement j;
     cpu_judge_open("nn:700x50x9:epilogue=rowbias+gelu", 200 << 10, &cpu_judge);
     assert_true(cpu_judge.oracle.plan.sampled);
-    struct player player = {.problem = cpu_judge.work.problem};
-    const struct kernel kernel = {&player, play, NULL};
+    struct faulty_kernel faulty = {.problem = cpu_judge.work.problem};
+    const struct kernel kernel = {&faulty, faulty_launch, NULL};
     assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     if (!j.right) fail_msg("%s", j.detail);
-    player.fault = BIAS_OTHER_WAY;
+    faulty.fault = BIAS_OTHER_WAY;
     assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     assert_false(j.right);
     cpu_judge_close(&cpu_judge);
