@@ -385,7 +385,7 @@ static void *workspace_of(const struct matmul *x)
     return (uintptr_t)x->workspace % ALIGNMENT ? NULL : x->workspace;
 }
 
-bool lt_matmul_take(const struct matmul *x, struct turn *turn, int *result)
+bool lt_matmul_take(const struct matmul *x, struct intercept *intercept, int *result)
 {
     struct form spare;
     struct question question = {.matmul = x};
@@ -404,8 +404,8 @@ bool lt_matmul_take(const struct matmul *x, struct turn *turn, int *result)
     if (!dropin_on() || !x->real->DescGet || !x->real->LayoutGet) return false;
     struct refusal *refusal = understand(x, &spare, &request, &question);
     if (refusal) {
-        dropin_refuse(refusal, &request, turn);
+        dropin_refuse(refusal, &request, intercept);
         return false;
     }
-    return dropin_take(&request, turn, result);
+    return dropin_take(&request, intercept, result);
 }

@@ -5,30 +5,30 @@
 #include "entry.h"
 
 /* Calls with arguments that cuBLAS refuses are passed to cuBLAS. */
-static bool is_sound(blas_handle handle, int op_a, int op_b, struct turn *turn)
+static bool is_sound(blas_handle handle, int op_a, int op_b, struct intercept *intercept)
 {
     static struct refusal unsound = {"a call", "its handle or an op is not valid", ATOMIC_FLAG_INIT};
     if (handle && is_op(op_a) && is_op(op_b)) return true;
-    stub_refuse(&unsound, NULL, turn);
+    stub_refuse(&unsound, NULL, intercept);
     return false;
 }
 
 static bool take(struct refusal *refusal, struct blas_request *request, blas_handle handle, int op_a,
-                 int op_b, struct turn *turn, int *result)
+                 int op_b, struct intercept *intercept, int *result)
 {
-    if (!stub_enter(turn)) return false;
-    if (!is_sound(handle, op_a, op_b, turn)) return false;
+    if (!stub_enter(intercept)) return false;
+    if (!is_sound(handle, op_a, op_b, intercept)) return false;
     request->op_a = op_a != BLAS_OP_N;
     request->op_b = op_b != BLAS_OP_N;
     request->handle = handle;
     if (refusal) {
-        stub_refuse(refusal, request, turn);
+        stub_refuse(refusal, request, intercept);
         return false;
     }
     const struct blas_workspace own = blas_workspace_of(handle);
     request->workspace = own.memory;
     request->workspace_bytes = own.bytes;
-    return stub_engine()->take(request, turn, result);
+    return stub_engine()->take(request, intercept, result);
 }
 
 /* The parameters have the same names in all functions. */
@@ -44,13 +44,13 @@ static bool take(struct refusal *refusal, struct blas_request *request, blas_han
 #define ANSWER_UNLESS(refusal, request, function, arguments)                                                 \
     do {                                                                                                     \
         const struct real_blas *real = real_blas(ENTRY_CALLER);                                              \
-        struct turn turn;                                                                                    \
+        struct intercept intercept;                                                                          \
         int result = real ? BLAS_NOT_SUPPORTED : BLAS_NOT_INITIALIZED;                                       \
         if (!real || !real->function) return result;                                                         \
         (request)->real = real;                                                                              \
-        if (!take((refusal), (request), handle, op_a, op_b, &turn, &result))                                 \
+        if (!take((refusal), (request), handle, op_a, op_b, &intercept, &result))                            \
             result = real->function arguments;                                                               \
-        stub_leave(&turn);                                                                                   \
+        stub_leave(&intercept);                                                                              \
         return result;                                                                                       \
     } while (0)
 
