@@ -172,8 +172,8 @@ struct db_known {
 enum status db_known(struct db *db, const struct db_filter *filter, struct db_known *known);
 
 /* Removes the winners for filter's problem on the GPUs that match, so that it counts as not tuned; with
- * everything also all that was measured and decided for it. One transaction. A merge with a file that still has
- * it brings it back. */
+ * everything also all that was measured and decided for it. One transaction. A merge with a file that still
+ * has it brings it back. */
 enum status db_forget(struct db *db, const struct db_filter *filter, bool everything,
                       struct db_known *removed);
 

@@ -116,8 +116,8 @@ static enum status held(const char *path, int fd)
     long pid = length > 0 ? strtol(text, NULL, 10) : 0;
     char who[64] = "another tuner";
     if (pid > 0) snprintf(who, sizeof who, "the tuner with process id %ld", pid);
-    return fail(E_BUSY, "%s is being written by %s; wait for it, stop it, or name another file%s",
-                path, who, db_choose);
+    return fail(E_BUSY, "%s is being written by %s; wait for it, stop it, or name another file%s", path, who,
+                db_choose);
 }
 
 /* The last holder may remove the file between open and lock: then once more. */

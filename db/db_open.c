@@ -89,8 +89,9 @@ static enum status look(const char *path, enum db_mode mode, int64_t *size, bool
         if (errno != ENOENT) return fail(E_IO, "cannot read %s: %s", path, strerror(errno));
         *there = false;
         if (mode == DB_WRITE) return OK;
-        return fail(E_ABSENT, "there is no database %s yet; tune --shape ... makes one, or name another file%s",
-                    path, db_choose);
+        return fail(E_ABSENT,
+                    "there is no database %s yet; tune --shape ... makes one, or name another file%s", path,
+                    db_choose);
     }
     if (S_ISDIR(info.st_mode)) return fail(E_IO, "%s is a folder: name a file%s", path, db_choose);
     if (!S_ISREG(info.st_mode)) return fail(E_IO, "%s is not a regular file", path);

@@ -44,7 +44,9 @@ enum status db_resolve(const char *path, char resolved[PATH_MAX])
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path + 1) : 2, slash ? path : "./");
     if (realpath(path, whole)) base = "";
     else if (errno == ENOENT && readlink(path, whole, sizeof whole) > 0)
-        return fail(E_IO, "%s is a symbolic link to a file that is not there; make that file, or remove the link", path);
+        return fail(E_IO,
+                    "%s is a symbolic link to a file that is not there; make that file, or remove the link",
+                    path);
     else if (errno != ENOENT || !realpath(folder, whole))
         return fail(E_IO, "cannot use %s: %s", path, strerror(errno));
     if (snprintf(resolved, PATH_MAX, "%s%s%s", whole, *base && whole[1] ? "/" : "", base) >= PATH_MAX)

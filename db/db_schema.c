@@ -54,7 +54,8 @@ enum status db_identify(sqlite3 *handle, const char *path, const struct db_form 
     *empty = application == 0 && user == 0 && objects == 0;
     if (*empty) return OK;
     if (application != DB_APPLICATION_ID)
-        return fail(E_DB, "%s is an SQLite database of another program; name another file%s", path, db_choose);
+        return fail(E_DB, "%s is an SQLite database of another program; name another file%s", path,
+                    db_choose);
     if (user > form->version)
         return fail(
             E_DB,

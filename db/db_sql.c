@@ -113,19 +113,18 @@ enum status db_error(sqlite3 *handle, const char *path, int rc, const char *what
     case SQLITE_IOERR:
         if (rc == SQLITE_IOERR_LOCK || rc == SQLITE_IOERR_RDLOCK || rc == SQLITE_IOERR_UNLOCK ||
             rc == SQLITE_IOERR_CHECKRESERVEDLOCK)
-            return fail(
-                E_IO,
-                "cannot %s: the file system of %s has no locks (%s); name a file on another file "
-                "system%s",
-                what, path, why, db_choose);
+            return fail(E_IO,
+                        "cannot %s: the file system of %s has no locks (%s); name a file on another file "
+                        "system%s",
+                        what, path, why, db_choose);
         return fail(E_IO,
                     "cannot %s in %s: %s; the disk may be full or failing, or no file may grow that large "
                     "(ulimit -f); everything finished is kept",
                     what, path, why);
     case SQLITE_READONLY:
     case SQLITE_PERM:
-        return fail(E_IO, "cannot %s: %s or its folder is not writable; name another file%s", what,
-                    path, db_choose);
+        return fail(E_IO, "cannot %s: %s or its folder is not writable; name another file%s", what, path,
+                    db_choose);
     case SQLITE_CANTOPEN:
         return fail(E_IO, "cannot %s: %s cannot be opened (%s)", what, path, why);
     case SQLITE_BUSY:
@@ -136,8 +135,8 @@ enum status db_error(sqlite3 *handle, const char *path, int rc, const char *what
     case SQLITE_NOTADB:
         return fail(E_DB, "%s is not a database of gemmtune or SQLite; name another file%s", path, db_choose);
     case SQLITE_CORRUPT:
-        return fail(E_DB, "%s is damaged (%s); put it aside and go on with a backup or a new file%s",
-                    path, text, db_choose);
+        return fail(E_DB, "%s is damaged (%s); put it aside and go on with a backup or a new file%s", path,
+                    text, db_choose);
     default:
         return fail(E_DB, "cannot %s in %s: %s", what, path, why);
     }

@@ -24,10 +24,10 @@ static inline const char *check_tile(const struct config *config, const struct g
                : check_residence(gpu, need.threads, need.smem_bytes, MIN_BLOCKS, TM * TN + 2 * (TM + TN));
 }
 
-/* template.h: needless, once all that ASYNC_A and ASYNC_B read is known. Where nothing is copied past the
+/* template.h: redundant, once all that ASYNC_A and ASYNC_B read is known. Where nothing is copied past the
  * registers, stages beyond those that the barriers need are never ahead: of 376 pairs of kernels that differ
  * in STAGES alone the middle half took the same time within 0.3 % (H100). */
-static inline int tile_needless(const struct config *config, const struct problem *problem, int32_t *instead)
+static inline int tile_redundant(const struct config *config, const struct problem *problem, int32_t *instead)
 {
     const bool TRANS_A = problem->trans_a, TRANS_B = problem->trans_b;
     *instead = TWO_STEPS ? 3 : 2;

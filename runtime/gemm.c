@@ -126,14 +126,14 @@ static enum launch_result launch_in_workspace(const struct gt_plan *plan, const 
                                               const struct gemm_call *call)
 {
     struct workspaces *workspaces = plan->context->workspaces;
-    struct workspace_turn turn;
+    struct workspace_use use;
     const bool fits = call->workspace && call->workspace_bytes >= way->need.bytes &&
                       !(way->cublas && call->workspace % LT_WORKSPACE_ALIGNMENT);
     if (fits) return launch_in_theirs(plan, way, call);
-    if (!workspaces || !workspaces_enter(workspaces, &way->need, call->stream, &turn))
+    if (!workspaces || !workspaces_enter(workspaces, &way->need, call->stream, &use))
         return no_context() ? LAUNCH_NO_CONTEXT : LAUNCH_NO_WORKSPACE;
-    enum launch_result result = launch_at(plan, way, turn.at, call);
-    workspaces_leave(&turn, result == LAUNCH_DONE);
+    enum launch_result result = launch_at(plan, way, use.at, call);
+    workspaces_leave(&use, result == LAUNCH_DONE);
     return result;
 }
 

@@ -20,8 +20,8 @@ struct module {
     int references;  /* ways and captured graphs */
     enum status why; /* FAILED */
     char why_text[300];
-    bool passing;   /* for lack of memory */
-    unsigned asked; /* since it failed so */
+    bool passing;      /* for lack of memory */
+    unsigned requests; /* since it failed so */
 };
 
 static struct module *find(const struct gpu_context *context, const struct kernel_key *kernel)
@@ -85,8 +85,8 @@ static void finish(struct module *m, enum status st)
 static bool is_worth_a_try(struct module *m)
 {
     if (m->state != FAILED || !m->passing) return false;
-    m->asked++;
-    return (m->asked & (m->asked - 1)) == 0;
+    m->requests++;
+    return (m->requests & (m->requests - 1)) == 0;
 }
 
 CUmodule module_code(const struct module *m)

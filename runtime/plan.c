@@ -59,16 +59,16 @@ static void set_beta(struct problem *p, const struct plan_traits *traits, bool a
                                 traits->out_of_place && (adds_to_c || traits->scalars_on_device));
 }
 
-enum status plan_open(struct gt_handle *handle, uint64_t context_id, const struct gt_problem *asked,
+enum status plan_open(struct gt_handle *handle, uint64_t context_id, const struct gt_problem *request,
                       struct gt_plan **out)
 {
     struct way *way;
     struct gt_plan *plan = object_make(&plan_pool);
     if (!plan) return fail(E_MEMORY, "out of memory while making a plan");
     plan->entry.plan = plan;
-    plan->traits = traits_of(asked);
+    plan->traits = traits_of(request);
     pthread_mutex_init(&plan->lock, NULL);
-    enum status st = arguments_problem(asked, &plan->problem);
+    enum status st = arguments_problem(request, &plan->problem);
     if (!st) st = gpu_context_of(handle, context_id, &plan->context);
     if (!st) {
         set_beta(&plan->problem, &plan->traits, plan->problem.beta != 0);

@@ -18,7 +18,7 @@ struct workspace {
     _Atomic(unsigned long long) owner; /* id + 1 of the stream that owns it; 0: shared */
     unsigned long long last;           /* id + 1 of the stream that used it last */
     int in_a_row;
-    unsigned long long turn;
+    unsigned long long last_use;
     atomic_int busy;          /* launches that have chosen it and are not finished */
     _Atomic(CUevent) done;    /* NULL: not shared so far */
     atomic_size_t head, data; /* room, as in buffer */
@@ -32,7 +32,7 @@ struct workspaces {
     atomic_uint penalty, wait; /* launches to skip before the next attempt to allocate */
     pthread_mutex_t lock;      /* for choosing a shared one */
     int own;
-    unsigned long long turns;
+    unsigned long long uses;
     struct workspace each[WORKSPACES_MAX];
 };
 
@@ -202,7 +202,7 @@ static void take(struct workspaces *w, struct workspace *each, unsigned long lon
 {
     each->in_a_row = each->last == id + 1 ? each->in_a_row + 1 : 1;
     each->last = id + 1;
-    each->turn = ++w->turns;
+    each->last_use = ++w->uses;
     if (!atomic_load(&each->owner) && each->in_a_row > WORKSPACES_OWN_AFTER && w->own < w->count / 2 &&
         atomic_load(&each->busy) == 0) {
         atomic_store_explicit(&each->owner, id + 1, memory_order_release);
@@ -222,7 +222,7 @@ static struct workspace *choose(struct workspaces *w, unsigned long long id,
         struct workspace *each = &w->each[i];
         const int r = rank(each, id, need);
         if (r == IMPOSSIBLE || (as_they_are && may_grow(r))) continue;
-        if (r > best_rank || (r == best_rank && each->turn >= best->turn)) continue;
+        if (r > best_rank || (r == best_rank && each->last_use >= best->last_use)) continue;
         best = each;
         best_rank = r;
     }
@@ -268,15 +268,15 @@ static struct workspace *lock_some(struct workspaces *w, unsigned long long id,
 /* ---- entering and leaving ---- */
 
 static bool enter_captured(struct workspaces *w, const struct workspace_need *need,
-                           const struct capture *capture, struct workspace_turn *turn)
+                           const struct capture *capture, struct workspace_use *use)
 {
-    *turn = (struct workspace_turn){
+    *use = (struct workspace_use){
         .graphs = w->graphs, .stream = capture->stream, .at = graphs_enter(w->graphs, capture, need)};
-    return turn->at != 0;
+    return use->at != 0;
 }
 
 bool workspaces_enter(struct workspaces *w, const struct workspace_need *need, CUstream stream,
-                      struct workspace_turn *turn)
+                      struct workspace_use *use)
 {
     struct capture capture = {.stream = stream};
     CUstreamCaptureStatus status;
@@ -284,7 +284,7 @@ bool workspaces_enter(struct workspaces *w, const struct workspace_need *need, C
     /* If the driver does not tell, another thread's capture prevents it: do without a workspace. */
     if (cuda.StreamGetCaptureInfo(stream, &status, &capture.id, &capture.graph, NULL, NULL) != CUDA_SUCCESS)
         return false;
-    if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE) return enter_captured(w, need, &capture, turn);
+    if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE) return enter_captured(w, need, &capture, use);
     if (status != CU_STREAM_CAPTURE_STATUS_NONE || cuda.StreamGetId(stream, &id) != CUDA_SUCCESS)
         return false;
     struct workspace *each = lock_own(w, id);
@@ -295,23 +295,23 @@ bool workspaces_enter(struct workspaces *w, const struct workspace_need *need, C
     if (!own) each = lock_some(w, id, need, stream);
     if (!each) return false;
     each->ran_on = id + 1;
-    *turn = (struct workspace_turn){
+    *use = (struct workspace_use){
         .at = workspace_at(&each->buffer, need), .workspace = each, .stream = stream, .own = own};
     return true;
 }
 
-void workspaces_leave(const struct workspace_turn *turn, bool whole)
+void workspaces_leave(const struct workspace_use *use, bool whole)
 {
-    struct workspace *each = turn->workspace;
+    struct workspace *each = use->workspace;
     if (!each) {
-        graphs_leave(turn->graphs);
+        graphs_leave(use->graphs);
         return;
     }
     each->dirty = !whole;
-    if (!turn->own) {
-        each->recorded = cuda.EventRecord(atomic_load(&each->done), turn->stream) == CUDA_SUCCESS;
+    if (!use->own) {
+        each->recorded = cuda.EventRecord(atomic_load(&each->done), use->stream) == CUDA_SUCCESS;
         if (!each->recorded) atomic_store(&each->lost, true);
     }
     pthread_mutex_unlock(&each->lock);
-    if (!turn->own) atomic_fetch_sub(&each->busy, 1);
+    if (!use->own) atomic_fetch_sub(&each->busy, 1);
 }

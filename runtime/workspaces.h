@@ -41,7 +41,7 @@ void workspaces_forget(struct workspaces *workspaces);
 void workspaces_trim(struct workspaces *workspaces);
 
 /* The use of a workspace by one call. */
-struct workspace_turn {
+struct workspace_use {
     CUdeviceptr at;
     struct workspace *workspace; /* NULL: a capture's */
     struct graphs *graphs;
@@ -52,10 +52,10 @@ struct workspace_turn {
 /* False: there is no memory now, and workspaces_leave must not be called. A failed allocation is remembered
  * for some launches, so that not each of them tries while the device is full. */
 bool workspaces_enter(struct workspaces *workspaces, const struct workspace_need *need, CUstream stream,
-                      struct workspace_turn *turn);
+                      struct workspace_use *use);
 
 /* whole: all launches of the call were enqueued. Otherwise counters may not be 0; they are cleared before the
  * next use. */
-void workspaces_leave(const struct workspace_turn *turn, bool whole);
+void workspaces_leave(const struct workspace_use *use, bool whole);
 
 #endif

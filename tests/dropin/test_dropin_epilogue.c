@@ -265,7 +265,7 @@ static void what_no_kernel_computes_is_passed_on_as_it_is(void **state)
     operands_free(&o);
 }
 
-/* The library is asked again whether an algorithm is valid. */
+/* The library is request again whether an algorithm is valid. */
 static void an_algorithm_may_be_valid_without_an_epilogue_only(void **state)
 {
     static char workspace[PROGRAM_LT_WORKSPACE] __attribute__((aligned(256)));

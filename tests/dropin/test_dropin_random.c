@@ -192,7 +192,7 @@ static void see_cublas(const struct arguments *x)
 static void a_call_is_a_winner_s_or_arrives_as_it_was(void **state)
 {
     static const char *const texts[] = {"sgemm:nn:16x24x32:batch=3", "sgemm:nn:16x24x32"};
-    const char *asked = getenv("ROUNDS"), *seed = getenv("SEED");
+    const char *request = getenv("ROUNDS"), *seed = getenv("SEED");
     int by_kernels = 0, by_cublas = 0;
     (void)state;
     state_of_draw = seed ? strtoull(seed, NULL, 10) : 1;
@@ -209,7 +209,7 @@ static void a_call_is_a_winner_s_or_arrives_as_it_was(void **state)
     program_blas_idle = 1;
     struct pointer_set many = pointer_set_make(texts[0], 0), one_item = pointer_set_make(texts[1], 0);
     *fake.computes = 0;
-    for (int i = 0, rounds = asked ? atoi(asked) : 4000; i < rounds; i++) {
+    for (int i = 0, rounds = request ? atoi(request) : 4000; i < rounds; i++) {
         struct arguments x;
         const struct pointer_set *set = draw(2) ? &many : &one_item;
         draw_call(&x, set);

@@ -1,11 +1,11 @@
 /* Calls of other types than FP32 under the drop-in: 16-bit elements, which algorithms of cublasLt that won
  * compute, and TF32.
  */
-#include "suite.h"
 #include "dropin_calls.h"
 #include "dropin_runs.h"
 #include "fake_half.h"
 #include "files.h"
+#include "suite.h"
 
 enum { COMPUTE_16F = 64, FAST_16F = 74, FAST_16BF = 75, R_64F = 1 };
 

@@ -3,7 +3,7 @@ if(NOT TARGET gt_exec)
   return()
 endif()
 
-add_library(gt_host_device STATIC exec/host_device.c exec/players.c exec/oracle_cpu.cpp)
+add_library(gt_host_device STATIC exec/host_device.c exec/faulty_kernels.c exec/oracle_cpu.cpp)
 target_include_directories(gt_host_device PUBLIC exec)
 target_link_libraries(gt_host_device PUBLIC gt_measure gt_exec gt_reference PRIVATE gt_flags)
 set_source_files_properties(exec/oracle_cpu.cpp PROPERTIES COMPILE_OPTIONS

@@ -1,7 +1,7 @@
 /* What the judge compares with, made by its kernels on the CPU: operands, answers and masses of a plain
  * reference. */
-#include "court.h"
-#include "players.h"
+#include "cpu_judge.h"
+#include "faulty_kernels.h"
 #include "reference.h"
 
 #include <math.h>
@@ -24,17 +24,17 @@ static void finish_answer(const struct problem *p, const float *bias, int64_t i,
 }
 
 /* Compares with an independent reference. set: 0 or WORKLOAD_EXACT. */
-static void check_answers(struct court *court, int set, struct device_buffer values)
+static void check_answers(struct cpu_judge *cpu_judge, int set, struct device_buffer values)
 {
-    struct problem p = court->work.problem;
+    struct problem p = cpu_judge->work.problem;
     size_t count = (size_t)(p.m * p.n * p.batch);
     double *answer = calloc(count + 1, sizeof *answer), *magnitude = calloc(count + 1, sizeof *magnitude);
-    struct operands x = workload_operands(&court->work, set);
-    workload_scalars(&court->work, set, &p.alpha, &p.beta);
+    struct operands x = workload_operands(&cpu_judge->work, set);
+    workload_scalars(&cpu_judge->work, set, &p.alpha, &p.beta);
     reference_double(&p, host_memory(x.a), host_memory(x.b), host_memory(x.source ? x.source : x.c), answer,
                      magnitude);
     const double *value = (const double *)(const void *)host_memory(values.address);
-    const float *mass = host_memory(court->oracle.mass.address);
+    const float *mass = host_memory(cpu_judge->oracle.mass.address);
     for (size_t i = 0; i < count; i++) {
         finish_answer(&p, host_memory(x.bias), (int64_t)i, &answer[i], &magnitude[i]);
         double slack =
@@ -53,58 +53,59 @@ TEST(answers_and_masses_are_those_of_a_plain_reference_for_all_ops_and_ragged_sh
 {
     bool split = false;
     for (size_t i = 0; i < sizeof ragged / sizeof *ragged; i++) {
-        struct court court;
-        open_court(ragged[i], ROOM, &court);
-        assert_true(court.oracle.exact_holds);
-        assert_false(court.oracle.plan.sampled);
-        split = split || court.oracle.plan.splits > 1;
-        check_answers(&court, 0, court.oracle.value);
-        check_answers(&court, WORKLOAD_EXACT, court.oracle.exact_value);
-        close_court(&court);
+        struct cpu_judge cpu_judge;
+        cpu_judge_open(ragged[i], ROOM, &cpu_judge);
+        assert_true(cpu_judge.oracle.exact_holds);
+        assert_false(cpu_judge.oracle.plan.sampled);
+        split = split || cpu_judge.oracle.plan.splits > 1;
+        check_answers(&cpu_judge, 0, cpu_judge.oracle.value);
+        check_answers(&cpu_judge, WORKLOAD_EXACT, cpu_judge.oracle.exact_value);
+        cpu_judge_close(&cpu_judge);
     }
     assert_true(split); /* at least one case had a long K and a small C */
 }
 
 TEST(padding_of_a_and_b_is_nan_and_their_elements_are_as_the_rule_says)
 {
-    struct court court;
-    open_court("tn:5x6x4:lda=7:ldb=9:batch=2:stride_a=40:stride_b=50", ROOM, &court);
-    const float *a = host_memory(workload_operands(&court.work, 1).a);
+    struct cpu_judge cpu_judge;
+    cpu_judge_open("tn:5x6x4:lda=7:ldb=9:batch=2:stride_a=40:stride_b=50", ROOM, &cpu_judge);
+    const float *a = host_memory(workload_operands(&cpu_judge.work, 1).a);
     for (int64_t at = -WORKLOAD_GUARD; at < 40 + 28; at++) {
         bool element = at >= 0 && at % 40 / 7 < 4 && at % 40 % 7 < 5;
-        if (element) assert_true(a[at] == oracle_value(court.work.random.a, (oracle_u64)at));
+        if (element) assert_true(a[at] == oracle_value(cpu_judge.work.random.a, (oracle_u64)at));
         else assert_true(isnan(a[at]));
     }
-    close_court(&court);
+    cpu_judge_close(&cpu_judge);
 }
 
 TEST(padding_of_the_c_that_is_only_read_and_between_biases_is_nan)
 {
-    struct court court;
-    open_court("nn:5x6x4:ldc=8:batch=2:stride_c=50:beta=1:epilogue=bias+out:stride_bias=9", ROOM, &court);
-    struct operands x = workload_operands(&court.work, 1);
+    struct cpu_judge cpu_judge;
+    cpu_judge_open("nn:5x6x4:ldc=8:batch=2:stride_c=50:beta=1:epilogue=bias+out:stride_bias=9", ROOM,
+                   &cpu_judge);
+    struct operands x = workload_operands(&cpu_judge.work, 1);
     const float *source = host_memory(x.source), *bias = host_memory(x.bias);
     assert_true(x.source != x.c);
     for (int64_t at = -WORKLOAD_GUARD; at < 100; at++) {
         bool element = at >= 0 && at % 50 / 8 < 5 && at % 50 % 8 < 6;
-        if (element) assert_true(source[at] == oracle_value(court.work.random.c, (oracle_u64)at));
+        if (element) assert_true(source[at] == oracle_value(cpu_judge.work.random.c, (oracle_u64)at));
         else assert_true(isnan(source[at]));
     }
     for (int64_t at = -WORKLOAD_GUARD; at < 15 + 32; at++) {
         bool element = at >= 0 && at < 15 && at % 9 < 6;
-        if (element) assert_true(bias[at] == oracle_value(court.work.random.bias, (oracle_u64)at));
+        if (element) assert_true(bias[at] == oracle_value(cpu_judge.work.random.bias, (oracle_u64)at));
         else assert_true(isnan(bias[at]));
     }
-    close_court(&court);
+    cpu_judge_close(&cpu_judge);
 }
 
 TEST(one_bias_serves_all_items_where_their_stride_is_0)
 {
-    struct court court;
-    open_court("nn:5x6x4:batch=3:epilogue=rowbias", ROOM, &court);
-    const float *bias = host_memory(workload_operands(&court.work, 0).bias);
+    struct cpu_judge cpu_judge;
+    cpu_judge_open("nn:5x6x4:batch=3:epilogue=rowbias", ROOM, &cpu_judge);
+    const float *bias = host_memory(workload_operands(&cpu_judge.work, 0).bias);
     for (int64_t at = 0; at < 32; at++) assert_true(isnan(bias[at]) == (at >= 5));
-    close_court(&court);
+    cpu_judge_close(&cpu_judge);
 }
 
 int main(void)

@@ -1,8 +1,8 @@
 /* The judge, with its kernels executed on the CPU: right results are accepted, and every planted fault is
  * found. */
 #include "canary.h"
-#include "court.h"
-#include "players.h"
+#include "cpu_judge.h"
+#include "faulty_kernels.h"
 
 #include <float.h>
 #include <math.h>
@@ -11,13 +11,13 @@
 
 static struct judgement judge(const char *text, enum fault fault)
 {
-    struct court court;
+    struct cpu_judge cpu_judge;
     struct judgement j;
-    open_court(text, ROOM, &court);
-    struct player player = {.problem = court.work.problem, .fault = fault};
-    const struct kernel kernel = {&player, play, NULL};
-    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
-    close_court(&court);
+    cpu_judge_open(text, ROOM, &cpu_judge);
+    struct faulty_kernel faulty = {.problem = cpu_judge.work.problem, .fault = fault};
+    const struct kernel kernel = {&faulty, faulty_launch, NULL};
+    assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
+    cpu_judge_close(&cpu_judge);
     return j;
 }
 
@@ -41,15 +41,15 @@ static void assert_all_wrong(const struct planted *cases, size_t count)
 
 /* Of a problem of 6x7x8: row 0 of the product becomes infinite, the last column NaN. Returns the
  * first set. */
-static struct operands open_infinite_court(const char *text, struct court *court)
+static struct operands cpu_judge_open_infinite(const char *text, struct cpu_judge *cpu_judge)
 {
     const struct problem p = problem_of(text);
-    assert_ok(workload_open(&kernels, &p, false, SEED, ROOM, &court->work));
-    const struct operands x = workload_operands(&court->work, 0);
+    assert_ok(workload_open(&kernels, &p, false, SEED, ROOM, &cpu_judge->work));
+    const struct operands x = workload_operands(&cpu_judge->work, 0);
     host_memory(x.a)[3] = INFINITY;
     host_memory(x.b)[2 * 7 + 6] = NAN;
     const struct oracle_limits limits = limits_of(ROOM);
-    assert_ok(oracle_open(&court->work, SEED, &limits, &court->oracle));
+    assert_ok(oracle_open(&cpu_judge->work, SEED, &limits, &cpu_judge->oracle));
     return x;
 }
 
@@ -99,18 +99,19 @@ TEST(errors_are_the_largest_and_the_root_mean_square_of_what_c_is_off)
     static const enum fault faults[] = {NONE, ROUNDED_TF32};
     double rms[2];
     for (int f = 0; f < 2; f++) {
-        struct court court;
+        struct cpu_judge cpu_judge;
         struct judgement j;
-        open_court("tf32gemm:tn:67x131x700:lda=70:beta=0.5", ROOM, &court);
-        struct player player = {.problem = court.work.problem, .fault = faults[f]};
-        const struct kernel kernel = {&player, play, NULL};
-        assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+        cpu_judge_open("tf32gemm:tn:67x131x700:lda=70:beta=0.5", ROOM, &cpu_judge);
+        struct faulty_kernel faulty = {.problem = cpu_judge.work.problem, .fault = faults[f]};
+        const struct kernel kernel = {&faulty, faulty_launch, NULL};
+        assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
         assert_true(j.right);
-        const double *value = (const double *)(const void *)host_memory(court.oracle.value.address);
-        const float *mass = host_memory(court.oracle.mass.address);
+        const double *value = (const double *)(const void *)host_memory(cpu_judge.oracle.value.address);
+        const float *mass = host_memory(cpu_judge.oracle.mass.address);
         double componentwise = 0, squares = 0, max = 0, largest = 0;
         /* The judge's last call left its C in one of the sets. */
-        const float *c = host_memory(workload_operands(&court.work, court.work.layout.sets > 1 ? 1 : 0).c);
+        const float *c =
+            host_memory(workload_operands(&cpu_judge.work, cpu_judge.work.layout.sets > 1 ? 1 : 0).c);
         for (int i = 0; i < 67 * 131; i++) {
             const double error = fabs((double)c[i] - value[i]);
             componentwise = fmax(componentwise, error / (double)mass[i]);
@@ -123,7 +124,7 @@ TEST(errors_are_the_largest_and_the_root_mean_square_of_what_c_is_off)
         assert_true(fabs(j.errors.rms / rms[f] - 1) < 1e-6);
         assert_true(fabs(j.errors.max / (max / largest) - 1) < 1e-6);
         assert_true(j.errors.rms < j.errors.max);
-        close_court(&court);
+        cpu_judge_close(&cpu_judge);
     }
     assert_true(rms[1] > 50 * rms[0]);
 }
@@ -207,12 +208,12 @@ TEST(an_activation_is_applied_to_nan_and_infinity_too)
         float plus, minus; /* of infinity */
     } cases[] = {{"nn:6x7x8:epilogue=relu", INFINITY, 0}, {"nn:6x7x8:epilogue=bias+gelu", INFINITY, NAN}};
     for (size_t i = 0; i < 2; i++) {
-        struct court court;
+        struct cpu_judge cpu_judge;
         struct judgement j;
-        const struct operands x = open_infinite_court(cases[i].problem, &court);
-        struct player player = {.problem = court.work.problem};
-        const struct kernel kernel = {&player, play, NULL};
-        assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+        const struct operands x = cpu_judge_open_infinite(cases[i].problem, &cpu_judge);
+        struct faulty_kernel faulty = {.problem = cpu_judge.work.problem};
+        const struct kernel kernel = {&faulty, faulty_launch, NULL};
+        assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
         if (!j.right) fail_msg("%s", j.detail);
         const float *c = host_memory(x.c);
         int plus = 0, minus = 0;
@@ -223,134 +224,134 @@ TEST(an_activation_is_applied_to_nan_and_infinity_too)
             else assert_true(isnan(cases[i].minus) ? isnan(c[col]) : c[col] == cases[i].minus);
         }
         assert_true(plus && minus && isnan(c[6]) && isfinite(c[7]));
-        player.fault = i ? ACTIVATION_MISSING : NAN_CLAMPED;
-        assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+        faulty.fault = i ? ACTIVATION_MISSING : NAN_CLAMPED;
+        assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
         assert_false(j.right);
-        close_court(&court);
+        cpu_judge_close(&cpu_judge);
     }
 }
 
 /* With beta != 0, too: what was read is as it was. */
 TEST(after_timing_out_of_place_every_set_still_has_the_judged_bits)
 {
-    struct court court;
+    struct cpu_judge cpu_judge;
     struct judgement j;
     bool same;
-    open_court("nn:64x64x8:beta=0.5:epilogue=bias+out", ROOM, &court);
-    const int sets = court.work.layout.sets;
-    struct player player = {.problem = court.work.problem};
-    const struct kernel kernel = {&player, play, NULL};
-    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+    cpu_judge_open("nn:64x64x8:beta=0.5:epilogue=bias+out", ROOM, &cpu_judge);
+    const int sets = cpu_judge.work.layout.sets;
+    struct faulty_kernel faulty = {.problem = cpu_judge.work.problem};
+    const struct kernel kernel = {&faulty, faulty_launch, NULL};
+    assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     for (int set = 0; set < sets; set++) {
-        struct operands x = workload_operands(&court.work, set);
-        assert_ok(play(&player, &x, 1, 0.5));
-        assert_ok(play(&player, &x, 1, 0.5));
+        struct operands x = workload_operands(&cpu_judge.work, set);
+        assert_ok(faulty_launch(&faulty, &x, 1, 0.5));
+        assert_ok(faulty_launch(&faulty, &x, 1, 0.5));
     }
-    const int calls = player.calls;
-    assert_ok(oracle_recheck(&court.oracle, &kernel, &j, sets, &same));
-    assert_true(same && player.calls == calls);
-    float *d = host_memory(workload_operands(&court.work, sets - 1).c);
+    const int calls = faulty.calls;
+    assert_ok(oracle_recheck(&cpu_judge.oracle, &kernel, &j, sets, &same));
+    assert_true(same && faulty.calls == calls);
+    float *d = host_memory(workload_operands(&cpu_judge.work, sets - 1).c);
     d[63] = nextafterf(d[63], INFINITY);
-    assert_ok(oracle_recheck(&court.oracle, &kernel, &j, sets, &same));
+    assert_ok(oracle_recheck(&cpu_judge.oracle, &kernel, &j, sets, &same));
     assert_false(same);
-    close_court(&court);
+    cpu_judge_close(&cpu_judge);
 }
 
 TEST(spoilt_operands_and_answers_are_written_again)
 {
-    struct court court;
+    struct cpu_judge cpu_judge;
     struct judgement j;
-    open_court("nn:33x20x19:beta=1", ROOM, &court);
-    struct player vandal = {.problem = court.work.problem, .fault = OPERANDS_OVERWRITTEN};
-    struct player player = {.problem = court.work.problem};
-    const struct kernel bad = {&vandal, play, NULL}, good = {&player, play, NULL};
-    assert_ok(oracle_judge(&court.oracle, &bad, &j));
+    cpu_judge_open("nn:33x20x19:beta=1", ROOM, &cpu_judge);
+    struct faulty_kernel vandal = {.problem = cpu_judge.work.problem, .fault = OPERANDS_OVERWRITTEN};
+    struct faulty_kernel faulty = {.problem = cpu_judge.work.problem};
+    const struct kernel bad = {&vandal, faulty_launch, NULL}, good = {&faulty, faulty_launch, NULL};
+    assert_ok(oracle_judge(&cpu_judge.oracle, &bad, &j));
     assert_false(j.right);
-    ((double *)(void *)host_memory(court.oracle.value.address))[5] = 3;
-    assert_ok(oracle_judge(&court.oracle, &good, &j));
+    ((double *)(void *)host_memory(cpu_judge.oracle.value.address))[5] = 3;
+    assert_ok(oracle_judge(&cpu_judge.oracle, &good, &j));
     assert_false(j.right); /* blamed for an earlier fault */
-    assert_ok(oracle_restore(&court.oracle));
-    assert_ok(oracle_judge(&court.oracle, &good, &j));
+    assert_ok(oracle_restore(&cpu_judge.oracle));
+    assert_ok(oracle_judge(&cpu_judge.oracle, &good, &j));
     assert_true(j.right);
-    close_court(&court);
+    cpu_judge_close(&cpu_judge);
 }
 
 TEST(a_c_that_timing_left_different_is_found_in_any_set)
 {
-    struct court court;
+    struct cpu_judge cpu_judge;
     struct judgement j;
     bool same;
-    open_court("nn:64x64x8", ROOM, &court);
-    int sets = court.work.layout.sets;
+    cpu_judge_open("nn:64x64x8", ROOM, &cpu_judge);
+    int sets = cpu_judge.work.layout.sets;
     assert_true(sets > 64); /* more than one round of hashes */
-    struct player player = {.problem = court.work.problem};
-    const struct kernel kernel = {&player, play, NULL};
-    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+    struct faulty_kernel faulty = {.problem = cpu_judge.work.problem};
+    const struct kernel kernel = {&faulty, faulty_launch, NULL};
+    assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     for (int set = 0; set < sets; set++) {
-        struct operands x = workload_operands(&court.work, set);
-        assert_ok(play(&player, &x, 1, 0));
+        struct operands x = workload_operands(&cpu_judge.work, set);
+        assert_ok(faulty_launch(&faulty, &x, 1, 0));
     }
-    assert_ok(oracle_recheck(&court.oracle, &kernel, &j, sets, &same));
+    assert_ok(oracle_recheck(&cpu_judge.oracle, &kernel, &j, sets, &same));
     assert_true(same);
-    float *c = host_memory(workload_operands(&court.work, sets - 1).c);
+    float *c = host_memory(workload_operands(&cpu_judge.work, sets - 1).c);
     c[63] = nextafterf(c[63], INFINITY);
-    assert_ok(oracle_recheck(&court.oracle, &kernel, &j, sets, &same));
+    assert_ok(oracle_recheck(&cpu_judge.oracle, &kernel, &j, sets, &same));
     assert_false(same);
-    assert_ok(oracle_recheck(&court.oracle, &kernel, &j, sets - 1, &same));
+    assert_ok(oracle_recheck(&cpu_judge.oracle, &kernel, &j, sets - 1, &same));
     assert_true(same);
-    close_court(&court);
+    cpu_judge_close(&cpu_judge);
 }
 
 TEST(repeated_runs_count_those_that_differ)
 {
-    struct court court;
+    struct cpu_judge cpu_judge;
     struct judgement j;
     int different;
-    open_court("nn:9x9x17:beta=0.5", ROOM, &court);
-    struct player player = {.problem = court.work.problem};
-    struct kernel kernel = {&player, play, NULL};
-    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+    cpu_judge_open("nn:9x9x17:beta=0.5", ROOM, &cpu_judge);
+    struct faulty_kernel faulty = {.problem = cpu_judge.work.problem};
+    struct kernel kernel = {&faulty, faulty_launch, NULL};
+    assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     assert_true(j.right);
-    assert_ok(oracle_repeat(&court.oracle, &kernel, &j, 6, &different));
+    assert_ok(oracle_repeat(&cpu_judge.oracle, &kernel, &j, 6, &different));
     assert_int_equal(different, 0);
-    player.fault = UNSTEADY;
-    assert_ok(oracle_repeat(&court.oracle, &kernel, &j, 6, &different));
+    faulty.fault = UNSTEADY;
+    assert_ok(oracle_repeat(&cpu_judge.oracle, &kernel, &j, 6, &different));
     assert_int_equal(different, 3);
-    close_court(&court);
+    cpu_judge_close(&cpu_judge);
 }
 
 TEST(nan_and_infinity_must_reach_c_and_nothing_else)
 {
-    struct court court;
+    struct cpu_judge cpu_judge;
     struct judgement j;
-    const struct operands x = open_infinite_court("6x7x8", &court);
-    struct player player = {.problem = court.work.problem};
-    const struct kernel kernel = {&player, play, NULL};
-    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+    const struct operands x = cpu_judge_open_infinite("6x7x8", &cpu_judge);
+    struct faulty_kernel faulty = {.problem = cpu_judge.work.problem};
+    const struct kernel kernel = {&faulty, faulty_launch, NULL};
+    assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     if (!j.right) fail_msg("%s", j.detail);
     assert_true(isinf(host_memory(x.c)[0]) && isnan(host_memory(x.c)[6]) && isfinite(host_memory(x.c)[7]));
     host_memory(x.a)[3] = FLT_MAX / 4; /* for a kernel that clamps infinity */
-    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+    assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     assert_false(j.right);
-    close_court(&court);
+    cpu_judge_close(&cpu_judge);
 }
 
 /* Of a problem, judged whole or in pieces of so many elements. */
 static struct judgement judge_in_pieces(const char *text, enum fault fault, int64_t piece, int *pieces)
 {
-    struct court court;
+    struct cpu_judge cpu_judge;
     struct judgement j;
     const struct problem p = problem_of(text);
     struct oracle_limits limits = limits_of(ROOM);
     limits.piece = piece;
-    assert_ok(workload_open(&kernels, &p, true, SEED, ROOM, &court.work));
-    assert_ok(oracle_open(&court.work, SEED, &limits, &court.oracle));
-    assert_false(court.oracle.plan.sampled);
-    *pieces = court.oracle.plan.count;
-    struct player player = {.problem = p, .fault = fault};
-    const struct kernel kernel = {&player, play, NULL};
-    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
-    close_court(&court);
+    assert_ok(workload_open(&kernels, &p, true, SEED, ROOM, &cpu_judge.work));
+    assert_ok(oracle_open(&cpu_judge.work, SEED, &limits, &cpu_judge.oracle));
+    assert_false(cpu_judge.oracle.plan.sampled);
+    *pieces = cpu_judge.oracle.plan.count;
+    struct faulty_kernel faulty = {.problem = p, .fault = fault};
+    const struct kernel kernel = {&faulty, faulty_launch, NULL};
+    assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
+    cpu_judge_close(&cpu_judge);
     return j;
 }
 
@@ -383,74 +384,74 @@ TEST(judging_in_pieces_gives_the_verdict_of_judging_the_whole)
 TEST(a_row_that_is_too_long_is_judged_in_parts)
 {
     const struct problem p = problem_of("nt:1x10000x1");
-    struct court court;
+    struct cpu_judge cpu_judge;
     struct judgement j;
     struct oracle_limits limits = limits_of(1 << 17);
     limits.piece = 100;
-    assert_ok(workload_open(&kernels, &p, true, SEED, ROOM, &court.work));
-    assert_ok(oracle_open(&court.work, SEED, &limits, &court.oracle));
-    struct player player = {.problem = p};
-    const struct kernel kernel = {&player, play, NULL};
-    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+    assert_ok(workload_open(&kernels, &p, true, SEED, ROOM, &cpu_judge.work));
+    assert_ok(oracle_open(&cpu_judge.work, SEED, &limits, &cpu_judge.oracle));
+    struct faulty_kernel faulty = {.problem = p};
+    const struct kernel kernel = {&faulty, faulty_launch, NULL};
+    assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     assert_true(j.right);
     assert_string_equal(j.detail, "judged on 1600 of 10000 elements");
-    player = (struct player){.problem = p, .fault = ONE_OFF};
-    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
-    close_court(&court);
+    faulty = (struct faulty_kernel){.problem = p, .fault = ONE_OFF};
+    assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
+    cpu_judge_close(&cpu_judge);
 }
 
 TEST(with_alpha_0_nan_operands_do_not_matter)
 {
-    struct court court;
+    struct cpu_judge cpu_judge;
     struct judgement j;
     const struct problem p = problem_of("nn:6x7x8:alpha=0:beta=0.5");
-    assert_ok(workload_open(&kernels, &p, false, SEED, ROOM, &court.work));
+    assert_ok(workload_open(&kernels, &p, false, SEED, ROOM, &cpu_judge.work));
     for (int i = 0; i < 2; i++) {
-        struct operands x = workload_operands(&court.work, i ? WORKLOAD_EXACT : 0);
+        struct operands x = workload_operands(&cpu_judge.work, i ? WORKLOAD_EXACT : 0);
         for (int at = 0; at < 48; at++) host_memory(x.a)[at] = NAN;
         for (int at = 0; at < 56; at++) host_memory(x.b)[at] = NAN;
     }
     const struct oracle_limits limits = limits_of(ROOM);
-    assert_ok(oracle_open(&court.work, SEED, &limits, &court.oracle));
-    struct player player = {.problem = p};
-    const struct kernel kernel = {&player, play, NULL};
-    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+    assert_ok(oracle_open(&cpu_judge.work, SEED, &limits, &cpu_judge.oracle));
+    struct faulty_kernel faulty = {.problem = p};
+    const struct kernel kernel = {&faulty, faulty_launch, NULL};
+    assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     if (!j.right) fail_msg("%s", j.detail);
-    close_court(&court);
+    cpu_judge_close(&cpu_judge);
 }
 
 TEST(a_problem_too_large_is_judged_on_some_rows_and_says_so)
 {
-    struct court court;
+    struct cpu_judge cpu_judge;
     struct judgement j;
-    open_court("nn:700x50x9", 200 << 10, &court); /* room for only a few rows */
-    assert_true(court.oracle.plan.sampled);
-    struct player player = {.problem = court.work.problem};
-    const struct kernel kernel = {&player, play, NULL};
-    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+    cpu_judge_open("nn:700x50x9", 200 << 10, &cpu_judge); /* room for only a few rows */
+    assert_true(cpu_judge.oracle.plan.sampled);
+    struct faulty_kernel faulty = {.problem = cpu_judge.work.problem};
+    const struct kernel kernel = {&faulty, faulty_launch, NULL};
+    assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     assert_true(j.right);
     assert_non_null(strstr(j.detail, "of 700 rows"));
-    player.fault = ONE_OFF; /* the last row is always judged */
-    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+    faulty.fault = ONE_OFF; /* the last row is always judged */
+    assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     assert_false(j.right);
     assert_non_null(strstr(j.detail, "C[699,49]"));
-    close_court(&court);
+    cpu_judge_close(&cpu_judge);
 }
 
 TEST(rows_of_a_sample_have_their_own_bias)
 {
-    struct court court;
+    struct cpu_judge cpu_judge;
     struct judgement j;
-    open_court("nn:700x50x9:epilogue=rowbias+gelu", 200 << 10, &court);
-    assert_true(court.oracle.plan.sampled);
-    struct player player = {.problem = court.work.problem};
-    const struct kernel kernel = {&player, play, NULL};
-    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+    cpu_judge_open("nn:700x50x9:epilogue=rowbias+gelu", 200 << 10, &cpu_judge);
+    assert_true(cpu_judge.oracle.plan.sampled);
+    struct faulty_kernel faulty = {.problem = cpu_judge.work.problem};
+    const struct kernel kernel = {&faulty, faulty_launch, NULL};
+    assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     if (!j.right) fail_msg("%s", j.detail);
-    player.fault = BIAS_OTHER_WAY;
-    assert_ok(oracle_judge(&court.oracle, &kernel, &j));
+    faulty.fault = BIAS_OTHER_WAY;
+    assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     assert_false(j.right);
-    close_court(&court);
+    cpu_judge_close(&cpu_judge);
 }
 
 TEST(the_canary_sings)

@@ -1,10 +1,10 @@
 /* Trial, race blocks and verification on the host device; loading of kernels and cuBLAS is replaced by
- * players. */
+ * faulty kernels. */
 #include "contenders.h"
 #include "exec_problems.h"
+#include "faulty_kernels.h"
 #include "host_device.h"
 #include "ladder.h"
-#include "players.h"
 #include "rival_open.h"
 #include "unit.h"
 #include "verify.h"
@@ -19,25 +19,25 @@ static struct trial_setup setup;
 
 /* ---- loading, replaced ---- */
 
-static struct player next;      /* returned by the next kernel_load */
-static enum status load_answer; /* its status */
+static struct faulty_kernel next; /* returned by the next kernel_load */
+static enum status load_answer;   /* its status */
 static int loaded, open_kernels, made_calls;
 static bool rival_there;
 
-static void player_close(void *self)
+static void faulty_close(void *self)
 {
-    made_calls += ((const struct player *)self)->calls;
+    made_calls += ((const struct faulty_kernel *)self)->calls;
     free(self);
     open_kernels--;
 }
 
 static void give(const struct problem *problem, struct kernel *kernel)
 {
-    struct player *player = malloc(sizeof *player);
-    if (!player) abort();
-    *player = next;
-    player->problem = *problem;
-    *kernel = (struct kernel){player, play, player_close};
+    struct faulty_kernel *faulty = malloc(sizeof *faulty);
+    if (!faulty) abort();
+    *faulty = next;
+    faulty->problem = *problem;
+    *kernel = (struct kernel){faulty, faulty_launch, faulty_close};
     open_kernels++;
 }
 
@@ -113,7 +113,7 @@ static void prepare(const char *text)
     struct problem p;
     assert_ok(problem_parse(text, &p));
     assert_ok(trial_setup_prepare(&setup, &p, false, 3));
-    next = (struct player){.us = 1900};
+    next = (struct faulty_kernel){.us = 1900};
     load_answer = OK;
 }
 

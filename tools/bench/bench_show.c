@@ -151,8 +151,8 @@ static void say_means(const struct bench_row *rows, size_t count, FILE *stream)
         if (!with) continue;
         for (size_t i = 0; i < count; i++) faster += rows[i].times[runner].ratio >= 1;
         print_line(stream,
-                   "geometric mean %.3f times as fast as %s over %zu problem%s, at least as fast on %zu", mean,
-                   title_of(rows, count, runner), with, PRINT_S(with), faster);
+                   "geometric mean %.3f times as fast as %s over %zu problem%s, at least as fast on %zu",
+                   mean, title_of(rows, count, runner), with, PRINT_S(with), faster);
     }
 }
 

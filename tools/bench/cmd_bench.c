@@ -137,7 +137,8 @@ static enum status all_right(const struct bench_row *rows, size_t count)
     char text[PROBLEM_TEXT_MAX];
     problem_format(&first->problem, text);
     return fail(E_ABSENT, "%zu of %zu problem%s ran without a tuned kernel; the first, %s: %s", bad, count,
-                PRINT_S(count), text, first->known ? first->outcome.detail : "it has not been tuned on this GPU");
+                PRINT_S(count), text,
+                first->known ? first->outcome.detail : "it has not been tuned on this GPU");
 }
 
 static enum status bench_all(const struct options *o, struct children *children, struct bench_row *rows)

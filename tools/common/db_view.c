@@ -11,8 +11,8 @@
 /* A GPU in the database that is looked for by a name. */
 struct search {
     const char *name;
-    bool found;    /* it has this name, id or architecture */
-    bool measured; /* and something was measured on it */
+    bool found;        /* it has this name, id or architecture */
+    bool measured;     /* and something was measured on it */
     char fitting[400]; /* driver's names of others that fit, each followed by ", " */
     int fitting_count;
     char last[GPU_NAME_MAX];
@@ -114,8 +114,8 @@ static void say_left_out(struct db_view *r)
     print_line(stderr,
                "tune: left out: %" PRId64 " trial%s and %" PRId64 " winner%s of %" PRId64
                " problem%s in %s, which this version cannot read",
-               later.trials, PRINT_S(later.trials), later.winners, PRINT_S(later.winners),
-               later.problems, PRINT_S(later.problems), r->path);
+               later.trials, PRINT_S(later.trials), later.winners, PRINT_S(later.winners), later.problems,
+               PRINT_S(later.problems), r->path);
 }
 
 void db_view_close(struct db_view *r)

@@ -22,9 +22,9 @@ struct db_view {
     struct db_context now;       /* driver of this machine's GPU; its name is "" if there is none */
 };
 
-/* Open the database read-only and find out what --gpu means: a GPU of this machine by its number, or "this"; of
- * the GPUs in the database the one that fits. Errors: those of db_open; E_ABSENT when this machine's GPU is
- * not in the database, or several fit; E_GPU when this machine has none. */
+/* Open the database read-only and find out what --gpu means: a GPU of this machine by its number, or "this";
+ * of the GPUs in the database the one that fits. Errors: those of db_open; E_ABSENT when this machine's GPU
+ * is not in the database, or several fit; E_GPU when this machine has none. */
 enum status db_view_open(struct db_view *view);
 void db_view_close(struct db_view *view); /* takes a zeroed struct */
 

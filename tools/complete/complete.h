@@ -10,9 +10,9 @@ struct complete_command {
     enum status (*run)(int argc, char **argv);
 };
 
-/* argv[1] and so on: the words after `tune`, of which the last is being typed. Prints a candidate a line, behind a
- * tab what it means; ":file" and ":dir" where the names of files or folders fit. commands[0] is the command that
- * needs no word. */
+/* argv[1] and so on: the words after `tune`, of which the last is being typed. Prints a candidate a line,
+ * behind a tab what it means; ":file" and ":dir" where the names of files or folders fit. commands[0] is the
+ * command that needs no word. */
 enum status complete(const struct complete_command *commands, size_t count, int argc, char **argv);
 
 #endif

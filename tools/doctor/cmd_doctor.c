@@ -97,8 +97,8 @@ static void look_at_configs(struct report *report)
         return;
     }
     int files = count_files(spaces, ".conf");
-    snprintf(detail, sizeof detail, "%s: %d space file%s, %zu GPU descriptor%s", path, files,
-             PRINT_S(files), count, PRINT_S(count));
+    snprintf(detail, sizeof detail, "%s: %d space file%s, %zu GPU descriptor%s", path, files, PRINT_S(files),
+             count, PRINT_S(count));
     add(report, "configs", files > 0, "", detail, files > 0 ? "" : advice);
     if (files == 0) block(report, E_IO, "configs", detail);
 }
@@ -181,7 +181,8 @@ static void look_at_cache(struct report *report, const char *chosen)
     }
     bool writable = access(path, W_OK | X_OK) == 0;
     snprintf(detail, sizeof detail, "%s: %lld kernel%s, %.1f of %lld MiB, %s", path, (long long)entries,
-             PRINT_S(entries), (double)bytes / 1048576, (long long)(cache_limit() >> 20), writable ? "writable" : "read-only");
+             PRINT_S(entries), (double)bytes / 1048576, (long long)(cache_limit() >> 20),
+             writable ? "writable" : "read-only");
     add(report, "cache", writable, "", detail, writable ? "" : advice);
 }
 
@@ -244,10 +245,10 @@ const struct command_line cmd_doctor_line = {
     .options = option_list,
     .option_count = sizeof option_list / sizeof *option_list,
     .about = "Check driver, GPUs, NVML, NVRTC, cuBLAS, the configs, the database and the cache of compiled "
-            "kernels; say what is there, what is missing and what to do.\vExit code 0 if tuning works on "
-            "this "
-            "machine: measuring with a GPU, or predicting for a named GPU without one. Creates the cache "
-            "folder and changes nothing else.",
+             "kernels; say what is there, what is missing and what to do.\vExit code 0 if tuning works on "
+             "this "
+             "machine: measuring with a GPU, or predicting for a named GPU without one. Creates the cache "
+             "folder and changes nothing else.",
 };
 
 enum status cmd_doctor(int argc, char **argv)

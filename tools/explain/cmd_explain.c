@@ -16,7 +16,7 @@ struct explain {
     struct problem_list problems;
     struct db_view view;
     const struct problem *problem; /* of the list, in turn */
-    struct db_winner *winners; /* all that match */
+    struct db_winner *winners;     /* all that match */
     size_t winner_count;
     size_t shown;   /* explanations, as text */
     json_t *list;   /* with --format json and csv */
@@ -31,8 +31,7 @@ static enum status check_options(void *self)
 
 static const struct command_option options[] = {
     OPTION_ROWS_PROBLEMS("a problem, MxNxK or in full (see tune --help)"),
-    OPTION_ROW_GPU(struct explain, view.gpu, "only on this GPU"),
-    OPTION_ROW_DB(struct explain, view.file),
+    OPTION_ROW_GPU(struct explain, view.gpu, "only on this GPU"), OPTION_ROW_DB(struct explain, view.file),
     OPTION_ROWS_FORMAT(struct explain, view.format)};
 
 static const char manual[] =
@@ -173,8 +172,9 @@ static enum status explain_undecided(struct explain *x)
                   e.winner.config_text[0] ? "the winner" : "no winner", problem,
                   e.winner.config_text[0] ? " has failed since" : " is decided yet", problem);
     else if (!st)
-        st = db_view_nothing(&x->view, "trial",
-                             &(struct problem_list){.at = (struct problem *)(uintptr_t)x->problem, .count = 1});
+        st = db_view_nothing(
+            &x->view, "trial",
+            &(struct problem_list){.at = (struct problem *)(uintptr_t)x->problem, .count = 1});
     explanation_free(&e);
     return st;
 }

@@ -193,9 +193,8 @@ bool search_pace_text(const struct search_pace *pace, char *text, size_t room)
     if (pace->compilers >= 0.5)
         snprintf(at_a_time, sizeof at_a_time, ", about %.0f at a time", pace->compilers);
     if (pace->kernels > 0)
-        snprintf(kernels, sizeof kernels, "%d kernel%s of %.2f s%s%s", pace->kernels,
-                 PRINT_S(pace->kernels), pace->compile_s / pace->kernels,
-                 pace->kernels == 1 ? "" : " each", at_a_time);
+        snprintf(kernels, sizeof kernels, "%d kernel%s of %.2f s%s%s", pace->kernels, PRINT_S(pace->kernels),
+                 pace->compile_s / pace->kernels, pace->kernels == 1 ? "" : " each", at_a_time);
     const double made = pace->trials / pace->seconds, possible = pace->trials / pace->gpu_s;
     snprintf(text, room, "%.0f %% of %.1f s the GPU worked, %s: %s; %.*f trials a second, %.*f possible",
              100 * pace->gpu_s / pace->seconds, pace->seconds, limits[pace->limit], kernels, made < 9.95,

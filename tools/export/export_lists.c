@@ -72,7 +72,8 @@ enum status export_json_lines(struct db *db, const struct db_filter *filter,
                               const struct problem_list *problems, const struct pick_rules *rules,
                               const char *descriptors, FILE *stream, struct exported *exported)
 {
-    struct listing l = {.db = db, .rules = rules, .descriptors = descriptors, .stream = stream, .exported = exported};
+    struct listing l = {
+        .db = db, .rules = rules, .descriptors = descriptors, .stream = stream, .exported = exported};
     *exported = (struct exported){.written = 0};
     return problem_list_each(problems, *filter, write_lines, &l);
 }

@@ -15,8 +15,8 @@ struct exported {
     char why[200];     /* the first unusable one */
 };
 
-/* problems: as problem_list_each. descriptors: folder of GPU descriptors; a GPU that is not in it goes with its figures. Errors: the
- * database's, E_MEMORY. */
+/* problems: as problem_list_each. descriptors: folder of GPU descriptors; a GPU that is not in it goes with
+ * its figures. Errors: the database's, E_MEMORY. */
 enum status export_json_lines(struct db *db, const struct db_filter *filter,
                               const struct problem_list *problems, const struct pick_rules *rules,
                               const char *descriptors, FILE *stream, struct exported *exported);

@@ -43,7 +43,8 @@ struct pick_rules {
     bool no_cublas; /* leave out what cuBLAS won */
 };
 
-/* Read the winners that filter lets through (problems: as problem_list_each). Free them after an error, too. Errors: the database's, E_MEMORY.
+/* Read the winners that filter lets through (problems: as problem_list_each). Free them after an error, too.
+ * Errors: the database's, E_MEMORY.
  */
 enum status picks_read(struct db *db, const struct db_filter *filter, const struct problem_list *problems,
                        const struct pick_rules *rules, struct picks *picks);

@@ -1,5 +1,5 @@
-/* cmd_forget.c — tune forget: winners, or all that is known of a problem, removed from the database. Says what
- * goes and what stays, and asks before.
+/* cmd_forget.c — tune forget: winners, or all that is known of a problem, removed from the database. Says
+ * what goes and what stays, and asks before.
  */
 #include "command_line.h"
 #include "commands.h"

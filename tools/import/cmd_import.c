@@ -254,9 +254,9 @@ static enum status convert(struct import *im, const char *bytes, size_t length, 
     if (st) return st;
     struct t4_out rows = {.stream = out.stream, .unit_ms = r->unit_ms};
     json_t *metadata =
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:o*}", "timeunit", "milliseconds", "generator",
-                  command_version, "device_name", r->device, "kernel_name", r->kernel, "problem_size",
-                  r->problem, "gemmtune", r->gpus ? json_pack("{s:O}", "gpus", r->gpus) : NULL);
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:o*}", "timeunit", "milliseconds", "generator", command_version,
+                  "device_name", r->device, "kernel_name", r->kernel, "problem_size", r->problem, "gemmtune",
+                  r->gpus ? json_pack("{s:O}", "gpus", r->gpus) : NULL);
     fputs("{\"schema_version\": \"1.0.0\",\n\"metadata\": ", out.stream);
     if (!metadata || json_dumpf(metadata, out.stream, JSON_ENSURE_ASCII)) rows.failed = true;
     json_decref(metadata);

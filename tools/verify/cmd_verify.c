@@ -112,7 +112,8 @@ static enum status check(struct verify *v)
                  counts.attempts);
     row(v, "attempts", "ok", detail, NULL, NULL, NULL);
     snprintf(detail, sizeof detail,
-             "%" PRId64 " trial%s of %" PRId64 " configuration%s and %" PRId64 " problem%s in %" PRId64 " run%s",
+             "%" PRId64 " trial%s of %" PRId64 " configuration%s and %" PRId64 " problem%s in %" PRId64
+             " run%s",
              counts.trials, PRINT_S(counts.trials), counts.configs, PRINT_S(counts.configs), counts.problems,
              PRINT_S(counts.problems), counts.runs, PRINT_S(counts.runs));
     row(v, "contents", "ok", detail, NULL, NULL, NULL);
@@ -122,8 +123,8 @@ static enum status check(struct verify *v)
     if (v->failed) row(v, "winners that failed since", "ok", detail, NULL, NULL, NULL);
     st = db_winners(r->db, &r->filter, r->now.gpu.name[0] ? &r->now : NULL, add_winner, v);
     if (st || !v->unusable) return st;
-    return fail(E_ABSENT, "%d of %d winner%s in %s may not be used by this program: tune again",
-                v->unusable, v->winners, PRINT_S(v->winners), r->path);
+    return fail(E_ABSENT, "%d of %d winner%s in %s may not be used by this program: tune again", v->unusable,
+                v->winners, PRINT_S(v->winners), r->path);
 }
 
 const struct command_line cmd_verify_line = {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLUMNS_USUAL 80
+#define COLUMNS_USUAL  80
 #define OPTION_TEXT_AT 28 /* column of what an option does */
 
 /* Calls `each` for every line of text, of which '\n' ends all but the last. */

@@ -40,7 +40,8 @@ const struct command_option *command_option_at(const struct command_line *line, 
     return n < own ? &line->options[n] : n < own + COMMON ? &common[n - own] : NULL;
 }
 
-/* The place of an option by its name, of so many characters, or by what getopt returned; -1: there is none. */
+/* The place of an option by its name, of so many characters, or by what getopt returned; -1: there is none.
+ */
 static int named(const struct command_line *line, const char *name, size_t length)
 {
     const struct command_option *o;
@@ -65,9 +66,8 @@ static void prepare(struct reading *r)
     assert(r->line->option_count <= COMMAND_OPTIONS_MAX);
     for (int i = 0, count = 0; (o = command_option_at(r->line, i)); i++) {
         if (!o->name) continue; /* a heading */
-        r->longs[count++] = (struct option){.name = o->name,
-                                            .has_arg = o->value ? required_argument : no_argument,
-                                            .val = FIRST_LONG + i};
+        r->longs[count++] = (struct option){
+            .name = o->name, .has_arg = o->value ? required_argument : no_argument, .val = FIRST_LONG + i};
         if (o->letter)
             used += (size_t)snprintf(r->shorts + used, sizeof r->shorts - used, "%c%s", o->letter,
                                      o->value ? ":" : "");

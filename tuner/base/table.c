@@ -87,9 +87,9 @@ static int compare_rows(const void *a, const void *b)
     const bool x_empty = empty(x->key), y_empty = empty(y->key);
     int order = x_empty - y_empty;
     if (!order && !x_empty) {
-        order = x->key->text && y->key->text ? strcmp(x->key->text, y->key->text)
-                                             : (x->key->number > y->key->number) -
-                                                   (x->key->number < y->key->number);
+        order = x->key->text && y->key->text
+                    ? strcmp(x->key->text, y->key->text)
+                    : (x->key->number > y->key->number) - (x->key->number < y->key->number);
         if (x->descending) order = -order;
     }
     return order ? order : x->place - y->place;

@@ -65,8 +65,9 @@ void table_text_brief(struct table *table, const char *value, const char *brief)
 
 int table_rows(const struct table *table);
 
-/* Orders the rows by a column, named as in JSON: ascending, or with a '-' before the name descending; rows that
- * are equal keep their order, empty cells come last. Errors: E_USAGE (--sort names no column), E_MEMORY. */
+/* Orders the rows by a column, named as in JSON: ascending, or with a '-' before the name descending; rows
+ * that are equal keep their order, empty cells come last. Errors: E_USAGE (--sort names no column), E_MEMORY.
+ */
 enum status table_sort(struct table *table, const char *key);
 
 /* Keeps the first rows only. */

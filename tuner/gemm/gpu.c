@@ -288,7 +288,9 @@ bool gpu_has_arch(const struct gpu *gpu, const char *text)
     char number[16], with_point[24];
     snprintf(with_point, sizeof with_point, "%d.%d", arch / 10, arch % 10);
     if (strcmp(text, with_point) == 0) return true;
-    const size_t before = strncasecmp(text, "sm_", 3) == 0 ? 3 : strncasecmp(text, "compute_", 8) == 0 ? 8 : 0;
+    const size_t before = strncasecmp(text, "sm_", 3) == 0        ? 3
+                          : strncasecmp(text, "compute_", 8) == 0 ? 8
+                                                                  : 0;
     const size_t length = (size_t)snprintf(number, sizeof number, "%d", arch);
     const char *rest = text + before + length;
     return before && strncmp(text + before, number, length) == 0 && (!*rest || strcasecmp(rest, "a") == 0);

@@ -69,8 +69,8 @@ bool gpu_has_arch(const struct gpu *gpu, const char *name);
  * "NVIDIA H100 80GB HBM3"), or its architecture. */
 bool gpu_fits(const struct gpu *gpu, const char *name);
 
-/* The descriptor that a person means: that of gpu_find, else the only one that fits. Errors: E_ABSENT, with the
- * ids that fit, or with all and the likely one. */
+/* The descriptor that a person means: that of gpu_find, else the only one that fits. Errors: E_ABSENT, with
+ * the ids that fit, or with all and the likely one. */
 enum status gpu_choose(const char *folder, const char *name, struct gpu *gpu);
 
 /* True if two names mean the same GPU: case, blanks, punctuation and a leading "NVIDIA" or "GeForce" are

@@ -1,5 +1,5 @@
-/* suite.h — problems as people and programs list them: one a line, in the text form of problem.h, as "M N K" or
- * "M,N,K", or in the CSV files of PyTorch's TunableOp.
+/* suite.h — problems as people and programs list them: one a line, in the text form of problem.h, as "M N K"
+ * or "M,N,K", or in the CSV files of PyTorch's TunableOp.
  */
 #ifndef GT_SUITE_H
 #define GT_SUITE_H
@@ -8,7 +8,8 @@
 
 /* What --suite takes, for tables of options. */
 #define SUITE_ABOUT                                                                                          \
-    "a file with one problem per line (MxNxK in full, M N K, M,N,K, or TunableOp's untuned CSV); -: standard " \
+    "a file with one problem per line (MxNxK in full, M N K, M,N,K, or TunableOp's untuned CSV); -: "        \
+    "standard "                                                                                              \
     "input; may be repeated"
 
 struct suite {
@@ -20,7 +21,8 @@ struct suite {
 
 /* One line without comment and blanks around it. type, op: of texts that name none; op NULL: nn. A line of
  * TunableOp is column-major, and becomes the row-major problem with the same addresses. Errors: E_INPUT;
- * E_ABSENT: no problem, such as the head of a table (status_text is ""), or one of a kind that is not done. */
+ * E_ABSENT: no problem, such as the head of a table (status_text is ""), or one of a kind that is not done.
+ */
 enum status suite_line(const char *text, enum gemm_type type, const char *op, struct problem *problem);
 
 /* path "-": standard input. '#' starts a comment, blank lines are skipped. What is left out is told on

@@ -312,8 +312,8 @@ enum status cache_store(const char *folder, const char *key, const char *cubin, 
     if (st != E_IO || !spare[0]) return st;
     snprintf(why, sizeof why, "%s", status_text());
     if (!spare_is_ours() || store_in(spare, key, cubin, length, facts, entry)) return fail(E_IO, "%s", why);
-    snprintf(spare_why, sizeof spare_why, "%.600s; until then kernels are kept in %s and compiled anew in each run",
-             why, spare);
+    snprintf(spare_why, sizeof spare_why,
+             "%.600s; until then kernels are kept in %s and compiled anew in each run", why, spare);
     return OK;
 }
 
@@ -434,7 +434,9 @@ void cache_spare_remove(void)
 {
     struct inventory inventory;
     struct stat info;
-    if (!spare[0] || spare_owner != getpid() || lstat(spare, &info) || !S_ISDIR(info.st_mode) || !is_private(&info)) return;
+    if (!spare[0] || spare_owner != getpid() || lstat(spare, &info) || !S_ISDIR(info.st_mode) ||
+        !is_private(&info))
+        return;
     if (!take_inventory(spare, &inventory))
         for (size_t i = 0; i < inventory.count; i++) unlinkat(inventory.folder, inventory.items[i].name, 0);
     drop_inventory(&inventory);

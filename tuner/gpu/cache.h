@@ -56,9 +56,9 @@ enum status cache_usage(const char *folder, int64_t *entries, int64_t *bytes);
 /* The limit in bytes, at least 1 MiB. */
 int64_t cache_limit(void);
 
-/* The spare folder: where the cache cannot be written, cache_store keeps a kernel in a private folder of the process
- * `owner`, below $TMPDIR or /tmp, in which cache_find looks, too, so that a run goes on. Its owner removes it when
- * it ends. 0: there is none, as in the library, which goes on without a cache. */
+/* The spare folder: where the cache cannot be written, cache_store keeps a kernel in a private folder of the
+ * process `owner`, below $TMPDIR or /tmp, in which cache_find looks, too, so that a run goes on. Its owner
+ * removes it when it ends. 0: there is none, as in the library, which goes on without a cache. */
 void cache_spare(pid_t owner);
 void cache_spare_remove(void);
 /* Why it was used, and what it is: a sentence; "" if it was not. */

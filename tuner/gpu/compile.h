@@ -51,8 +51,8 @@ enum status compile_ptx(const struct kernel_key *kernel, const char *cache, stru
 /* Reads a cubin and compares its checksum; *bytes malloc'ed. Errors: E_IO, E_INPUT (checksum differs). */
 enum status compile_read_cubin(const char *path, const char *checksum, char **bytes, size_t *length);
 
-/* Default cache folder: GEMMTUNE_CACHE, $XDG_CACHE_HOME/gemmtune, ~/.cache/gemmtune. compile_cache_folder also
- * creates it. Errors: E_IO. */
+/* Default cache folder: GEMMTUNE_CACHE, $XDG_CACHE_HOME/gemmtune, ~/.cache/gemmtune. compile_cache_folder
+ * also creates it. Errors: E_IO. */
 enum status compile_cache_path(char *path, size_t room);
 enum status compile_cache_folder(char *path, size_t room);
 

@@ -96,8 +96,8 @@ int kernel_key_definitions(const struct kernel_key *key, const char **options, i
             define(&d, "-D%s=%d", t->params[i].name, key->config.value[i]);
     define(&d, "-DTRANS_A=%d", key->trans_a);
     define(&d, "-DTRANS_B=%d", key->trans_b);
-    if (t->asks & TEMPLATE_ASKS_TYPE) define_type(&d, gemm_type_row(key->type));
-    if (t->asks & TEMPLATE_ASKS_EPILOGUE && key->epilogue) define(&d, "-DEPILOGUE=%d", key->epilogue);
-    if (t->asks & TEMPLATE_ASKS_POINTERS && key->pointers) define(&d, "-DPOINTERS=1");
+    if (t->macros & TEMPLATE_MACRO_TYPE) define_type(&d, gemm_type_row(key->type));
+    if (t->macros & TEMPLATE_MACRO_EPILOGUE && key->epilogue) define(&d, "-DEPILOGUE=%d", key->epilogue);
+    if (t->macros & TEMPLATE_MACRO_POINTERS && key->pointers) define(&d, "-DPOINTERS=1");
     return d.full ? 0 : d.count;
 }

@@ -79,9 +79,9 @@ struct source_text {
  * what its source asks for, so that adding types or epilogues does not change the compilation of other
  * sources. */
 enum {
-    TEMPLATE_ASKS_TYPE = 1,     /* TYPE_SGEMM ..., and TYPE_A, TYPE_B, TYPE_C, TYPE_SUM: types of elements */
-    TEMPLATE_ASKS_EPILOGUE = 2, /* EPILOGUE, a code of epilogue.h, where it is not 0 */
-    TEMPLATE_ASKS_POINTERS = 4, /* POINTERS, which is 1, for arrays of the addresses of batch items */
+    TEMPLATE_MACRO_TYPE = 1,     /* TYPE_SGEMM ..., and TYPE_A, TYPE_B, TYPE_C, TYPE_SUM: types of elements */
+    TEMPLATE_MACRO_EPILOGUE = 2, /* EPILOGUE, a code of epilogue.h, where it is not 0 */
+    TEMPLATE_MACRO_POINTERS = 4, /* POINTERS, which is 1, for arrays of the addresses of batch items */
 };
 
 /* For a non-empty problem and a legal configuration. facts may be NULL (before compiling: registers are
@@ -99,7 +99,7 @@ struct template
     int param_count;
     unsigned computes; /* bit t: its kernels compute type t (GEMM_TYPE_BIT) */
     bool one_arch;     /* its kernels use what only their architecture has: there is no PTX for later ones */
-    unsigned asks;     /* TEMPLATE_ASKS_... */
+    unsigned macros;   /* TEMPLATE_MACRO_... */
     uint32_t optional; /* bit i: parameter i was added later; texts that lack it mean its least value */
     /* [0] is the .cu, followed by the headers that it includes; a NULL name ends the list. CMake lists them:
      * sources_NAME of NAME.cu. Without sources nothing is compiled (template_is_library). */
@@ -118,7 +118,7 @@ struct template
     /* Optional: a parameter whose value has hardly any effect with the others, and the value that a search
      * tries in its place; -1: there is none. From the first `known` values, as check_prefix; problem is not
      * NULL. Such a configuration is not listed where the other is; it is legal all the same. */
-    int (*needless)(const struct config *config, int known, const struct problem *problem, int32_t *instead);
+    int (*redundant)(const struct config *config, int known, const struct problem *problem, int32_t *instead);
     /* Fills in *plan for a legal configuration. */
     void (*plan)(const struct config *config, const struct problem *problem, struct launch_plan *plan);
     struct tile (*tile)(const struct config *config); /* NULL: the parameters of ROLE_TILE are m, n and k */

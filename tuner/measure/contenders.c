@@ -82,7 +82,7 @@ static enum status admit(struct contenders *contenders, const struct rival_row *
     if (!st) st = timed_start(&setup->watch, &setup->work, &rival->kernel, &rival->timed);
     if (st) kernel_close(&rival->kernel);
     if (st == E_GPU && !device_lost()) st = fail(E_ABSENT, "%s", status_text());
-    rival->asked = true;
+    rival->tried = true;
     rival->st = st;
     if (st) snprintf(rival->why, sizeof rival->why, "%s", status_text());
     return st;
@@ -105,7 +105,7 @@ enum status contenders_rival(struct contenders *contenders, const char *role, st
                     epilogue);
     }
     struct contending_rival *rival = &contenders->rival[row - rivals];
-    enum status st = rival->asked ? rival->st : admit(contenders, row);
+    enum status st = rival->tried ? rival->st : admit(contenders, row);
     if (st) return fail(st, "%s", rival->why);
     *timed = &rival->timed;
     *detail = rival->detail;

@@ -19,7 +19,7 @@ struct contender {
 
 /* A rival besides the anchor. It is opened at its first use, which may take as long as a few trials. */
 struct contending_rival {
-    bool asked;
+    bool tried;
     enum status st; /* of its opening */
     char detail[RIVAL_DETAIL_MAX];
     char why[200]; /* why it could not be opened */

@@ -127,12 +127,12 @@ const char *enumeration_refusal(struct enumeration *w, int p)
     return t->check_prefix ? t->check_prefix(&w->config, p + 1, w->problem, w->gpu) : NULL;
 }
 
-bool enumeration_is_needless(const struct enumeration *w, int p)
+bool enumeration_is_redundant(const struct enumeration *w, int p)
 {
     const struct template *t = w->section->template;
     int32_t instead;
     const int of =
-        t->needless && !w->needless_too ? t->needless(&w->config, p + 1, w->problem, &instead) : -1;
+        t->redundant && !w->redundant_too ? t->redundant(&w->config, p + 1, w->problem, &instead) : -1;
     if (of < 0) return false;
     const struct space_values *values = &w->section->values[of];
     for (int i = 0; i < values->count; i++)
@@ -196,7 +196,7 @@ static enum status walk(struct enumeration *w, int p, uint64_t hash, bool *found
             blame(w, why, w->below[p + 1]);
             continue;
         }
-        if (enumeration_is_needless(w, p)) { /* nothing is to take its place */
+        if (enumeration_is_redundant(w, p)) { /* nothing is to take its place */
             *found = true;
             if (values->first) return OK;
             continue;
@@ -378,7 +378,7 @@ enum status space_launches(const struct space *space, const struct problem *prob
                             .gpu = gpu,
                             .workspace_bytes = workspace_bytes,
                             .wanted = config,
-                            .needless_too = true,
+                            .redundant_too = true,
                             .out = candidates};
     enum status st = walk_all(&w, space);
     free(w.launches);

@@ -28,7 +28,7 @@ struct enumeration {
     int64_t workspace_bytes;
     double below[CONFIG_PARAMS_MAX + 1]; /* combinations of the parameters from that one on */
     const struct config *wanted;         /* only candidates with its kernel; NULL: all */
-    bool needless_too;                   /* what template.h calls needless is a candidate, too */
+    bool redundant_too;                  /* what template.h calls redundant is a candidate, too */
     double share[CONFIG_PARAMS_MAX];     /* of the values of each parameter that are taken; 1: all */
     struct config config;
     struct candidates *out;
@@ -58,7 +58,7 @@ void enumeration_begin(struct enumeration *w, const struct space_section *sectio
 const char *enumeration_refusal(struct enumeration *w, int p);
 
 /* The first p + 1 values are legal, and left out because the section lists others that do as well. */
-bool enumeration_is_needless(const struct enumeration *w, int p);
+bool enumeration_is_redundant(const struct enumeration *w, int p);
 
 /* The hash of a prefix from that of the one that is a value shorter (0: of none), and whether a share takes
  * it. */

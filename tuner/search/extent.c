@@ -15,7 +15,7 @@
 #define PROBE_NODES 1000   /* prefixes of each length that the probe follows */
 #define LOOK_AHEAD  300    /* times that the rules are asked whether a `first` value leads to a candidate */
 #define WHOLE_MOST  5e5    /* of sections that are estimated to have more candidates a sample is taken, */
-#define ASKED_MOST  1e7    /* or if the rules must be asked more often to find them */
+#define CHECKS_MOST 1e7    /* or if the rules must be asked more often to find them */
 #define NODES_MOST  80000  /* prefixes of one length in the second walk: what the walk costs */
 #define TAKEN_MOST  250000 /* candidates: many launches of the same kernels are cheap */
 
@@ -65,7 +65,7 @@ static bool lengthen(struct enumeration *w, const struct prefixes *from, int p, 
             int patience = LOOK_AHEAD;
             w->config.value[p] = values->value[v];
             if (enumeration_refusal(w, p)) continue;
-            if (enumeration_is_needless(w, p)) {
+            if (enumeration_is_redundant(w, p)) {
                 if (values->first) break;
                 continue;
             }
@@ -115,13 +115,13 @@ static enum status estimate(struct enumeration *w, double nodes[CONFIG_PARAMS_MA
 enum status extent_measure(struct enumeration *w, const struct space_section *section, struct extent *extent)
 {
     const int params = section->template->param_count;
-    double asked = 0;
+    double checks = 0;
     enumeration_begin(w, section);
     if (w->below[0] <= PROBE_RAW) return OK;
     enum status st = estimate(w, extent->nodes);
     w->out->checks += w->checks;
-    for (int p = 1; p < params; p++) asked += extent->nodes[p - 1] * section->values[p].count;
-    extent->sampled = extent->nodes[params - 1] > WHOLE_MOST || asked > ASKED_MOST;
+    for (int p = 1; p < params; p++) checks += extent->nodes[p - 1] * section->values[p].count;
+    extent->sampled = extent->nodes[params - 1] > WHOLE_MOST || checks > CHECKS_MOST;
     return st;
 }
 

@@ -137,10 +137,10 @@ void neighbours_free(struct neighbours *n)
 }
 
 /* Of what is not among the candidates there were at first. */
-enum asked {
-    ASKED_NOT,
-    ASKED_LISTED, /* also what has been listed since */
-    ASKED_ANY     /* what exists: the list grows */
+enum beyond {
+    BEYOND_NOT,
+    BEYOND_LISTED, /* also what has been listed since */
+    BEYOND_ANY     /* what exists: the list grows */
 };
 
 struct listing {
@@ -166,23 +166,24 @@ static size_t find_listed(const struct neighbours *n, const struct config *confi
     return found == from ? NEIGHBOURS_NONE : found;
 }
 
-static void list(struct listing *l, const struct config *config, enum asked asked)
+static void list(struct listing *l, const struct config *config, enum beyond beyond)
 {
     if (l->count == NEIGHBOURS_MAX) return;
-    const size_t found = asked == ASKED_ANY      ? neighbours_reach(l->n, config, l->from)
-                         : asked == ASKED_LISTED ? find_listed(l->n, config, l->from)
-                                                 : neighbours_find(l->n, config);
+    const size_t found = beyond == BEYOND_ANY      ? neighbours_reach(l->n, config, l->from)
+                         : beyond == BEYOND_LISTED ? find_listed(l->n, config, l->from)
+                                                   : neighbours_find(l->n, config);
     if (found != NEIGHBOURS_NONE) l->out[l->count++] = found;
 }
 
-static void list_single(struct listing *l, const struct config *from, enum param_kind kind, enum asked asked)
+static void list_single(struct listing *l, const struct config *from, enum param_kind kind,
+                        enum beyond beyond)
 {
     for (int p = 0; p < from->template->param_count; p++) {
         if (from->template->params[p].kind != kind) continue;
         struct config c = *from;
         for (size_t i = 0; i < l->d->values[p].count; i++) {
             c.value[p] = l->d->values[p].value[i];
-            if (c.value[p] != from->value[p]) list(l, &c, asked);
+            if (c.value[p] != from->value[p]) list(l, &c, beyond);
         }
     }
 }
@@ -209,7 +210,7 @@ static bool is_chosen(const struct listing *l, const struct config *c)
 static void list_coupled(struct listing *l, struct config *c, int p, int more, bool alone)
 {
     if (more == 0) {
-        list(l, c, !alone || is_chosen(l, c) ? ASKED_ANY : ASKED_NOT);
+        list(l, c, !alone || is_chosen(l, c) ? BEYOND_ANY : BEYOND_NOT);
         return;
     }
     for (; p < c->template->param_count; p++) {
@@ -235,7 +236,7 @@ static bool is_size(const struct param *param)
 static void scale_more(struct listing *l, struct config *c, int p, int more, int32_t to, int32_t from)
 {
     if (more == 0) {
-        list(l, c, ASKED_ANY);
+        list(l, c, BEYOND_ANY);
         return;
     }
     for (; p < c->template->param_count; p++) {
@@ -309,8 +310,8 @@ size_t neighbours_of(const struct neighbours *n, size_t index, enum neighbour_ki
     struct config c = n->candidates[index];
     struct listing l = {.n = n, .d = dimension_of(n, c.template), .from = index, .out = out};
     if (!l.d) return 0; /* no template of a candidate is unknown */
-    if (kind == NEIGHBOUR_LAUNCH) list_single(&l, &c, PARAM_LAUNCH, ASKED_ANY);
-    else if (kind == NEIGHBOUR_SINGLE) list_single(&l, &c, PARAM_COMPILE, ASKED_ANY);
+    if (kind == NEIGHBOUR_LAUNCH) list_single(&l, &c, PARAM_LAUNCH, BEYOND_ANY);
+    else if (kind == NEIGHBOUR_SINGLE) list_single(&l, &c, PARAM_COMPILE, BEYOND_ANY);
     else if (kind == NEIGHBOUR_SCALED && n->growth) list_scaled(&l, &c);
     else if (kind == NEIGHBOUR_PAIR) list_coupled(&l, &c, 0, 2, false);
     return order(n, out, l.count);
@@ -320,7 +321,7 @@ size_t neighbours_listed_launches(const struct neighbours *n, size_t index, size
 {
     const struct config c = n->candidates[index];
     struct listing l = {.n = n, .d = dimension_of(n, c.template), .from = index, .out = out};
-    if (l.d) list_single(&l, &c, PARAM_LAUNCH, ASKED_LISTED);
+    if (l.d) list_single(&l, &c, PARAM_LAUNCH, BEYOND_LISTED);
     return l.count;
 }
 

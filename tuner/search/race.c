@@ -146,19 +146,19 @@ static int by_p(const void *x, const void *y)
  * much for the correction if it is asked of two, and short races would drop nobody. */
 static void drop_the_slow(struct race *race)
 {
-    int best = fastest(race), count = 0, asked = 0;
+    int best = fastest(race), count = 0, tests = 0;
     if (best < 0) return;
     struct suspect suspect[RACE_RUNNERS_MAX];
     for (int i = 0; i < race->count; i++) {
         if (i == best || !running(&race->runner[i])) continue;
-        asked++;
+        tests++;
         double behind[RACE_ROUNDS_MAX];
         int n = differences(race, i, best, behind);
         if (stats_mean(behind, (size_t)n) > race->options.margin)
             suspect[count++] = (struct suspect){i, stats_t_test(behind, (size_t)n, race->options.margin)};
     }
     qsort(suspect, (size_t)count, sizeof *suspect, by_p);
-    for (int i = 0; i < count && suspect[i].p <= race->options.alpha / (asked - i); i++)
+    for (int i = 0; i < count && suspect[i].p <= race->options.alpha / (tests - i); i++)
         race->runner[suspect[i].runner].dropped = true;
 }
 

@@ -25,7 +25,7 @@ static bool follow(struct enumeration *w, int p)
         if (!values->first && values->value[i] != w->wanted->value[p]) continue;
         w->config.value[p] = values->value[i];
         if ((values->first || is_last || before_choice) && enumeration_refusal(w, p)) continue;
-        if (enumeration_is_needless(w, p)) return false;
+        if (enumeration_is_redundant(w, p)) return false;
         if (follow(w, p + 1)) return true;
     }
     return false;
@@ -58,13 +58,13 @@ static bool step_back(struct enumeration *w)
 }
 
 bool space_reach(const struct space *space, const struct problem *problem, const struct gpu *gpu,
-                 int64_t workspace_bytes, bool needless_too, struct config *config)
+                 int64_t workspace_bytes, bool redundant_too, struct config *config)
 {
     struct enumeration w = {.problem = problem,
                             .gpu = gpu,
                             .workspace_bytes = workspace_bytes,
                             .wanted = config,
-                            .needless_too = needless_too};
+                            .redundant_too = redundant_too};
     for (int i = 0; i < space->section_count; i++) {
         struct launch_plan plan;
         w.section = &space->section[i];

@@ -27,10 +27,10 @@ struct search {
     size_t told, own;   /* own: without those that were told unasked, which an earlier search has made */
     size_t quiet;       /* own ones in a row, while little gain was expected */
     bool *done;
-    struct turns *turns; /* NULL: what is told is told at once */
-    bool stuck;          /* the strategy has nothing to propose until it has been told more */
-    size_t awaited;      /* what is to be told before the next proposal; NEIGHBOURS_NONE: nothing */
-    size_t *suggested;   /* from suggested_at on not given yet */
+    struct feedback *feedback; /* NULL: what is told is told at once */
+    bool stuck;                /* the strategy has nothing to propose until it has been told more */
+    size_t awaited;            /* what is to be told before the next proposal; NEIGHBOURS_NONE: nothing */
+    size_t *suggested;         /* from suggested_at on not given yet */
     size_t suggested_at, suggested_count, suggested_room;
 };
 
@@ -94,12 +94,12 @@ static void mark_done(struct search *search, size_t index)
     search->left -= index < search->count;
 }
 
-enum status search_in_turns(struct search *search, const struct config *candidates,
-                            const struct turn_limits *limits)
+enum status search_order_feedback(struct search *search, const struct config *candidates,
+                                  const struct feedback_limits *limits)
 {
-    search->turns = turns_build(candidates, search->room, limits);
-    return search->turns ? OK
-                         : fail(E_MEMORY, "out of memory for a search over %zu candidates", search->count);
+    search->feedback = feedback_build(candidates, search->room, limits);
+    return search->feedback ? OK
+                            : fail(E_MEMORY, "out of memory for a search over %zu candidates", search->count);
 }
 
 static void tell_own(struct search *search, size_t index, double time_us)
@@ -112,15 +112,15 @@ static void tell_own(struct search *search, size_t index, double time_us)
 }
 
 /* Tells what is due before the next proposal. False: there is no result of it yet. */
-static bool take_turns(struct search *search)
+static bool give_feedback(struct search *search)
 {
     size_t index;
     double time_us;
-    enum turn_answer answer;
-    while ((answer = turns_next(search->turns, search->stuck, &index, &time_us)) == TURN_TELL)
+    enum feedback_answer answer;
+    while ((answer = feedback_next(search->feedback, search->stuck, &index, &time_us)) == FEEDBACK_TELL)
         tell_own(search, index, time_us);
-    search->awaited = answer == TURN_WAIT ? index : NEIGHBOURS_NONE;
-    return answer == TURN_NONE;
+    search->awaited = answer == FEEDBACK_WAIT ? index : NEIGHBOURS_NONE;
+    return answer == FEEDBACK_NONE;
 }
 
 bool search_awaits(const struct search *search, size_t *index)
@@ -131,7 +131,7 @@ bool search_awaits(const struct search *search, size_t *index)
 
 bool search_put_off(struct search *search)
 {
-    return search->awaited != NEIGHBOURS_NONE && turns_put_off(search->turns, search->awaited);
+    return search->awaited != NEIGHBOURS_NONE && feedback_put_off(search->feedback, search->awaited);
 }
 
 static enum search_answer next(struct search *search, size_t *index)
@@ -144,14 +144,14 @@ static enum search_answer next(struct search *search, size_t *index)
 enum search_answer search_next(struct search *search, size_t *index)
 {
     while (search->left > 0) {
-        if (search->turns && !take_turns(search)) return SEARCH_WAIT;
+        if (search->feedback && !give_feedback(search)) return SEARCH_WAIT;
         enum search_answer answer = next(search, index);
         search->stuck = answer == SEARCH_WAIT;
-        if (search->stuck && search->turns && turns_waiting(search->turns) > 0) continue;
+        if (search->stuck && search->feedback && feedback_waiting(search->feedback) > 0) continue;
         if (answer != SEARCH_TRY) return answer;
         if (search->done[*index]) continue;
         mark_done(search, *index);
-        if (search->turns) turns_propose(search->turns, *index);
+        if (search->feedback) feedback_propose(search->feedback, *index);
         return SEARCH_TRY;
     }
     return SEARCH_DONE;
@@ -161,11 +161,12 @@ void search_tell(struct search *search, size_t index, double time_us)
 {
     if (index >= search->room) return;
     if (search->done[index]) {
-        if (!search->turns || !turns_result(search->turns, index, time_us)) tell_own(search, index, time_us);
+        if (!search->feedback || !feedback_result(search->feedback, index, time_us))
+            tell_own(search, index, time_us);
         return;
     }
     mark_done(search, index); /* what was to be gained then, nobody knows any more */
-    if (search->turns) turns_know(search->turns, index);
+    if (search->feedback) feedback_know(search->feedback, index);
     search->strategy->tell(search->self, index, time_us);
     search->stuck = false;
     search->told++;
@@ -175,7 +176,8 @@ void search_finish(struct search *search)
 {
     size_t index;
     double time_us;
-    while (search->turns && turns_rest(search->turns, &index, &time_us)) tell_own(search, index, time_us);
+    while (search->feedback && feedback_rest(search->feedback, &index, &time_us))
+        tell_own(search, index, time_us);
     if (search->strategy->finish) search->strategy->finish(search->self);
 }
 
@@ -198,7 +200,7 @@ void search_stop(struct search *search)
 {
     if (!search) return;
     search->strategy->stop(search->self);
-    turns_free(search->turns);
+    feedback_free(search->feedback);
     free(search->suggested);
     free(search->done);
     free(search);

@@ -9,8 +9,8 @@
 #define GT_SEARCH_H
 
 #include "config.h"
+#include "feedback.h"
 #include "neighbours.h"
-#include "turns.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,11 +50,11 @@ enum status search_start(const char *strategy, const struct config *candidates, 
                          const double *predicted_us, const struct growth *growth, uint64_t seed,
                          struct search **search);
 
-/* Before anything is asked: the strategy hears of its proposals in an order that follows from them (turns.h),
- * in whatever order they are told; search_next may then answer SEARCH_WAIT for a result that is late.
- * candidates: as given to search_start. Errors: E_MEMORY. */
-enum status search_in_turns(struct search *search, const struct config *candidates,
-                            const struct turn_limits *limits);
+/* Before anything is asked: the strategy hears of its proposals in an order that follows from them
+ * (feedback.h), in whatever order they are told; search_next may then answer SEARCH_WAIT for a result that is
+ * late. candidates: as given to search_start. Errors: E_MEMORY. */
+enum status search_order_feedback(struct search *search, const struct config *candidates,
+                                  const struct feedback_limits *limits);
 
 /* Of a search in turns, after SEARCH_WAIT: the candidate whose result it waits for. False: of none in
  * particular. */

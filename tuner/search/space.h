@@ -63,11 +63,11 @@ void candidates_free(struct candidates *candidates); /* takes a zeroed struct to
 
 /* The candidate, be it in a sample or not, that has these values, except that `first` parameters follow from
  * the others, and that of launch-time values that give the same launch it has those before in the lines.
- * false: there is none. needless_too: one that is not listed because it is needless (template.h) counts. */
+ * false: there is none. redundant_too: one that is not listed because it is redundant (template.h) counts. */
 bool space_reach(const struct space *space, const struct problem *problem, const struct gpu *gpu,
-                 int64_t workspace_bytes, bool needless_too, struct config *config);
+                 int64_t workspace_bytes, bool redundant_too, struct config *config);
 
-/* All candidates with these compile-time values, `first` ones again as they follow, and needless ones: the
+/* All candidates with these compile-time values, `first` ones again as they follow, and redundant ones: the
  * launches of a kernel.
  * Errors: E_MEMORY. None is no error. The caller frees with candidates_free. */
 enum status space_launches(const struct space *space, const struct problem *problem, const struct gpu *gpu,

@@ -99,7 +99,7 @@ static const struct race_plan plans[] = {
 };
 enum {
     PLANS = sizeof plans / sizeof *plans,
-    ENOUGH = 4, /* less is hasty */
+    ENOUGH = 4, /* less wants a closing race */
 };
 
 #define PREPARE_S 0.5 /* operands and reference, and the GPU is warm */
@@ -144,7 +144,7 @@ struct race_plan budget_race(double share_s, double best_us, double check_s, int
     return plan;
 }
 
-bool budget_race_is_hasty(const struct race_plan *plan, int rounds)
+bool budget_wants_closing_race(const struct race_plan *plan, int rounds)
 {
     const struct race_plan *enough = &plans[ENOUGH];
     return plan->finalists < enough->finalists || plan->block_ms < enough->block_ms ||

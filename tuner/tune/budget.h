@@ -61,7 +61,7 @@ struct race_plan budget_race(double share_s, double best_us, double check_s, int
 
 /* Whether a race of so many complete rounds may have missed the fastest: fewer finalists or less time for
  * each than a closing race has. */
-bool budget_race_is_hasty(const struct race_plan *plan, int rounds);
+bool budget_wants_closing_race(const struct race_plan *plan, int rounds);
 
 /* Rounds of a race of so many finalists, with what loading them takes. */
 double budget_rounds_s(const struct race_plan *plan, double best_us, int finalists, int rounds);

@@ -132,8 +132,8 @@ static void say_end(const struct session *s, bool predicted)
     format_duration(s->seconds, took);
     if (!predicted)
         snprintf(busy, sizeof busy, "; GPU busy %.0f %% of the time after the start", 100 * s->busy_share);
-    snprintf(line, sizeof line, "%zu trial%s and %zu kernel%s compiled in %s%s", s->trials, PRINT_S(s->trials),
-             s->kernels, PRINT_S(s->kernels), took, busy);
+    snprintf(line, sizeof line, "%zu trial%s and %zu kernel%s compiled in %s%s", s->trials,
+             PRINT_S(s->trials), s->kernels, PRINT_S(s->kernels), took, busy);
     print_wrapped(stderr, 0, print_columns(stderr), line);
 }
 

@@ -78,17 +78,17 @@ static struct owed owed_of(const struct run *run)
     struct owed owed = {0};
     for (size_t i = 0; i < problems(run); i++) {
         const struct problem_state *p = &run->problem[i];
-        if (p->standing == ENDED || p->closing || !p->history.hasty) continue;
+        if (p->standing == ENDED || p->closing || !p->history.wants_closing_race) continue;
         owed.all_s += p->history.closing_s;
         keep_time(run, &owed, &p->history);
     }
     return owed;
 }
 
-/* What is left for searching this problem. A short slice may make a winner's race a hasty one. */
+/* What is left for searching this problem. A short slice allows a short race, which wants a closing race. */
 static double search_left_s(const struct run *run, const struct slice_history *history, struct owed owed)
 {
-    if (!history->hasty) keep_time(run, &owed, history);
+    if (!history->wants_closing_race) keep_time(run, &owed, history);
     return run_left_s(run) -
            slices_reserve_s(owed.kept_s, owed.longest_s, run->budget_s, run_gpus_alive(run));
 }
@@ -171,7 +171,7 @@ static bool choose_closing(const struct run *run, bool ahead, size_t *at)
     double most = -1;
     for (size_t i = 0; i < problems(run); i++) {
         const struct problem_state *p = &run->problem[i];
-        if (p->standing != WAITING || !p->history.hasty || p->history.worth <= most) continue;
+        if (p->standing != WAITING || !p->history.wants_closing_race || p->history.worth <= most) continue;
         if (ahead && is_opened_ahead(run, i)) continue;
         if (!slice_closing_fits(&p->history, left_s)) continue;
         most = p->history.worth;
@@ -254,7 +254,7 @@ static enum status look_up(struct run *run, const struct db_context *context, si
         struct slice_history *history = &run->problem[at].history;
         const double time_us = result->winner.base.time_us;
         slice_ended(history, SLICE_FIRST_S, time_us, tried, (double)NAN);
-        history->hasty = true;
+        history->wants_closing_race = true;
         history->closing_s = budget_closing_s(time_us, budget_check_s(time_us));
         return OK;
     }

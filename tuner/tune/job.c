@@ -123,9 +123,9 @@ enum status job_open_search(struct job *job)
     if (job->search) return OK;
     const struct session *s = job->run->s;
     const struct tune_options *options = s->options;
-    const struct turn_limits turns = turn_limits_of(compilers_of_a_job(s->children));
+    const struct feedback_limits feedback = feedback_limits_of(compilers_of_a_job(s->children));
     struct search *search = NULL;
-    job->ahead_limit = turns_most(&turns);
+    job->ahead_limit = feedback_most(&feedback);
     enum status st = enumerate(job);
     if (!st)
         st = preferred_apply(&job->field, s->db, &job->context.gpu, &job->problem, options->workspace_bytes,
@@ -138,7 +138,7 @@ enum status job_open_search(struct job *job)
         st = search_start(options->strategy, job->field.config, job->field.count, job->field.predicted_us,
                           field_growth(&job->field), options->seed, &search);
     job->search = search;
-    if (!st) st = search_in_turns(search, job->field.config, &turns);
+    if (!st) st = search_order_feedback(search, job->field.config, &feedback);
     if (!st)
         st = field_recall(&job->field, s->db, &job->context, &job->problem, search, &job->result.recalled);
     if (!st) st = take_hints(job);

@@ -106,7 +106,7 @@ bool job_any_trial_fits(const struct job *job)
 
 bool job_is_overtime(const struct job *job)
 {
-    if (!job->gpu->asked || job->run->stopping) return false;
+    if (!job->gpu->pending || job->run->stopping) return false;
     const double end_s = fmax(job->run->end_s, job->began_s) + BUDGET_OVERRUN_S;
     return now_s() > end_s && now_s() > job->gpu->sent_s + BUDGET_CHANCE_S;
 }

@@ -37,7 +37,7 @@ struct gpu_worker {
 
     bool preparing;    /* its process was asked to prepare, and its answer is not taken in */
     bool prepared;     /* its process has the problem of `now` */
-    bool asked;        /* a request is outstanding, */
+    bool pending;      /* a request is outstanding, */
     double sent_s;     /* since then, */
     const char *until; /* and this is when it ends */
     bool lost, hung;   /* the process died on the last request, or by its deadline: reason */

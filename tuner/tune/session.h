@@ -30,11 +30,12 @@ struct job_result {
     size_t hints;                /* candidates that go first, from winners of similar problems */
     struct recalled recalled;
     double raw, seconds;
-    bool lost;        /* the winner defended failed in the race or the last check */
-    bool exhausted;   /* the search cannot go on, or need not */
-    double gain;      /* search_gain in the end */
-    bool hasty;       /* the race was (budget_race_is_hasty); JOB_KEPT: or somebody else needs one */
-    double closing_s; /* JOB_TUNED, JOB_KEPT: what a closing race takes (budget_closing_s) */
+    bool lost;               /* the winner defended failed in the race or the last check */
+    bool exhausted;          /* the search cannot go on, or need not */
+    double gain;             /* search_gain in the end */
+    bool wants_closing_race; /* the race was (budget_wants_closing_race); JOB_KEPT: or somebody else needs one
+                              */
+    double closing_s;        /* JOB_TUNED, JOB_KEPT: what a closing race takes (budget_closing_s) */
 };
 
 struct session {

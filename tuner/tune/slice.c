@@ -37,7 +37,7 @@ static bool goes_on(const struct job *job, enum status st)
 static void replace_worker(struct gpu_worker *gpu)
 {
     children_cancel(gpu->run->s->children, gpu->number);
-    gpu->prepared = gpu->preparing = gpu->asked = false;
+    gpu->prepared = gpu->preparing = gpu->pending = false;
 }
 
 /* What a person should know of the search is kept. */
@@ -76,9 +76,9 @@ static enum status heed(struct job *job)
         job->run->strict = true;
         job_end(job, JOB_FRUITLESS, "the budget was over before %s (--budget; the same command goes on)",
                 gpu->until);
-    } else if (job->run->stopping && !(gpu->asked && gpu->prepared)) {
+    } else if (job->run->stopping && !(gpu->pending && gpu->prepared)) {
         /* A trial ends soon and is kept; a preparation may take long and is worth nothing. */
-        if (gpu->asked) replace_worker(gpu);
+        if (gpu->pending) replace_worker(gpu);
         return interrupt(job);
     }
     return OK;
@@ -106,7 +106,7 @@ static enum status send_request(struct job *job, json_t *request, double deadlin
     struct gpu_worker *gpu = job->gpu;
     enum status st = children_send(job->run->s->children, gpu->number, request, deadline_s, NULL);
     if (st) return st;
-    gpu->asked = true;
+    gpu->pending = true;
     gpu->lost = gpu->hung = false;
     gpu->sent_s = now_s();
     gpu->until = until;
@@ -120,7 +120,7 @@ static enum status await(struct job *job)
 {
     const struct gpu_worker *gpu = job->gpu;
     enum status st = OK;
-    while (gpu->asked && goes_on(job, st)) st = idle(job);
+    while (gpu->pending && goes_on(job, st)) st = idle(job);
     const bool none = gpu->gone && !gpu->lost && !gpu->answer;
     return !st && none ? heed(job) : st;
 }

@@ -2,7 +2,7 @@
  *
  * A search gains most from its first trials: so each problem first gets a second, and a winner in it; after
  * that the next slice goes to the problem that promises most for its time, by use. A slice takes as long as
- * all before it, so that races and preparations stay a small part. The race of a short slice is hasty; in the
+ * all before it, so that races and preparations stay a small part. The race of a short slice is short; in the
  * end there is time for closing races, which search no more. Pure arithmetic on seconds.
  */
 #ifndef GT_SLICES_H
@@ -15,12 +15,12 @@
 
 /* What is known of one problem; zero, but for worth, before its first slice. */
 struct slice_history {
-    double worth;     /* what it is worth against others: its share of a program's time, or 1 */
-    double spent_s;   /* in all slices */
-    double time_us;   /* of its winner */
-    double expected;  /* gain of the next slice, as a share of the time */
-    double closing_s; /* what a closing race takes */
-    bool hasty;       /* the race that its winner has won (budget_race_is_hasty) */
+    double worth;            /* what it is worth against others: its share of a program's time, or 1 */
+    double spent_s;          /* in all slices */
+    double time_us;          /* of its winner */
+    double expected;         /* gain of the next slice, as a share of the time */
+    double closing_s;        /* what a closing race takes */
+    bool wants_closing_race; /* the race that its winner has won (budget_wants_closing_race) */
 };
 
 /* Whether there is time for it. even_s: what an even division of the budget gives each problem. */

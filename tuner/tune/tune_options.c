@@ -4,15 +4,15 @@
 
 #include "budget.h"
 #include "capture.h"
-#include "compile.h"
 #include "command_line.h"
+#include "compile.h"
 #include "cores.h"
 #include "db.h"
 #include "likely.h"
 #include "not_done.h"
 #include "print.h"
-#include "suite.h"
 #include "search.h"
+#include "suite.h"
 #include "workspace.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -278,8 +278,7 @@ static enum status add_capture(struct option_parser *r)
     enum status st = capture_read(r->capture, &capture);
     for (int i = 0; i < capture.reasons && !st; i++)
         print_line(stderr, "tune: %s leaves out %" PRIu64 " call%s: %s", r->capture,
-                   capture.left_out[i].count, PRINT_S(capture.left_out[i].count),
-                   capture.left_out[i].why);
+                   capture.left_out[i].count, PRINT_S(capture.left_out[i].count), capture.left_out[i].why);
     if (st == E_ABSENT) st = fail(E_IO, "%s", status_text());
     if (!st) {
         o->weights = calloc(capture.count + 1, sizeof *o->weights);

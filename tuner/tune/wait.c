@@ -57,7 +57,7 @@ static enum status interrupt(struct run *run)
 static void take_worker_event(struct run *run, struct gpu_worker *gpu, struct children_event *event)
 {
     const bool answers = event->kind == CHILDREN_ANSWER, lost = event->kind == CHILDREN_LOST;
-    if (gpu->asked && (answers || lost)) {
+    if (gpu->pending && (answers || lost)) {
         report_busy(run->report, gpu->sent_s, now_s());
         gpu->answer = event->answer;
         event->answer = NULL;
@@ -66,17 +66,17 @@ static void take_worker_event(struct run *run, struct gpu_worker *gpu, struct ch
         memcpy(gpu->reason, event->reason, sizeof gpu->reason);
     }
     /* An answer that is not taken in yet is worth nothing once the process that prepared is another. */
-    if (gpu->preparing && !gpu->asked && !answers && !gpu->lost) {
+    if (gpu->preparing && !gpu->pending && !answers && !gpu->lost) {
         json_decref(gpu->answer);
         gpu->answer = NULL;
         gpu->lost = true;
         memcpy(gpu->reason, event->reason, sizeof gpu->reason);
     }
-    gpu->asked &= !answers && !lost;
+    gpu->pending &= !answers && !lost;
     gpu->prepared &= answers;
     if (event->kind != CHILDREN_GONE) return;
     gpu->gone = true;
-    gpu->asked = false;
+    gpu->pending = false;
     memcpy(gpu->why, event->reason, sizeof gpu->why);
     report_say(run->report, "GPU %d is given up: %s", children_worker(run->s->children, gpu->number)->device,
                gpu->why);

@@ -176,13 +176,13 @@ struct modelled {
 static int ask_model(struct listing *l, struct modelled best[MODEL_KEPT])
 {
     const struct winner_store *store = l->store;
-    int count = 0, asked = 0;
-    for (int i = 0; i < store->set.config_count && asked < MODELLED_MAX; i++) {
+    int count = 0, predictions = 0;
+    for (int i = 0; i < store->set.config_count && predictions < MODELLED_MAX; i++) {
         if (template_is_library(store->set.configs[i].template) ||
             nearest_illegal(store, &store->set.configs[i], l->problem, l->alignment))
             continue;
         struct modelled m = {i, model_us(l, &store->set.configs[i])};
-        asked++;
+        predictions++;
         int at = count < MODEL_KEPT ? count++ : MODEL_KEPT;
         for (; at > 0 && best[at - 1].time_us > m.time_us; at--)
             if (at < MODEL_KEPT) best[at] = best[at - 1];

@@ -38,11 +38,11 @@ static float square(float x)
     return x * x;
 }
 
-bool shape_answers(const struct shape *tuned, const struct shape *asked)
+bool shape_answers(const struct shape *tuned, const struct shape *wanted)
 {
-    return tuned->op == asked->op && tuned->epilogue == asked->epilogue &&
-           tuned->pointers == asked->pointers &&
-           gemm_type_answers((enum gemm_type)tuned->type, (enum gemm_type)asked->type);
+    return tuned->op == wanted->op && tuned->epilogue == wanted->epilogue &&
+           tuned->pointers == wanted->pointers &&
+           gemm_type_answers((enum gemm_type)tuned->type, (enum gemm_type)wanted->type);
 }
 
 double shape_distance(const struct shape *x, const struct shape *y)

@@ -149,8 +149,8 @@ enum status winner_store_ask(struct winner_store *store)
     store->held = store->waiting != NULL;
     if (store->held) {
         /* The first, second, fourth, eighth question: each attempt takes as long as a glance waits. */
-        store->asked++;
-        const bool due = (store->asked & (store->asked - 1)) == 0;
+        store->lookups++;
+        const bool due = (store->lookups & (store->lookups - 1)) == 0;
         store->held = !due || db_open(store->waiting, DB_GLANCE, &store->db) == E_BUSY;
     }
     if (store->waiting && !store->held) {

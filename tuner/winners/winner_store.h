@@ -28,10 +28,10 @@ struct winner_store {
                                  environment's, until it is set */
     char driver[DB_TEXT_MAX]; /* current version; "" unknown */
     struct notices *notices;
-    struct db *db;  /* NULL: none */
-    char *waiting;  /* a database that was held by another process; opened at a later question */
-    unsigned asked; /* questions since then */
-    bool held;      /* by another process, at the last lookup: a later one may succeed */
+    struct db *db;    /* NULL: none */
+    char *waiting;    /* a database that was held by another process; opened at a later question */
+    unsigned lookups; /* since then */
+    bool held;        /* by another process, at the last lookup: a later one may succeed */
     struct preferences preferences; /* the user's; none until they have been read */
     bool preferences_read;
     bool loaded;

@@ -81,7 +81,7 @@ const struct template template_cublaslt = {
     .param_count = P_COUNT,
     .computes = GEMM_TYPE_BIT(GEMM_SGEMM) | GEMM_TYPE_BIT(GEMM_TF32) | GEMM_TYPE_BIT(GEMM_BF16) |
                 GEMM_TYPE_BIT(GEMM_F16) | GEMM_TYPE_BIT(GEMM_BF16_TO_F32) | GEMM_TYPE_BIT(GEMM_F16_TO_F32),
-    .asks = TEMPLATE_ASKS_EPILOGUE,
+    .macros = TEMPLATE_MACRO_EPILOGUE,
     .sources = no_sources,
     .resources = cublaslt_resources,
     .check = cublaslt_check,

@@ -135,4 +135,4 @@ FAMILY(gemv16,
        GEMM_TYPE_BIT(GEMM_BF16) | GEMM_TYPE_BIT(GEMM_F16) | GEMM_TYPE_BIT(GEMM_BF16_TO_F32) |
            GEMM_TYPE_BIT(GEMM_F16_TO_F32),
        .summary = "BF16 and FP16 for few rows or few columns: the large operand streamed once, to mma.sync",
-       .asks = TEMPLATE_ASKS_TYPE | TEMPLATE_ASKS_EPILOGUE | TEMPLATE_ASKS_POINTERS, .tile = gemv16_tile)
+       .macros = TEMPLATE_MACRO_TYPE | TEMPLATE_MACRO_EPILOGUE | TEMPLATE_MACRO_POINTERS, .tile = gemv16_tile)

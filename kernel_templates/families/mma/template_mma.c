@@ -83,4 +83,4 @@ static void mma_plan(const struct config *config, const struct problem *p, struc
 
 FAMILY(mma, GEMM_TYPE_BIT(GEMM_TF32),
        .summary = "TF32 on tensor cores, by mma.sync: any layout and alignment, split-K",
-       .asks = TEMPLATE_ASKS_EPILOGUE | TEMPLATE_ASKS_POINTERS)
+       .macros = TEMPLATE_MACRO_EPILOGUE | TEMPLATE_MACRO_POINTERS)

@@ -146,8 +146,8 @@ static void mma16_plan(const struct config *config, const struct problem *p, str
 }
 
 /* template.h: a packed operand whose lines are aligned anyway. */
-static int mma16_needless(const struct config *config, int known, const struct problem *problem,
-                          int32_t *instead)
+static int mma16_redundant(const struct config *config, int known, const struct problem *problem,
+                           int32_t *instead)
 {
     if (!KNOWN(PACK)) return -1;
     *instead = PACK;
@@ -160,5 +160,5 @@ FAMILY(mma16,
        GEMM_TYPE_BIT(GEMM_BF16) | GEMM_TYPE_BIT(GEMM_F16) | GEMM_TYPE_BIT(GEMM_BF16_TO_F32) |
            GEMM_TYPE_BIT(GEMM_F16_TO_F32),
        .summary = "BF16 and FP16 on tensor cores, by mma.sync: any layout and alignment, split-K",
-       .asks = TEMPLATE_ASKS_TYPE | TEMPLATE_ASKS_EPILOGUE | TEMPLATE_ASKS_POINTERS,
-       .needless = mma16_needless)
+       .macros = TEMPLATE_MACRO_TYPE | TEMPLATE_MACRO_EPILOGUE | TEMPLATE_MACRO_POINTERS,
+       .redundant = mma16_redundant)

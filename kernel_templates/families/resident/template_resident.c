@@ -65,4 +65,4 @@ static void resident_plan(const struct config *config, const struct problem *p, 
 
 FAMILY(resident, GEMM_TYPE_BIT(GEMM_SGEMM),
        .summary = "strict FP32 for a long and low (or narrow) C: the small operand stays in shared memory",
-       .asks = TEMPLATE_ASKS_EPILOGUE)
+       .macros = TEMPLATE_MACRO_EPILOGUE)

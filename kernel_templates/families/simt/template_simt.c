@@ -181,14 +181,15 @@ static bool simt_plain(int number, struct config *config)
     return true;
 }
 
-static int simt_needless(const struct config *config, int known, const struct problem *problem,
-                         int32_t *instead)
+static int simt_redundant(const struct config *config, int known, const struct problem *problem,
+                          int32_t *instead)
 {
-    return KNOWN(PACK) ? tile_needless(config, problem, instead) : -1;
+    return KNOWN(PACK) ? tile_redundant(config, problem, instead) : -1;
 }
 
-FAMILY(
-    simt, GEMM_TYPE_BIT(GEMM_SGEMM),
-    .summary = "strict FP32: block, warp and thread tiles, stages in shared memory, split-K, any layout and "
-               "alignment",
-    .asks = TEMPLATE_ASKS_EPILOGUE | TEMPLATE_ASKS_POINTERS, .plain = simt_plain, .needless = simt_needless)
+FAMILY(simt, GEMM_TYPE_BIT(GEMM_SGEMM),
+       .summary =
+           "strict FP32: block, warp and thread tiles, stages in shared memory, split-K, any layout and "
+           "alignment",
+       .macros = TEMPLATE_MACRO_EPILOGUE | TEMPLATE_MACRO_POINTERS, .plain = simt_plain,
+       .redundant = simt_redundant)

@@ -116,4 +116,4 @@ static struct tile skinny_tile(const struct config *config)
 FAMILY(
     skinny, GEMM_TYPE_BIT(GEMM_SGEMM),
     .summary = "strict FP32 for few rows or few columns: the large operand streamed once, past shared memory",
-    .asks = TEMPLATE_ASKS_EPILOGUE | TEMPLATE_ASKS_POINTERS, .tile = skinny_tile)
+    .macros = TEMPLATE_MACRO_EPILOGUE | TEMPLATE_MACRO_POINTERS, .tile = skinny_tile)

@@ -116,12 +116,12 @@ static void streamk_plan(const struct config *config, const struct problem *p, s
                                .smem_bytes = (unsigned)need.smem_bytes};
 }
 
-static int streamk_needless(const struct config *config, int known, const struct problem *problem,
-                            int32_t *instead)
+static int streamk_redundant(const struct config *config, int known, const struct problem *problem,
+                             int32_t *instead)
 {
-    return KNOWN(LOADER) ? tile_needless(config, problem, instead) : -1;
+    return KNOWN(LOADER) ? tile_redundant(config, problem, instead) : -1;
 }
 
 FAMILY(streamk, GEMM_TYPE_BIT(GEMM_SGEMM),
        .summary = "strict FP32: as many blocks as the GPU holds share all tiles evenly, parts of tiles too",
-       .asks = TEMPLATE_ASKS_EPILOGUE, .needless = streamk_needless)
+       .macros = TEMPLATE_MACRO_EPILOGUE, .redundant = streamk_redundant)

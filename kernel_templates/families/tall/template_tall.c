@@ -64,4 +64,4 @@ static void tall_plan(const struct config *config, const struct problem *p, stru
 
 FAMILY(tall, GEMM_TYPE_BIT(GEMM_SGEMM),
        .summary = "strict FP32 for a long and narrow (or low) C whose long operand has unaligned rows of k",
-       .asks = TEMPLATE_ASKS_EPILOGUE)
+       .macros = TEMPLATE_MACRO_EPILOGUE)

@@ -57,15 +57,16 @@ static bool add_hash(struct context *c, uint64_t hash)
 static bool add_problem(void *self, int64_t number, const struct problem *problem)
 {
     struct context *c = self;
-    struct problem asked = *problem;
+    struct problem request = *problem;
     (void)number;
     c->epilogues |= UINT64_C(1) << problem->epilogue;
     for (int type = 0; type < GEMM_TYPE_COUNT; type++) {
-        asked.type = (enum gemm_type)type;
-        const bool better = gemm_type_has_limits(asked.type) && gemm_type_answers(problem->type, asked.type);
-        if (asked.type != problem->type && !better) continue;
-        c->types |= GEMM_TYPE_BIT(asked.type);
-        if (!add_hash(c, hash_of(&asked))) return false;
+        request.type = (enum gemm_type)type;
+        const bool better =
+            gemm_type_has_limits(request.type) && gemm_type_answers(problem->type, request.type);
+        if (request.type != problem->type && !better) continue;
+        c->types |= GEMM_TYPE_BIT(request.type);
+        if (!add_hash(c, hash_of(&request))) return false;
     }
     return true;
 }

@@ -16,9 +16,9 @@
 #include "recorder.h"
 
 /* As in struct engine. */
-bool dropin_take(const struct asked *asked, struct turn *turn, int *result);
-void dropin_refuse(struct refusal *refusal, const struct asked *asked, struct turn *turn);
-void dropin_end(struct turn *turn);
+bool dropin_take(const struct blas_request *request, struct intercept *intercept, int *result);
+void dropin_refuse(struct refusal *refusal, const struct blas_request *request, struct intercept *intercept);
+void dropin_end(struct intercept *intercept);
 void dropin_in_child(void);
 
 /* False: everything goes to cuBLAS, as in a forked child. The first call reads the environment. */

@@ -18,19 +18,19 @@ static struct refusal bias_stride = {
 static struct refusal no_c = {"cublasLtMatmul", "its matrix C is NULL", ATOMIC_FLAG_INIT};
 
 /* The type's default is that of D. */
-static struct refusal *read_bias(const struct matmul *x, struct asked *asked)
+static struct refusal *read_bias(const struct matmul *x, struct blas_request *request)
 {
     const int type = lt_desc_get(x, LT_DESC_BIAS_DATA_TYPE);
-    const enum element element = gemm_type_row(asked->type)->c;
+    const enum element element = gemm_type_row(request->type)->c;
     size_t written;
-    if (x->real->DescGet(x->desc, LT_DESC_BIAS_POINTER, &asked->bias, sizeof asked->bias, &written) ||
-        !asked->bias || (uintptr_t)asked->bias % (uintptr_t)element_bytes(element))
+    if (x->real->DescGet(x->desc, LT_DESC_BIAS_POINTER, &request->bias, sizeof request->bias, &written) ||
+        !request->bias || (uintptr_t)request->bias % (uintptr_t)element_bytes(element))
         return &bias_place;
     if (type != -1 && type != blas_data_type(element)) return &bias_type;
-    if (asked->batch == 1) return NULL;
-    if (x->real->DescGet(x->desc, LT_DESC_BIAS_BATCH_STRIDE, &asked->stride_bias, sizeof asked->stride_bias,
-                         &written) ||
-        (asked->stride_bias != 0 && asked->stride_bias != asked->m))
+    if (request->batch == 1) return NULL;
+    if (x->real->DescGet(x->desc, LT_DESC_BIAS_BATCH_STRIDE, &request->stride_bias,
+                         sizeof request->stride_bias, &written) ||
+        (request->stride_bias != 0 && request->stride_bias != request->m))
         return &bias_stride;
     return NULL;
 }
@@ -43,7 +43,7 @@ static struct refusal *why_other(int value)
 
 /* cublasLt's bias has a value for each row of column-major D, which is a column in row-major terms. */
 struct refusal *lt_epilogue_read(const struct matmul *x, int value, bool reads_c, bool by_rows,
-                                 struct asked *asked)
+                                 struct blas_request *request)
 {
     const bool bias = value != LT_EPILOGUE_DEFAULT && value & LT_EPILOGUE_BIAS,
                out_of_place = reads_c && x->c != x->d;
@@ -65,7 +65,7 @@ struct refusal *lt_epilogue_read(const struct matmul *x, int value, bool reads_c
     }
     if (bias && by_rows) return &bias_order;
     if (out_of_place && !x->c) return &no_c;
-    asked->epilogue = epilogue_code(bias ? BIAS_COLUMN : BIAS_NONE, activation, out_of_place);
-    if (out_of_place) asked->source = x->c;
-    return bias ? read_bias(x, asked) : NULL;
+    request->epilogue = epilogue_code(bias ? BIAS_COLUMN : BIAS_NONE, activation, out_of_place);
+    if (out_of_place) request->source = x->c;
+    return bias ? read_bias(x, request) : NULL;
 }

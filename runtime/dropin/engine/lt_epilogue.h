@@ -20,10 +20,10 @@ static inline bool lt_desc_is_null(const struct matmul *x, int what)
     return x->real->DescGet(x->desc, what, &pointer, sizeof pointer, &written) || !pointer;
 }
 
-/* value: that of LT_DESC_EPILOGUE. reads_c: beta may be other than 0. by_rows: D is in row order. asked: has
- * the type and the sizes; epilogue, bias and source are set. NULL: done; else why no kernel computes such a
- * call. */
+/* value: that of LT_DESC_EPILOGUE. reads_c: beta may be other than 0. by_rows: D is in row order. request:
+ * has the type and the sizes; epilogue, bias and source are set. NULL: done; else why no kernel computes such
+ * a call. */
 struct refusal *lt_epilogue_read(const struct matmul *x, int value, bool reads_c, bool by_rows,
-                                 struct asked *asked);
+                                 struct blas_request *request);
 
 #endif

@@ -88,7 +88,7 @@ static bool read_layout(const struct real_lt *real, lt_layout layout, struct mat
 
 /* With the ops of the descriptor. What is stored of a matrix in row order is its transpose, and that of D is
  * op(B)^T op(A)^T. False: the sizes do not match. */
-static bool fill_sizes(const struct form *form, bool op_a, bool op_b, struct asked *asked)
+static bool fill_sizes(const struct form *form, bool op_a, bool op_b, struct blas_request *request)
 {
     const struct matrix *a = &form->a, *b = &form->b, *d = &form->d;
     op_a ^= a->by_rows;
@@ -100,27 +100,27 @@ static bool fill_sizes(const struct form *form, bool op_a, bool op_b, struct ask
         op_a = !op_b;
         op_b = !op;
     }
-    asked->function = "cublasLtMatmul";
-    asked->op_a = op_a;
-    asked->op_b = op_b;
-    asked->m = d->rows;
-    asked->n = d->columns;
-    asked->k = op_a ? a->rows : a->columns;
-    asked->lda = a->ld;
-    asked->ldb = b->ld;
-    asked->ldc = d->ld;
-    asked->batch = d->batch;
-    asked->stride_a = a->stride;
-    asked->stride_b = b->stride;
-    asked->stride_c = d->stride;
-    return asked->m == (op_a ? a->columns : a->rows) && asked->n == (op_b ? b->rows : b->columns) &&
-           asked->k == (op_b ? b->columns : b->rows);
+    request->function = "cublasLtMatmul";
+    request->op_a = op_a;
+    request->op_b = op_b;
+    request->m = d->rows;
+    request->n = d->columns;
+    request->k = op_a ? a->rows : a->columns;
+    request->lda = a->ld;
+    request->ldb = b->ld;
+    request->ldc = d->ld;
+    request->batch = d->batch;
+    request->stride_a = a->stride;
+    request->stride_b = b->stride;
+    request->stride_c = d->stride;
+    return request->m == (op_a ? a->columns : a->rows) && request->n == (op_b ? b->rows : b->columns) &&
+           request->k == (op_b ? b->columns : b->rows);
 }
 
 static bool read_form(const struct real_lt *real, lt_layout layout_a, lt_layout layout_b, lt_layout layout_d,
                       struct form *form)
 {
-    struct asked unused;
+    struct blas_request unused;
     if (!read_layout(real, layout_a, &form->a) || !read_layout(real, layout_b, &form->b) ||
         !read_layout(real, layout_d, &form->d) || form->a.batch != form->d.batch ||
         form->b.batch != form->d.batch)
@@ -222,40 +222,41 @@ static struct form *candidate(const struct matmul *x, uint64_t place, struct for
 }
 
 /* With the beta in `way`. Each bias may have a stride of 0, or its length. */
-static bool has_tuned(struct asked asked, int way)
+static bool has_tuned(struct blas_request request, int way)
 {
-    for (int strided = 0; strided <= (epilogue_bias(asked.epilogue) != BIAS_NONE && asked.batch > 1);
+    for (int strided = 0; strided <= (epilogue_bias(request.epilogue) != BIAS_NONE && request.batch > 1);
          strided++) {
-        asked.stride_bias = strided ? asked.m : 0;
-        const struct route *route = route_of(&asked, way & 4);
+        request.stride_bias = strided ? request.m : 0;
+        const struct route *route = route_of(&request, way & 4);
         if (route && route_is_tuned(route)) return true;
     }
     return false;
 }
 
-/* With the sizes and the type in `asked`: few epilogues have winners. */
-static bool has_tuned_epilogue(struct asked asked, int way, uint64_t epilogues)
+/* With the sizes and the type in `request`: few epilogues have winners. */
+static bool has_tuned_epilogue(struct blas_request request, int way, uint64_t epilogues)
 {
-    for (asked.epilogue = 0; asked.epilogue < EPILOGUE_CODES; asked.epilogue++)
-        if ((epilogues >> asked.epilogue & 1) && epilogue_is_known(asked.epilogue) && has_tuned(asked, way))
+    for (request.epilogue = 0; request.epilogue < EPILOGUE_CODES; request.epilogue++)
+        if ((epilogues >> request.epilogue & 1) && epilogue_is_known(request.epilogue) &&
+            has_tuned(request, way))
             return true;
     return false;
 }
 
 /* Called only for a call that could be answered, so that other calls' problems do not fill the table of
  * routes. Most layouts fit only one pair of ops, and one type that has winners. */
-static void look_for_tuned(struct form *form, bool spare, uint64_t place, struct asked asked)
+static void look_for_tuned(struct form *form, bool spare, uint64_t place, struct blas_request request)
 {
     const uint64_t epilogues = route_epilogues(place);
     const unsigned types = form->types & route_types(place);
     if (atomic_load_explicit(&form->tuned, memory_order_relaxed)) return;
-    asked.last = NULL;
-    asked.source = NULL; /* it is not what the place is about */
+    request.last = NULL;
+    request.source = NULL; /* it is not what the place is about */
     for (int way = 0; way < 2 * OPS; way++) {
-        if (!fill_sizes(form, way & 1, way & 2, &asked)) continue;
+        if (!fill_sizes(form, way & 1, way & 2, &request)) continue;
         for (int type = 0; type < GEMM_TYPE_COUNT; type++) {
-            asked.type = (enum gemm_type)type;
-            if (!(types & GEMM_TYPE_BIT(type)) || !has_tuned_epilogue(asked, way, epilogues)) continue;
+            request.type = (enum gemm_type)type;
+            if (!(types & GEMM_TYPE_BIT(type)) || !has_tuned_epilogue(request, way, epilogues)) continue;
             atomic_store_explicit(&form->tuned, true, memory_order_relaxed);
             return;
         }
@@ -341,12 +342,12 @@ static bool is_complete(const struct matmul *x)
     return x->desc && x->alpha && x->beta && x->layout_a && x->layout_b && x->layout_c && x->layout_d;
 }
 
-/* NULL: asked and q describe the call; else the reason why not. spare: room for a form. */
-static struct refusal *understand(const struct matmul *x, struct form *spare, struct asked *asked,
+/* NULL: request and q describe the call; else the reason why not. spare: room for a form. */
+static struct refusal *understand(const struct matmul *x, struct form *spare, struct blas_request *request,
                                   struct question *q)
 {
     if (!is_complete(x)) return &forms_other;
-    const uint64_t place = route_place(asked);
+    const uint64_t place = route_place(request);
     struct form *form = NULL;
     if (!dropin_is_watched() && !(form = candidate(x, place, spare)))
         return &forms_other; /* the reason is not logged */
@@ -355,25 +356,25 @@ static struct refusal *understand(const struct matmul *x, struct form *spare, st
     if (!form && !(form = candidate(x, place, spare))) return &forms_other;
     const struct call_type *row = call_type_of(form->a.type, form->b.type, form->d.type, q->compute);
     if (!row) return &types;
-    asked->type = row->type;
-    asked->pedantic = q->compute == BLAS_COMPUTE_32F_PEDANTIC;
+    request->type = row->type;
+    request->pedantic = q->compute == BLAS_COMPUTE_32F_PEDANTIC;
     q->pointer = lt_desc_get(x, LT_DESC_POINTER_MODE);
     const int op_a = lt_desc_get(x, LT_DESC_TRANSA), op_b = lt_desc_get(x, LT_DESC_TRANSB);
     if ((q->pointer != BLAS_HOST_SCALARS && q->pointer != BLAS_DEVICE_SCALARS) || !is_op(op_a) ||
         !is_op(op_b))
         return &forms_other;
     q->ops = (op_a != BLAS_OP_N) + 2 * (op_b != BLAS_OP_N);
-    if (!fill_sizes(form, q->ops & 1, q->ops & 2, asked)) return &forms_other;
-    if (form->d.by_rows) asked->a = x->b, asked->b = x->a;
+    if (!fill_sizes(form, q->ops & 1, q->ops & 2, request)) return &forms_other;
+    if (form->d.by_rows) request->a = x->b, request->b = x->a;
     if (!same(x->layout_c, x->layout_d)) return &other_c;
     /* If beta is 0, C is not read. */
     const bool reads_c = q->pointer == BLAS_DEVICE_SCALARS || *(const float *)x->beta != 0;
-    struct refusal *refusal = lt_epilogue_read(x, q->epilogue, reads_c, form->d.by_rows, asked);
+    struct refusal *refusal = lt_epilogue_read(x, q->epilogue, reads_c, form->d.by_rows, request);
     if (refusal) return refusal;
     q->form = form;
-    asked->scalars_on_device = q->pointer == BLAS_DEVICE_SCALARS;
-    asked->last = &form->last[q->ops];
-    if (!dropin_is_watched()) look_for_tuned(form, form == spare, place, *asked);
+    request->scalars_on_device = q->pointer == BLAS_DEVICE_SCALARS;
+    request->last = &form->last[q->ops];
+    if (!dropin_is_watched()) look_for_tuned(form, form == spare, place, *request);
     return NULL;
 }
 
@@ -384,11 +385,11 @@ static void *workspace_of(const struct matmul *x)
     return (uintptr_t)x->workspace % ALIGNMENT ? NULL : x->workspace;
 }
 
-bool lt_matmul_take(const struct matmul *x, struct turn *turn, int *result)
+bool lt_matmul_take(const struct matmul *x, struct intercept *intercept, int *result)
 {
     struct form spare;
     struct question question = {.matmul = x};
-    struct asked asked = {
+    struct blas_request request = {
         .a = x->a,
         .b = x->b,
         .c = x->d,
@@ -401,10 +402,10 @@ bool lt_matmul_take(const struct matmul *x, struct turn *turn, int *result)
         .is_plain_of = &question,
     };
     if (!dropin_on() || !x->real->DescGet || !x->real->LayoutGet) return false;
-    struct refusal *refusal = understand(x, &spare, &asked, &question);
+    struct refusal *refusal = understand(x, &spare, &request, &question);
     if (refusal) {
-        dropin_refuse(refusal, &asked, turn);
+        dropin_refuse(refusal, &request, intercept);
         return false;
     }
-    return dropin_take(&asked, turn, result);
+    return dropin_take(&request, intercept, result);
 }

@@ -5,6 +5,6 @@
 #include "engine.h"
 
 /* As dropin_take. */
-bool lt_matmul_take(const struct matmul *matmul, struct turn *turn, int *result);
+bool lt_matmul_take(const struct matmul *matmul, struct intercept *intercept, int *result);
 
 #endif

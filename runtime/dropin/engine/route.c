@@ -32,18 +32,18 @@ _Static_assert(sizeof(struct route_key) == 12 * sizeof(int64_t) + 2 * sizeof(int
 enum { FLAG_OP_A = 1, FLAG_OP_B = 2, FLAG_ADDS = 4, FLAG_POINTERS = 8, FLAG_TYPE = 16, FLAG_EPILOGUE = 256 };
 _Static_assert(FLAG_TYPE *GEMM_TYPE_COUNT <= FLAG_EPILOGUE, "every type has its flags");
 
-static int32_t flags_of(const struct asked *x, bool adds)
+static int32_t flags_of(const struct blas_request *x, bool adds)
 {
     return x->op_a * FLAG_OP_A + x->op_b * FLAG_OP_B + adds * FLAG_ADDS + x->pointers * FLAG_POINTERS +
            (int32_t)x->type * FLAG_TYPE + x->epilogue * FLAG_EPILOGUE;
 }
 
-static int64_t stride_bias_of(const struct asked *x)
+static int64_t stride_bias_of(const struct blas_request *x)
 {
     return x->batch > 1 ? x->stride_bias : 0;
 }
 
-static struct route_key make_key(const struct asked *x, bool adds, uint64_t context, int alignment)
+static struct route_key make_key(const struct blas_request *x, bool adds, uint64_t context, int alignment)
 {
     const bool many = x->batch > 1;
     return (struct route_key){
@@ -205,26 +205,26 @@ static struct route *decided(const struct route_key *key, uint64_t hash)
 }
 
 /* Where an address is a multiple of 2 bytes only. */
-static bool is_within_elements(const struct asked *asked)
+static bool is_within_elements(const struct blas_request *request)
 {
-    const struct gemm_type_row *row = gemm_type_row(asked->type);
-    return ((uintptr_t)asked->a | (uintptr_t)asked->b) % (uintptr_t)element_bytes(row->a) ||
-           ((uintptr_t)asked->c | (uintptr_t)asked->source) % (uintptr_t)element_bytes(row->c);
+    const struct gemm_type_row *row = gemm_type_row(request->type);
+    return ((uintptr_t)request->a | (uintptr_t)request->b) % (uintptr_t)element_bytes(row->a) ||
+           ((uintptr_t)request->c | (uintptr_t)request->source) % (uintptr_t)element_bytes(row->c);
 }
 
 /* Alignment of the operands in bytes; 0: no kernel takes them. Of arrays of pointers only they themselves can
  * be looked at: their matrices are aligned to an element. */
-static int alignment_of(const struct asked *asked)
+static int alignment_of(const struct blas_request *request)
 {
     const uintptr_t bits =
-        (uintptr_t)asked->a | (uintptr_t)asked->b | (uintptr_t)asked->c | (uintptr_t)asked->source;
-    if (asked->pointers) return bits & 7 ? 0 : element_bytes(gemm_type_row(asked->type)->a);
+        (uintptr_t)request->a | (uintptr_t)request->b | (uintptr_t)request->c | (uintptr_t)request->source;
+    if (request->pointers) return bits & 7 ? 0 : element_bytes(gemm_type_row(request->type)->a);
     return bits & 1 ? 0 : bits & 3 ? 2 : bits & 7 ? 4 : bits & 15 ? 8 : 16;
 }
 
-uint64_t route_place(const struct asked *asked)
+uint64_t route_place(const struct blas_request *request)
 {
-    const int alignment = alignment_of(asked);
+    const int alignment = alignment_of(request);
     const uint64_t context = alignment ? contexts_current() : 0;
     return context && contexts_get(context) ? 32 * context + (uint64_t)alignment : 0;
 }
@@ -248,22 +248,22 @@ static bool is_of_no_winner(uint64_t id, enum gemm_type type)
     return context && !(context->types & GEMM_TYPE_BIT(type));
 }
 
-struct route *route_of(const struct asked *asked, bool adds)
+struct route *route_of(const struct blas_request *request, bool adds)
 {
-    const int alignment = alignment_of(asked);
+    const int alignment = alignment_of(request);
     const uint64_t context = alignment ? contexts_current() : 0;
-    if (!context || (alignment == 2 && is_within_elements(asked))) return NULL;
-    struct route *r = asked->last ? atomic_load_explicit(asked->last, memory_order_acquire) : NULL;
+    if (!context || (alignment == 2 && is_within_elements(request))) return NULL;
+    struct route *r = request->last ? atomic_load_explicit(request->last, memory_order_acquire) : NULL;
     if (r && r->key.context == context && r->key.alignment == alignment &&
-        r->key.flags == flags_of(asked, adds) && r->key.stride_bias == stride_bias_of(asked))
+        r->key.flags == flags_of(request, adds) && r->key.stride_bias == stride_bias_of(request))
         return r;
-    if (is_of_no_winner(context, asked->type)) return NULL;
+    if (is_of_no_winner(context, request->type)) return NULL;
 
-    const struct route_key key = make_key(asked, adds, context, alignment);
+    const struct route_key key = make_key(request, adds, context, alignment);
     const uint64_t hash = memo_hash(&key, sizeof key);
     r = memo_find(&routes, &key, hash);
     if (!r) r = decided(&key, hash);
-    if (asked->last) atomic_store_explicit(asked->last, r, memory_order_release);
+    if (request->last) atomic_store_explicit(request->last, r, memory_order_release);
     return r;
 }
 

@@ -75,10 +75,10 @@ extern struct route_rules route_rules;
 /* The route of a call in the current context; decided if it is new. adds: beta is on the host, and not 0.
  * NULL: there is no route, and cuBLAS computes the call (no winner, no context, operands that no kernel
  * takes, no room). */
-struct route *route_of(const struct asked *asked, bool adds);
+struct route *route_of(const struct blas_request *request, bool adds);
 
 /* Identifies what determines which problems have winners: context and alignment; 0: no answer is possible. */
-uint64_t route_place(const struct asked *asked);
+uint64_t route_place(const struct blas_request *request);
 
 /* Bit i: winners may exist there, of some problems, with the epilogue of code i, or of type i. */
 uint64_t route_epilogues(uint64_t place);

@@ -64,14 +64,15 @@ enum tuned_result tuned_prepare(const struct tuned_wish *wish, struct gt_plan **
 }
 
 /* The operands are exchanged: see route.c. */
-enum tuned_result tuned_launch(struct gt_plan *plan, const struct asked *asked, CUstream stream,
+enum tuned_result tuned_launch(struct gt_plan *plan, const struct blas_request *request, CUstream stream,
                                bool *untouched, char why[TUNED_WHY_MAX])
 {
-    struct gt_call call = gt_call_make(asked->alpha, asked->b, asked->a, asked->beta, asked->c, stream);
-    call.bias = asked->bias;
-    call.source = asked->source;
-    call.workspace = asked->workspace;
-    call.workspace_bytes = asked->workspace_bytes;
+    struct gt_call call =
+        gt_call_make(request->alpha, request->b, request->a, request->beta, request->c, stream);
+    call.bias = request->bias;
+    call.source = request->source;
+    call.workspace = request->workspace;
+    call.workspace_bytes = request->workspace_bytes;
     call.flags = GT_AS_PLANNED; /* otherwise cuBLAS computes it */
     enum gt_status status = gt_launch(plan, &call);
     *untouched = status == GT_INVALID || status == GT_UNAVAILABLE || status == GT_MEMORY;

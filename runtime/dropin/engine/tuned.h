@@ -4,7 +4,7 @@
 #ifndef GT_TUNED_H
 #define GT_TUNED_H
 
-#include "asked.h"
+#include "blas_request.h"
 #include "contexts.h"
 #include "gemmtune.h"
 
@@ -33,7 +33,7 @@ enum tuned_result tuned_prepare(const struct tuned_wish *wish, struct gt_plan **
                                 char why[TUNED_WHY_MAX]);
 
 /* Enqueues the call. TUNED_READY: done. Otherwise C may be partly written, unless *untouched. */
-enum tuned_result tuned_launch(struct gt_plan *plan, const struct asked *asked, CUstream stream,
+enum tuned_result tuned_launch(struct gt_plan *plan, const struct blas_request *request, CUstream stream,
                                bool *untouched, char why[TUNED_WHY_MAX]);
 
 #endif

@@ -5,30 +5,30 @@
 #include "entry.h"
 
 /* Calls with arguments that cuBLAS refuses are passed to cuBLAS. */
-static bool is_sound(blas_handle handle, int op_a, int op_b, struct turn *turn)
+static bool is_sound(blas_handle handle, int op_a, int op_b, struct intercept *intercept)
 {
     static struct refusal unsound = {"a call", "its handle or an op is not valid", ATOMIC_FLAG_INIT};
     if (handle && is_op(op_a) && is_op(op_b)) return true;
-    stub_refuse(&unsound, NULL, turn);
+    stub_refuse(&unsound, NULL, intercept);
     return false;
 }
 
-static bool take(struct refusal *refusal, struct asked *asked, blas_handle handle, int op_a, int op_b,
-                 struct turn *turn, int *result)
+static bool take(struct refusal *refusal, struct blas_request *request, blas_handle handle, int op_a,
+                 int op_b, struct intercept *intercept, int *result)
 {
-    if (!stub_enter(turn)) return false;
-    if (!is_sound(handle, op_a, op_b, turn)) return false;
-    asked->op_a = op_a != BLAS_OP_N;
-    asked->op_b = op_b != BLAS_OP_N;
-    asked->handle = handle;
+    if (!stub_enter(intercept)) return false;
+    if (!is_sound(handle, op_a, op_b, intercept)) return false;
+    request->op_a = op_a != BLAS_OP_N;
+    request->op_b = op_b != BLAS_OP_N;
+    request->handle = handle;
     if (refusal) {
-        stub_refuse(refusal, asked, turn);
+        stub_refuse(refusal, request, intercept);
         return false;
     }
     const struct blas_workspace own = blas_workspace_of(handle);
-    asked->workspace = own.memory;
-    asked->workspace_bytes = own.bytes;
-    return stub_engine()->take(asked, turn, result);
+    request->workspace = own.memory;
+    request->workspace_bytes = own.bytes;
+    return stub_engine()->take(request, intercept, result);
 }
 
 /* The parameters have the same names in all functions. */
@@ -41,20 +41,20 @@ static bool take(struct refusal *refusal, struct asked *asked, blas_handle handl
 
 /* Tries a tuned kernel, unless the call is refused (a refusal, or NULL); else calls the real function, named
  * as in struct real_blas. */
-#define ANSWER_UNLESS(refusal, asked, function, arguments)                                                   \
+#define ANSWER_UNLESS(refusal, request, function, arguments)                                                 \
     do {                                                                                                     \
         const struct real_blas *real = real_blas(ENTRY_CALLER);                                              \
-        struct turn turn;                                                                                    \
+        struct intercept intercept;                                                                          \
         int result = real ? BLAS_NOT_SUPPORTED : BLAS_NOT_INITIALIZED;                                       \
         if (!real || !real->function) return result;                                                         \
-        (asked)->real = real;                                                                                \
-        if (!take((refusal), (asked), handle, op_a, op_b, &turn, &result))                                   \
+        (request)->real = real;                                                                              \
+        if (!take((refusal), (request), handle, op_a, op_b, &intercept, &result))                            \
             result = real->function arguments;                                                               \
-        stub_leave(&turn);                                                                                   \
+        stub_leave(&intercept);                                                                              \
         return result;                                                                                       \
     } while (0)
 
-#define ANSWER(asked, function, arguments) ANSWER_UNLESS(NULL, asked, function, arguments)
+#define ANSWER(request, function, arguments) ANSWER_UNLESS(NULL, request, function, arguments)
 
 /* ---- cublasSgemm ---- */
 
@@ -63,8 +63,8 @@ int ENTRY(cublasSgemm_v2)(blas_handle handle, int op_a, int op_b, int m, int n, 
                           const float *a, int lda, const float *b, int ldb, const float *beta, float *c,
                           int ldc)
 {
-    struct asked asked = {.function = "cublasSgemm", SIZES, POINTERS, ONE};
-    ANSWER(&asked, Sgemm, (handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc));
+    struct blas_request request = {.function = "cublasSgemm", SIZES, POINTERS, ONE};
+    ANSWER(&request, Sgemm, (handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc));
 }
 
 EXPORT("libcublas", cublasSgemm_v2_64);
@@ -72,8 +72,8 @@ int ENTRY(cublasSgemm_v2_64)(blas_handle handle, int op_a, int op_b, int64_t m, 
                              const float *alpha, const float *a, int64_t lda, const float *b, int64_t ldb,
                              const float *beta, float *c, int64_t ldc)
 {
-    struct asked asked = {.function = "cublasSgemm_64", SIZES, POINTERS, ONE};
-    ANSWER(&asked, Sgemm64, (handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc));
+    struct blas_request request = {.function = "cublasSgemm_64", SIZES, POINTERS, ONE};
+    ANSWER(&request, Sgemm64, (handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc));
 }
 
 EXPORT("libcublas", cublasSgemmStridedBatched);
@@ -82,8 +82,8 @@ int ENTRY(cublasSgemmStridedBatched)(blas_handle handle, int op_a, int op_b, int
                                      const float *b, int ldb, long long stride_b, const float *beta, float *c,
                                      int ldc, long long stride_c, int batch)
 {
-    struct asked asked = {.function = "cublasSgemmStridedBatched", SIZES, POINTERS, MANY};
-    ANSWER(&asked, SgemmStrided,
+    struct blas_request request = {.function = "cublasSgemmStridedBatched", SIZES, POINTERS, MANY};
+    ANSWER(&request, SgemmStrided,
            (handle, op_a, op_b, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c,
             batch));
 }
@@ -95,8 +95,8 @@ int ENTRY(cublasSgemmStridedBatched_64)(blas_handle handle, int op_a, int op_b, 
                                         const float *beta, float *c, int64_t ldc, long long stride_c,
                                         int64_t batch)
 {
-    struct asked asked = {.function = "cublasSgemmStridedBatched_64", SIZES, POINTERS, MANY};
-    ANSWER(&asked, SgemmStrided64,
+    struct blas_request request = {.function = "cublasSgemmStridedBatched_64", SIZES, POINTERS, MANY};
+    ANSWER(&request, SgemmStrided64,
            (handle, op_a, op_b, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c,
             batch));
 }
@@ -108,8 +108,8 @@ int ENTRY(cublasSgemmBatched)(blas_handle handle, int op_a, int op_b, int m, int
                               const float *const a[], int lda, const float *const b[], int ldb,
                               const float *beta, float *const c[], int ldc, int batch)
 {
-    struct asked asked = {.function = "cublasSgemmBatched", SIZES, ARRAYS};
-    ANSWER(&asked, SgemmBatched, (handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch));
+    struct blas_request request = {.function = "cublasSgemmBatched", SIZES, ARRAYS};
+    ANSWER(&request, SgemmBatched, (handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch));
 }
 
 EXPORT("libcublas", cublasSgemmBatched_64);
@@ -118,20 +118,22 @@ int ENTRY(cublasSgemmBatched_64)(blas_handle handle, int op_a, int op_b, int64_t
                                  const float *const b[], int64_t ldb, const float *beta, float *const c[],
                                  int64_t ldc, int64_t batch)
 {
-    struct asked asked = {.function = "cublasSgemmBatched_64", SIZES, ARRAYS};
-    ANSWER(&asked, SgemmBatched64, (handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch));
+    struct blas_request request = {.function = "cublasSgemmBatched_64", SIZES, ARRAYS};
+    ANSWER(&request, SgemmBatched64,
+           (handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch));
 }
 
 /* ---- cublasGemmEx, cublasSgemmEx ---- */
 
 /* Sets the type of the call. NULL: done, else why the call is refused. */
-static struct refusal *read_types(struct asked *asked, int type_a, int type_b, int type_c, int compute)
+static struct refusal *read_types(struct blas_request *request, int type_a, int type_b, int type_c,
+                                  int compute)
 {
     static struct refusal types = {"cublasGemmEx", CALL_TYPES_OTHER, ATOMIC_FLAG_INIT};
     const struct call_type *row = call_type_of(type_a, type_b, type_c, compute);
     if (!row) return &types;
-    asked->type = row->type;
-    asked->pedantic = compute == BLAS_COMPUTE_32F_PEDANTIC;
+    request->type = row->type;
+    request->pedantic = compute == BLAS_COMPUTE_32F_PEDANTIC;
     return NULL;
 }
 
@@ -140,8 +142,8 @@ int ENTRY(cublasGemmEx)(blas_handle handle, int op_a, int op_b, int m, int n, in
                         const void *a, int type_a, int lda, const void *b, int type_b, int ldb,
                         const void *beta, void *c, int type_c, int ldc, int compute, int algorithm)
 {
-    struct asked asked = {.function = "cublasGemmEx", SIZES, POINTERS, ONE};
-    ANSWER_UNLESS(read_types(&asked, type_a, type_b, type_c, compute), &asked, GemmEx,
+    struct blas_request request = {.function = "cublasGemmEx", SIZES, POINTERS, ONE};
+    ANSWER_UNLESS(read_types(&request, type_a, type_b, type_c, compute), &request, GemmEx,
                   (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
                    compute, algorithm));
 }
@@ -152,8 +154,8 @@ int ENTRY(cublasGemmEx_64)(blas_handle handle, int op_a, int op_b, int64_t m, in
                            int type_b, int64_t ldb, const void *beta, void *c, int type_c, int64_t ldc,
                            int compute, int algorithm)
 {
-    struct asked asked = {.function = "cublasGemmEx_64", SIZES, POINTERS, ONE};
-    ANSWER_UNLESS(read_types(&asked, type_a, type_b, type_c, compute), &asked, GemmEx64,
+    struct blas_request request = {.function = "cublasGemmEx_64", SIZES, POINTERS, ONE};
+    ANSWER_UNLESS(read_types(&request, type_a, type_b, type_c, compute), &request, GemmEx64,
                   (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
                    compute, algorithm));
 }
@@ -164,8 +166,8 @@ int ENTRY(cublasSgemmEx)(blas_handle handle, int op_a, int op_b, int m, int n, i
                          const void *a, int type_a, int lda, const void *b, int type_b, int ldb,
                          const float *beta, void *c, int type_c, int ldc)
 {
-    struct asked asked = {.function = "cublasSgemmEx", SIZES, POINTERS, ONE};
-    ANSWER_UNLESS(read_types(&asked, type_a, type_b, type_c, BLAS_COMPUTE_32F), &asked, SgemmEx,
+    struct blas_request request = {.function = "cublasSgemmEx", SIZES, POINTERS, ONE};
+    ANSWER_UNLESS(read_types(&request, type_a, type_b, type_c, BLAS_COMPUTE_32F), &request, SgemmEx,
                   (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc));
 }
 
@@ -174,8 +176,8 @@ int ENTRY(cublasSgemmEx_64)(blas_handle handle, int op_a, int op_b, int64_t m, i
                             const float *alpha, const void *a, int type_a, int64_t lda, const void *b,
                             int type_b, int64_t ldb, const float *beta, void *c, int type_c, int64_t ldc)
 {
-    struct asked asked = {.function = "cublasSgemmEx_64", SIZES, POINTERS, ONE};
-    ANSWER_UNLESS(read_types(&asked, type_a, type_b, type_c, BLAS_COMPUTE_32F), &asked, SgemmEx64,
+    struct blas_request request = {.function = "cublasSgemmEx_64", SIZES, POINTERS, ONE};
+    ANSWER_UNLESS(read_types(&request, type_a, type_b, type_c, BLAS_COMPUTE_32F), &request, SgemmEx64,
                   (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc));
 }
 
@@ -186,8 +188,8 @@ int ENTRY(cublasGemmStridedBatchedEx)(blas_handle handle, int op_a, int op_b, in
                                       long long stride_b, const void *beta, void *c, int type_c, int ldc,
                                       long long stride_c, int batch, int compute, int algorithm)
 {
-    struct asked asked = {.function = "cublasGemmStridedBatchedEx", SIZES, POINTERS, MANY};
-    ANSWER_UNLESS(read_types(&asked, type_a, type_b, type_c, compute), &asked, GemmStridedEx,
+    struct blas_request request = {.function = "cublasGemmStridedBatchedEx", SIZES, POINTERS, MANY};
+    ANSWER_UNLESS(read_types(&request, type_a, type_b, type_c, compute), &request, GemmStridedEx,
                   (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, stride_a, b, type_b, ldb, stride_b,
                    beta, c, type_c, ldc, stride_c, batch, compute, algorithm));
 }
@@ -200,8 +202,8 @@ int ENTRY(cublasGemmStridedBatchedEx_64)(blas_handle handle, int op_a, int op_b,
                                          int64_t ldc, long long stride_c, int64_t batch, int compute,
                                          int algorithm)
 {
-    struct asked asked = {.function = "cublasGemmStridedBatchedEx_64", SIZES, POINTERS, MANY};
-    ANSWER_UNLESS(read_types(&asked, type_a, type_b, type_c, compute), &asked, GemmStridedEx64,
+    struct blas_request request = {.function = "cublasGemmStridedBatchedEx_64", SIZES, POINTERS, MANY};
+    ANSWER_UNLESS(read_types(&request, type_a, type_b, type_c, compute), &request, GemmStridedEx64,
                   (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, stride_a, b, type_b, ldb, stride_b,
                    beta, c, type_c, ldc, stride_c, batch, compute, algorithm));
 }
@@ -212,8 +214,8 @@ int ENTRY(cublasGemmBatchedEx)(blas_handle handle, int op_a, int op_b, int m, in
                                int ldb, const void *beta, void *const c[], int type_c, int ldc, int batch,
                                int compute, int algorithm)
 {
-    struct asked asked = {.function = "cublasGemmBatchedEx", SIZES, ARRAYS};
-    ANSWER_UNLESS(read_types(&asked, type_a, type_b, type_c, compute), &asked, GemmBatchedEx,
+    struct blas_request request = {.function = "cublasGemmBatchedEx", SIZES, ARRAYS};
+    ANSWER_UNLESS(read_types(&request, type_a, type_b, type_c, compute), &request, GemmBatchedEx,
                   (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
                    batch, compute, algorithm));
 }
@@ -225,8 +227,8 @@ int ENTRY(cublasGemmBatchedEx_64)(blas_handle handle, int op_a, int op_b, int64_
                                   void *const c[], int type_c, int64_t ldc, int64_t batch, int compute,
                                   int algorithm)
 {
-    struct asked asked = {.function = "cublasGemmBatchedEx_64", SIZES, ARRAYS};
-    ANSWER_UNLESS(read_types(&asked, type_a, type_b, type_c, compute), &asked, GemmBatchedEx64,
+    struct blas_request request = {.function = "cublasGemmBatchedEx_64", SIZES, ARRAYS};
+    ANSWER_UNLESS(read_types(&request, type_a, type_b, type_c, compute), &request, GemmBatchedEx64,
                   (handle, op_a, op_b, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
                    batch, compute, algorithm));
 }

@@ -11,12 +11,12 @@ int ENTRY(cublasLtMatmul)(lt_handle handle, lt_desc desc, const void *alpha, con
     const struct matmul matmul = {real,     handle,    desc,      alpha,           a,        b,
                                   beta,     c,         d,         layout_a,        layout_b, layout_c,
                                   layout_d, algorithm, workspace, workspace_bytes, stream};
-    struct turn turn;
+    struct intercept intercept;
     int result = BLAS_NOT_INITIALIZED;
     if (!real) return result;
-    if (!stub_enter(&turn) || !stub_engine()->take_matmul(&matmul, &turn, &result))
+    if (!stub_enter(&intercept) || !stub_engine()->take_matmul(&matmul, &intercept, &result))
         result = real->Matmul(handle, desc, alpha, a, layout_a, b, layout_b, beta, c, layout_c, d, layout_d,
                               algorithm, workspace, workspace_bytes, stream);
-    stub_leave(&turn);
+    stub_leave(&intercept);
     return result;
 }

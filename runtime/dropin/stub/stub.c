@@ -15,26 +15,27 @@ _Atomic(const struct engine *) stub_engine_found;
 
 /* ---- without an engine ---- */
 
-static bool take_nothing(const struct asked *asked, struct turn *turn, int *result)
+static bool take_nothing(const struct blas_request *request, struct intercept *intercept, int *result)
 {
-    (void)asked, (void)turn, (void)result;
+    (void)request, (void)intercept, (void)result;
     return false;
 }
 
-static bool take_no_matmul(const struct matmul *matmul, struct turn *turn, int *result)
+static bool take_no_matmul(const struct matmul *matmul, struct intercept *intercept, int *result)
 {
-    (void)matmul, (void)turn, (void)result;
+    (void)matmul, (void)intercept, (void)result;
     return false;
 }
 
-static void end_nothing(struct turn *turn)
+static void end_nothing(struct intercept *intercept)
 {
-    (void)turn;
+    (void)intercept;
 }
 
-static void refuse_nothing(struct refusal *refusal, const struct asked *asked, struct turn *turn)
+static void refuse_nothing(struct refusal *refusal, const struct blas_request *request,
+                           struct intercept *intercept)
 {
-    (void)refusal, (void)asked, (void)turn;
+    (void)refusal, (void)request, (void)intercept;
 }
 
 static void graph_nothing(CUgraph graph)
@@ -155,7 +156,7 @@ static bool is_watched(void)
     return watched == YES;
 }
 
-void stub_refuse(struct refusal *refusal, const struct asked *asked, struct turn *turn)
+void stub_refuse(struct refusal *refusal, const struct blas_request *request, struct intercept *intercept)
 {
-    if (is_watched()) stub_engine()->refuse(refusal, asked, turn);
+    if (is_watched()) stub_engine()->refuse(refusal, request, intercept);
 }

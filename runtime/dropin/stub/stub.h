@@ -1,11 +1,11 @@
 /* stub.h — the preloaded half of the drop-in: opens the engine when a call may need it, and distinguishes the
  * program's own calls from those inside cuBLAS.
  *
- *     struct turn turn;
+ *     struct intercept intercept;
  *     int result;
- *     if (!stub_enter(&turn) || !stub_engine()->take(&asked, &turn, &result))
+ *     if (!stub_enter(&intercept) || !stub_engine()->take(&request, &intercept, &result))
  *         result = <the real function>(...);
- *     stub_leave(&turn);
+ *     stub_leave(&intercept);
  *     return result;
  */
 #ifndef GT_STUB_H
@@ -29,23 +29,23 @@ static inline const struct engine *stub_engine(void)
 }
 
 /* Call it at the start of a call. False: the call is not the program's own. */
-static inline bool stub_enter(struct turn *turn)
+static inline bool stub_enter(struct intercept *intercept)
 {
-    turn->outer = stub_inside;
-    turn->sample = NULL;
+    intercept->outer = stub_inside;
+    intercept->sample = NULL;
     stub_inside = true;
-    return !turn->outer;
+    return !intercept->outer;
 }
 
 /* Call it when the real function has returned, or need not be called. */
-static inline void stub_leave(struct turn *turn)
+static inline void stub_leave(struct intercept *intercept)
 {
-    stub_inside = turn->outer;
-    if (turn->sample) stub_engine()->end(turn);
+    stub_inside = intercept->outer;
+    if (intercept->sample) stub_engine()->end(intercept);
 }
 
 /* No tuned kernel can answer the program's call. The engine is opened for this only if refusals are
  * logged. */
-void stub_refuse(struct refusal *refusal, const struct asked *asked, struct turn *turn);
+void stub_refuse(struct refusal *refusal, const struct blas_request *request, struct intercept *intercept);
 
 #endif

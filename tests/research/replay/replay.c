@@ -105,8 +105,8 @@ enum status replay_search(const struct replay_space *space, const char *strategy
         st = search_start(strategy, t.config, count, space->predicted_us, NULL, seed, &search);
     }
     if (!st && options->compilers) {
-        const struct turn_limits turns = turn_limits_of(options->compilers);
-        st = search_in_turns(search, t.config, &turns);
+        const struct feedback_limits feedback = feedback_limits_of(options->compilers);
+        st = search_order_feedback(search, t.config, &feedback);
     }
     if (!st && options->compilers) st = replay_drive_clock(search, t.config, t.time_us, space, options, run);
     else if (!st) drive(search, space, t.time_us, options, queue, run);

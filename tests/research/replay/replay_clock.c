@@ -109,8 +109,8 @@ enum status replay_drive_clock(struct search *search, const struct config *candi
 {
     struct run r = {.search = search, .candidates = candidates, .options = options};
     r.random = options->clock_seed;
-    const struct turn_limits turns = turn_limits_of(options->compilers);
-    r.limit = turns_most(&turns);
+    const struct feedback_limits feedback = feedback_limits_of(options->compilers);
+    r.limit = feedback_most(&feedback);
     r.kernel = malloc(space->count * sizeof *r.kernel);
     r.ahead = malloc((r.limit + 1) * sizeof *r.ahead);
     enum status st = OK;

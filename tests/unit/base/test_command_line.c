@@ -43,8 +43,9 @@ static const char *const excluding[][2] = {{"all", "budget"}, {NULL}};
 
 static struct command_line line = {.options = options,
                                    .option_count = sizeof options / sizeof *options,
-                                   .about = "A test.\vMore of it - with 'quotes'.\n\nExamples:\n  test one\n\n"
-                                            "Exit status: 0 done.",
+                                   .about =
+                                       "A test.\vMore of it - with 'quotes'.\n\nExamples:\n  test one\n\n"
+                                       "Exit status: 0 done.",
                                    .excluding = excluding};
 static struct seen seen;
 
@@ -114,7 +115,8 @@ TEST(every_mistake_is_one_sentence)
     assert_fails(READ("--format", "xml"), E_USAGE, "unknown format 'xml'; there are table, json and csv");
     assert_fails(READ("--format", "jsno"), E_USAGE, "did you mean 'json'?");
     assert_fails(READ("--budget", ""), E_USAGE, "--budget needs a value that is not empty");
-    assert_fails(READ("--max-trials", "1001"), E_USAGE, "--max-trials '1001' is not a whole number in 0..1000");
+    assert_fails(READ("--max-trials", "1001"), E_USAGE,
+                 "--max-trials '1001' is not a whole number in 0..1000");
     assert_fails(READ("--jobs", " 1"), E_USAGE, "--jobs ' 1' is not a whole number in 1..9");
     assert_fails(read_words("FILE", (const char *const[]){"", NULL}), E_USAGE, "an argument is empty");
 }
@@ -229,7 +231,8 @@ TEST(the_likely_name_is_near)
     assert_string_equal(likely_of("Explian"), "explain");
     assert_string_equal(likely_of("rnd"), "");
     assert_string_equal(likely_of("g"), "");
-    assert_string_equal(likely_of("something else that is much longer than any name that there could be"), "");
+    assert_string_equal(likely_of("something else that is much longer than any name that there could be"),
+                        "");
 }
 
 TEST(only_numbers_are_numbers_of_gpus)

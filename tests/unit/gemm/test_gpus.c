@@ -44,8 +44,8 @@ TEST(a_gpu_is_found_by_the_name_of_its_driver)
 TEST(a_gpu_is_meant_by_its_first_words_or_its_architecture)
 {
     struct gpu gpu;
-    static const char *const h100[] = {"h100", "H100", "h100_sxm", "NVIDIA H100", "NVIDIA H100 80GB HBM3",
-                                       "h100 80gb", "h100-sxm"};
+    static const char *const h100[] = {
+        "h100", "H100", "h100_sxm", "NVIDIA H100", "NVIDIA H100 80GB HBM3", "h100 80gb", "h100-sxm"};
     for (size_t i = 0; i < sizeof h100 / sizeof *h100; i++) {
         assert_ok(gpu_choose(FOLDER, h100[i], &gpu));
         assert_string_equal(gpu.id, "h100_sxm");

@@ -33,12 +33,12 @@ TEST(each_kind_that_is_not_done_is_a_row_of_the_page)
 
 TEST(what_is_not_done_is_told_in_a_sentence)
 {
-    static const char *const asked[][2] = {{"fp8gemm", "FP8"},        {"Float8_e4m3fn", "FP8"},
-                                           {"int8gemm", "integer"},   {"dgemm", "FP64"},
-                                           {"zgemm", "complex"},      {"c10::complex<float>", "complex"},
+    static const char *const asked[][2] = {{"fp8gemm", "FP8"},         {"Float8_e4m3fn", "FP8"},
+                                           {"int8gemm", "integer"},    {"dgemm", "FP64"},
+                                           {"zgemm", "complex"},       {"c10::complex<float>", "complex"},
                                            {"hgemm_16f", "FP16 sums"}, {"groups", "grouped"},
-                                           {"MIG-1g.10gb", "MIG"},    {"NVIDIA Tesla V100", "Volta"},
-                                           {"sm_61", "Pascal"},       {"mi300x", "other makers"}};
+                                           {"MIG-1g.10gb", "MIG"},     {"NVIDIA Tesla V100", "Volta"},
+                                           {"sm_61", "Pascal"},        {"mi300x", "other makers"}};
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
         const char *said = not_done(asked[i][0]);
         if (!said || !strstr(said, asked[i][1])) fail_msg("%s: %s", asked[i][0], said ? said : "nothing");

@@ -1,6 +1,6 @@
-#include "suite.h"
 #include "problem.h"
 #include "problem_texts.h"
+#include "suite.h"
 
 #include <locale.h>
 #include <math.h>
@@ -408,8 +408,7 @@ TEST(suite_errors_name_file_and_line)
     struct suite suite;
     assert_fails(suite_read(path, GEMM_SGEMM, NULL, &suite), E_INPUT, ":5:");
     unlink(path);
-    assert_fails(suite_read("/nonexistent/suite", GEMM_SGEMM, NULL, &suite), E_IO,
-                 "/nonexistent/suite");
+    assert_fails(suite_read("/nonexistent/suite", GEMM_SGEMM, NULL, &suite), E_IO, "/nonexistent/suite");
 }
 
 /* Of bytes that never end, nothing is kept. */
@@ -432,10 +431,8 @@ TEST(endless_suites_are_refused_with_a_limit)
         assert_fails(suite_read(path, GEMM_SGEMM, NULL, &suite), E_INPUT, endless[i].said);
         unlink(path);
     }
-    assert_fails(suite_read("/dev/zero", GEMM_SGEMM, NULL, &suite), E_INPUT,
-                 ":1: holds a NUL byte");
-    assert_fails(suite_read("/proc/self/mem", GEMM_SGEMM, NULL, &suite), E_IO,
-                 "Input/output error");
+    assert_fails(suite_read("/dev/zero", GEMM_SGEMM, NULL, &suite), E_INPUT, ":1: holds a NUL byte");
+    assert_fails(suite_read("/proc/self/mem", GEMM_SGEMM, NULL, &suite), E_IO, "Input/output error");
     assert_fails(suite_read("/tmp", GEMM_SGEMM, NULL, &suite), E_IO, "Is a directory");
 }
 

@@ -24,14 +24,14 @@ static const char *read_line(const char *line)
 
 TEST(sizes_may_stand_between_blanks_or_commas)
 {
-    static const char *const same[] = {"64x128x256",      "64 128 256",          "64,128,256",
-                                       "64, 128, 256",    "64\t128 , 256",       "sgemm:nn:64 128 256",
-                                       "nn:64,128 256",   "sgemm:64,128,256:batch=1"};
+    static const char *const same[] = {
+        "64x128x256",    "64 128 256",          "64,128,256",    "64, 128, 256",
+        "64\t128 , 256", "sgemm:nn:64 128 256", "nn:64,128 256", "sgemm:64,128,256:batch=1"};
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         assert_string_equal(read_line(same[i]), "sgemm:nn:64x128x256");
     assert_string_equal(read_line("bf16gemm:nt:64 128 256:batch=2"), "bf16gemm:nt:64x128x256:batch=2");
-    static const char *const wrong[] = {"64 128", "64,128,", "64,,128 256x", "64 128 256 512", "64x 128x256",
-                                        "64 -1 256", ""};
+    static const char *const wrong[] = {
+        "64 128", "64,128,", "64,,128 256x", "64 128 256 512", "64x 128x256", "64 -1 256", ""};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct problem problem;
         if (suite_line(wrong[i], GEMM_SGEMM, NULL, &problem) != E_INPUT) fail_msg("'%s' was read", wrong[i]);
@@ -85,13 +85,17 @@ TEST(kinds_of_tunableop_that_are_not_done_are_left_out_with_a_reason)
         struct problem problem;
         assert_fails(suite_line(lines[i][0], GEMM_SGEMM, NULL, &problem), E_ABSENT, lines[i][1]);
     }
-    static const char *const broken[] = {"GemmTunableOp_float_NN",         "GemmTunableOp_float_NN,",
-                                         "GemmTunableOp_float_NN,nn_16_16", "GemmTunableOp,nn_16_16_16",
-                                         "GemmTunableOp_float_NN,xx_1_1_1", "GemmTunableOp_float_NN,nn_a_b_c",
+    static const char *const broken[] = {"GemmTunableOp_float_NN",
+                                         "GemmTunableOp_float_NN,",
+                                         "GemmTunableOp_float_NN,nn_16_16",
+                                         "GemmTunableOp,nn_16_16_16",
+                                         "GemmTunableOp_float_NN,xx_1_1_1",
+                                         "GemmTunableOp_float_NN,nn_a_b_c",
                                          "Gemm,__,_"};
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
         struct problem problem;
-        if (suite_line(broken[i], GEMM_SGEMM, NULL, &problem) != E_INPUT) fail_msg("'%s' was read", broken[i]);
+        if (suite_line(broken[i], GEMM_SGEMM, NULL, &problem) != E_INPUT)
+            fail_msg("'%s' was read", broken[i]);
     }
 }
 
@@ -101,7 +105,8 @@ TEST(a_file_may_mix_them)
     struct suite suite;
     FILE *file = fdopen(mkstemp(path), "w");
     assert_non_null(file);
-    fputs("Validator,PT_VERSION,2.9.0\nGemmTunableOp_float_NN,nn_16_32_64_ld_16_64_16\n# M N K\n4 5 6 # a comment\n"
+    fputs("Validator,PT_VERSION,2.9.0\nGemmTunableOp_float_NN,nn_16_32_64_ld_16_64_16\n# M N K\n4 5 6 # a "
+          "comment\n"
           "GemmTunableOp_double_NN,nn_16_16_16_ld_16_16_16\nnt:7x8x9\n",
           file);
     fclose(file);

@@ -139,7 +139,7 @@ TEST(types_share_a_cubin_only_where_the_text_does_not_ask_for_them)
 {
     const struct template *plain = template_find("ladder_naive");
     struct template asking = *plain;
-    asking.asks = TEMPLATE_ASKS_TYPE;
+    asking.macros = TEMPLATE_MACRO_TYPE;
     asking.computes |= GEMM_TYPE_BIT(GEMM_TF32);
     const struct compiled strict = build_typed(&asking, GEMM_SGEMM), tf32 = build_typed(&asking, GEMM_TF32);
     assert_string_not_equal(strict.path, tf32.path);

@@ -139,7 +139,7 @@ TEST(a_template_that_asks_is_told_the_type_and_the_epilogue)
     char all[2048];
     struct kernel_key key = key_of(SIMT, "64x64x64", 90);
     key.config.template = &asking;
-    asking.asks = TEMPLATE_ASKS_TYPE | TEMPLATE_ASKS_EPILOGUE;
+    asking.macros = TEMPLATE_MACRO_TYPE | TEMPLATE_MACRO_EPILOGUE;
     define(&key, all);
     assert_non_null(
         strstr(all, "-DTYPE_SGEMM=1 -DTYPE_A=float -DTYPE_B=float -DTYPE_C=float -DTYPE_SUM=float "));

@@ -263,9 +263,9 @@ TEST(operands_that_no_map_reads_are_packed)
     assert_int_equal(plan.view[0].stride_bytes[2], 2 * 300 * 320);
     int32_t instead;
     config_set(&config, "PACK", 3);
-    assert_true(config.template->needless(&config, config.template->param_count, &half, &instead) >= 0);
+    assert_true(config.template->redundant(&config, config.template->param_count, &half, &instead) >= 0);
     assert_int_equal(instead, 2);
-    assert_int_equal(config.template->needless(&config, config.template->param_count, &odd, &instead), -1);
+    assert_int_equal(config.template->redundant(&config, config.template->param_count, &odd, &instead), -1);
 }
 
 TEST(parts_keep_to_their_workspace)

@@ -24,17 +24,17 @@ static float memory[4] __attribute__((aligned(16)));
 /* Row-major 16 x n x 32, as cuBLAS is asked. */
 static struct route *ask(int n)
 {
-    const struct asked asked = {.function = "cublasSgemm",
-                                .m = n,
-                                .n = 16,
-                                .k = 32,
-                                .lda = n,
-                                .ldb = 32,
-                                .ldc = n,
-                                .batch = 1,
-                                .a = memory,
-                                .b = memory,
-                                .c = memory};
+    const struct blas_request asked = {.function = "cublasSgemm",
+                                       .m = n,
+                                       .n = 16,
+                                       .k = 32,
+                                       .lda = n,
+                                       .ldb = 32,
+                                       .ldc = n,
+                                       .batch = 1,
+                                       .a = memory,
+                                       .b = memory,
+                                       .c = memory};
     return route_of(&asked, false);
 }
 

@@ -329,7 +329,7 @@ TEST(what_has_no_effect_is_left_out_and_stays_legal)
     }
 }
 
-TEST(what_is_needless_is_legal_and_reached_if_it_was_tried)
+TEST(what_is_redundant_is_legal_and_reached_if_it_was_tried)
 {
     struct space *space;
     struct config more, reached;
@@ -341,7 +341,7 @@ TEST(what_is_needless_is_legal_and_reached_if_it_was_tried)
                      "VB=4 VC=4 UNROLL=16 STORE_AT=8 ORDER=0 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1",
                      &more));
     assert_null(more.template->check(&more, &p, &gpu));
-    const int of = more.template->needless(&more, more.template->param_count, &p, &instead);
+    const int of = more.template->redundant(&more, more.template->param_count, &p, &instead);
     assert_int_equal(of, template_param(more.template, "STAGES"));
     assert_int_equal(instead, 3);
     assert_ok(space_load(SHIPPED "/wide/simt.conf", &space));
@@ -475,7 +475,7 @@ int main(void)
         cmocka_unit_test(the_shipped_space_has_candidates_on_every_gpu),
         cmocka_unit_test(no_two_candidates_run_alike),
         cmocka_unit_test(what_has_no_effect_is_left_out_and_stays_legal),
-        cmocka_unit_test(what_is_needless_is_legal_and_reached_if_it_was_tried),
+        cmocka_unit_test(what_is_redundant_is_legal_and_reached_if_it_was_tried),
         cmocka_unit_test(no_prefix_of_a_legal_candidate_is_refused_whatever_follows),
         cmocka_unit_test(pruning_by_prefix_loses_nothing),
         cmocka_unit_test(a_space_beyond_bounds_is_refused_with_a_sentence),

@@ -65,7 +65,8 @@ TEST(explain_is_readable)
         "not proven slower): less shared memory, then fewer registers, then the text decided\n",
         "\npossible     500 configurations\n",
         "\ntried        13 configurations in 13 trials: 8 measured, 3 wrong, 1 spills, 1 cut off by a kill\n",
-        "\nmodel        ranked the winner 3 before anything ran; the best of its first 16 reaches 98.0 % of the "
+        "\nmodel        ranked the winner 3 before anything ran; the best of its first 16 reaches 98.0 % of "
+        "the "
         "winner's speed\n",
         "\nWhat failed\n",
         "\nBest time by value (ladder_coalesced)\n"};

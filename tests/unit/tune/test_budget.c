@@ -149,22 +149,22 @@ TEST(time_is_kept_for_the_finalists_that_there_are_and_is_enough_for_them)
     }
 }
 
-TEST(a_race_of_few_of_short_blocks_or_of_few_rounds_is_hasty)
+TEST(a_race_of_few_of_short_blocks_or_of_few_rounds_wants_a_closing_race)
 {
     const struct race_plan first = budget_race(1, 100, 0.4, 12), usual = budget_race(60, 100, 0.4, 12);
-    assert_true(budget_race_is_hasty(&first, first.max_rounds));
-    assert_false(budget_race_is_hasty(&usual, usual.min_rounds));
-    assert_true(budget_race_is_hasty(&usual, 3)); /* cut */
+    assert_true(budget_wants_closing_race(&first, first.max_rounds));
+    assert_false(budget_wants_closing_race(&usual, usual.min_rounds));
+    assert_true(budget_wants_closing_race(&usual, 3)); /* cut */
 }
 
-TEST(a_closing_race_is_not_hasty_in_its_own_time_and_better_in_more)
+TEST(a_closing_race_wants_no_other_in_its_own_time_and_is_better_in_more)
 {
     for (double best_us = 1; best_us < 1e6; best_us *= 7)
         for (double check = 0.1; check < 100; check *= 3) {
             const double takes = budget_closing_s(best_us, check);
             const struct race_plan plan = budget_closing_race(takes, best_us, check),
                                    slow = budget_closing_race(5 * takes, best_us, check);
-            assert_false(budget_race_is_hasty(&plan, plan.min_rounds));
+            assert_false(budget_wants_closing_race(&plan, plan.min_rounds));
             assert_true(slow.finalists >= plan.finalists && slow.block_ms > plan.block_ms);
             assert_true(takes > check && plan.reserve_s == takes);
         }
@@ -184,8 +184,8 @@ int main(void)
         cmocka_unit_test(race_and_check_leave_at_least_half_of_any_share_to_the_search),
         cmocka_unit_test(a_generous_share_races_twelve_in_long_blocks_and_a_small_one_few_in_short_blocks),
         cmocka_unit_test(time_is_kept_for_the_finalists_that_there_are_and_is_enough_for_them),
-        cmocka_unit_test(a_race_of_few_of_short_blocks_or_of_few_rounds_is_hasty),
-        cmocka_unit_test(a_closing_race_is_not_hasty_in_its_own_time_and_better_in_more),
+        cmocka_unit_test(a_race_of_few_of_short_blocks_or_of_few_rounds_wants_a_closing_race),
+        cmocka_unit_test(a_closing_race_wants_no_other_in_its_own_time_and_is_better_in_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

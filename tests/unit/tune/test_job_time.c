@@ -145,7 +145,7 @@ TEST(with_time_for_it_each_problem_gets_a_first_winner_and_then_the_searches_go_
 }
 
 /* What has won elsewhere is tried first, and nothing is faster. */
-TEST(slices_that_find_nothing_faster_keep_the_winner_and_the_hasty_race_is_made_good_in_the_end)
+TEST(slices_that_find_nothing_faster_keep_the_winner_and_a_closing_race_comes_in_the_end)
 {
     assert_int_equal(tune("--max-trials 4 --shape 1536x1536x1536"), 0);
     assert_int_equal(count_log("verify"), 1);
@@ -198,7 +198,7 @@ TEST(closing_races_come_within_the_budget)
     const double from = now_s();
     assert_int_equal(tune("--budget 16s --shape " SHAPE " --shape " SHAPE2), 0);
     assert_true(now_s() - from < 16 * 1.05 + START_END_S);
-    const int closings = times_said("its fastest race once more"); /* none after a race that was not hasty */
+    const int closings = times_said("its fastest race once more"); /* none after a race that wants none */
     assert_true(closings == 1 || closings == 2);
     assert_true(winner_of(SHAPE).rounds >= 5 && winner_of(SHAPE2).rounds >= 5);
     assert_true(census(SHAPE, NULL)->total + census(SHAPE2, NULL)->total > 200);
@@ -409,7 +409,7 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(what_the_named_gpu_cannot_hold_is_said_and_not_predicted),
     JOB_TEST(a_budget_is_shared_by_the_problems_of_a_suite),
     JOB_TEST(with_time_for_it_each_problem_gets_a_first_winner_and_then_the_searches_go_on),
-    JOB_TEST(slices_that_find_nothing_faster_keep_the_winner_and_the_hasty_race_is_made_good_in_the_end),
+    JOB_TEST(slices_that_find_nothing_faster_keep_the_winner_and_a_closing_race_comes_in_the_end),
     JOB_TEST(a_winner_that_the_check_has_refused_is_none_in_later_slices_either),
     JOB_TEST(closing_races_come_within_the_budget),
     JOB_TEST(a_winner_that_its_closing_race_finds_wrong_does_not_stay),

@@ -102,7 +102,7 @@ TEST(no_time_is_kept_for_a_closing_race_that_is_longer_than_all_that_is_kept)
 
 TEST(a_closing_race_lasts_longer_where_there_is_time_for_all_and_begins_only_where_it_fits)
 {
-    const struct slice_history h = {.worth = 1, .spent_s = 4, .closing_s = 2, .hasty = true};
+    const struct slice_history h = {.worth = 1, .spent_s = 4, .closing_s = 2, .wants_closing_race = true};
     assert_true(slice_closing_length_s(&h, 20, 20, 1) == 2);
     assert_true(slice_closing_length_s(&h, 20, 5, 1) == 2); /* not all get one */
     assert_true(slice_closing_length_s(&h, 20, 30, 1) == 3);

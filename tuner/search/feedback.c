@@ -1,4 +1,4 @@
-#include "turns.h"
+#include "feedback.h"
 
 #include "template.h"
 #include <assert.h>
@@ -21,9 +21,9 @@ struct waiting {
     double time_us;
 };
 
-struct turns {
+struct feedback {
     const struct config *candidates;
-    struct turn_limits limits;
+    struct feedback_limits limits;
     struct waiting *waiting; /* in the order proposed */
     size_t count, room;
     size_t of_kind[KINDS]; /* without those that are late */
@@ -40,45 +40,46 @@ struct turns {
 #define FIRST_LEAST    12
 #define LAUNCHES_AHEAD 3 /* the next is on its way to the GPU while one runs and one is told */
 
-struct turn_limits turn_limits_of(int compilers)
+struct feedback_limits feedback_limits_of(int compilers)
 {
     const size_t count = compilers > 0 ? (size_t)compilers : 1;
     const size_t spare = (size_t)(SPARE_SHARE * (double)count), first = FIRST_SHARE * count;
-    return (struct turn_limits){.kernels_first = first > FIRST_LEAST ? first : FIRST_LEAST,
-                                .kernels = count + (spare > SPARE_LEAST ? spare : SPARE_LEAST),
-                                .launches = LAUNCHES_AHEAD,
-                                .late = count};
+    return (struct feedback_limits){.kernels_first = first > FIRST_LEAST ? first : FIRST_LEAST,
+                                    .kernels = count + (spare > SPARE_LEAST ? spare : SPARE_LEAST),
+                                    .launches = LAUNCHES_AHEAD,
+                                    .late = count};
 }
 
-size_t turns_most(const struct turn_limits *limits)
+size_t feedback_most(const struct feedback_limits *limits)
 {
     const size_t kernels = limits->kernels > limits->kernels_first ? limits->kernels : limits->kernels_first;
     return kernels + limits->kernels + limits->launches + limits->late;
 }
 
-struct turns *turns_build(const struct config *candidates, size_t room, const struct turn_limits *limits)
+struct feedback *feedback_build(const struct config *candidates, size_t room,
+                                const struct feedback_limits *limits)
 {
-    struct turns *t = calloc(1, sizeof *t);
+    struct feedback *t = calloc(1, sizeof *t);
     if (!t) return NULL;
     t->candidates = candidates;
     t->limits = *limits;
     for (t->slots = 16; t->slots < 2 * room + 2;) t->slots *= 2;
-    t->room = turns_most(limits);
+    t->room = feedback_most(limits);
     t->waiting = calloc(t->room, sizeof *t->waiting);
     t->kernel = calloc(t->slots, sizeof *t->kernel);
     if (!t->waiting || !t->kernel) {
-        turns_free(t);
+        feedback_free(t);
         return NULL;
     }
     return t;
 }
 
-void turns_free(struct turns *turns)
+void feedback_free(struct feedback *feedback)
 {
-    if (!turns) return;
-    free(turns->waiting);
-    free(turns->kernel);
-    free(turns);
+    if (!feedback) return;
+    free(feedback->waiting);
+    free(feedback->kernel);
+    free(feedback);
 }
 
 /* FNV-1a of what is compiled. Each template's kernels may lie anywhere. */
@@ -92,7 +93,7 @@ static uint64_t kernel_hash_of(const struct config *c)
 }
 
 /* Enters a kernel. False: it was there. */
-static bool enter(struct turns *t, size_t index)
+static bool enter(struct feedback *t, size_t index)
 {
     const struct config *c = &t->candidates[index];
     size_t at = (size_t)kernel_hash_of(c) & (t->slots - 1);
@@ -102,12 +103,12 @@ static bool enter(struct turns *t, size_t index)
     return true;
 }
 
-void turns_know(struct turns *turns, size_t index)
+void feedback_know(struct feedback *feedback, size_t index)
 {
-    enter(turns, index);
+    enter(feedback, index);
 }
 
-static bool waits_for_kernel(const struct turns *t, size_t index)
+static bool waits_for_kernel(const struct feedback *t, size_t index)
 {
     for (size_t i = 0; i < t->count; i++)
         if (t->waiting[i].kind == KERNEL &&
@@ -116,23 +117,25 @@ static bool waits_for_kernel(const struct turns *t, size_t index)
     return false;
 }
 
-void turns_propose(struct turns *turns, size_t index)
+void feedback_propose(struct feedback *feedback, size_t index)
 {
-    assert(turns->count < turns->room);
-    const enum kind kind = enter(turns, index) ? KERNEL : waits_for_kernel(turns, index) ? FOLLOWS : LAUNCH;
-    turns->of_kind[kind]++;
-    turns->waiting[turns->count++] = (struct waiting){.index = index, .kind = kind};
+    assert(feedback->count < feedback->room);
+    const enum kind kind = enter(feedback, index)              ? KERNEL
+                           : waits_for_kernel(feedback, index) ? FOLLOWS
+                                                               : LAUNCH;
+    feedback->of_kind[kind]++;
+    feedback->waiting[feedback->count++] = (struct waiting){.index = index, .kind = kind};
 }
 
-size_t turns_waiting(const struct turns *turns)
+size_t feedback_waiting(const struct feedback *feedback)
 {
-    return turns->count;
+    return feedback->count;
 }
 
-bool turns_result(struct turns *turns, size_t index, double time_us)
+bool feedback_result(struct feedback *feedback, size_t index, double time_us)
 {
-    for (size_t i = 0; i < turns->count; i++) {
-        struct waiting *w = &turns->waiting[i];
+    for (size_t i = 0; i < feedback->count; i++) {
+        struct waiting *w = &feedback->waiting[i];
         if (w->index != index || w->known) continue;
         w->known = true;
         w->time_us = time_us;
@@ -141,14 +144,14 @@ bool turns_result(struct turns *turns, size_t index, double time_us)
     return false;
 }
 
-static size_t first(const struct turns *t, enum kind kind)
+static size_t first(const struct feedback *t, enum kind kind)
 {
     size_t at = 0;
     while (at < t->count && (t->waiting[at].kind != kind || t->waiting[at].late)) at++;
     return at;
 }
 
-static size_t first_late(const struct turns *t, bool known)
+static size_t first_late(const struct feedback *t, bool known)
 {
     size_t at = t->late > 0 ? 0 : t->count;
     while (at < t->count && (!t->waiting[at].late || t->waiting[at].known != known)) at++;
@@ -156,9 +159,9 @@ static size_t first_late(const struct turns *t, bool known)
 }
 
 /* Which is to be told next, a place in the list; the length of the list: none need be. */
-static size_t due(const struct turns *t, bool stuck)
+static size_t due(const struct feedback *t, bool stuck)
 {
-    const struct turn_limits *most = &t->limits;
+    const struct feedback_limits *most = &t->limits;
     const size_t kernels = t->told ? most->kernels : most->kernels_first, launch = first(t, LAUNCH),
                  kernel = first(t, KERNEL);
     const bool follow = t->of_kind[FOLLOWS] >= most->kernels;
@@ -171,7 +174,7 @@ static size_t due(const struct turns *t, bool stuck)
 }
 
 /* It is told of this kernel: the launches that followed are like others now. */
-static void release(struct turns *t, const struct config *kernel)
+static void release(struct feedback *t, const struct config *kernel)
 {
     for (size_t i = 0; i < t->count; i++) {
         struct waiting *w = &t->waiting[i];
@@ -182,7 +185,7 @@ static void release(struct turns *t, const struct config *kernel)
     }
 }
 
-static void take(struct turns *t, size_t at, size_t *index, double *time_us)
+static void take(struct feedback *t, size_t at, size_t *index, double *time_us)
 {
     const struct waiting w = t->waiting[at];
     if (w.late) t->late--;
@@ -195,34 +198,34 @@ static void take(struct turns *t, size_t at, size_t *index, double *time_us)
     *time_us = w.time_us;
 }
 
-enum turn_answer turns_next(struct turns *turns, bool stuck, size_t *index, double *time_us)
+enum feedback_answer feedback_next(struct feedback *feedback, bool stuck, size_t *index, double *time_us)
 {
-    const size_t at = due(turns, stuck);
-    if (at == turns->count) return TURN_NONE;
-    *index = turns->waiting[at].index;
-    if (!turns->waiting[at].known) return TURN_WAIT;
-    take(turns, at, index, time_us);
-    return TURN_TELL;
+    const size_t at = due(feedback, stuck);
+    if (at == feedback->count) return FEEDBACK_NONE;
+    *index = feedback->waiting[at].index;
+    if (!feedback->waiting[at].known) return FEEDBACK_WAIT;
+    take(feedback, at, index, time_us);
+    return FEEDBACK_TELL;
 }
 
-bool turns_put_off(struct turns *turns, size_t index)
+bool feedback_put_off(struct feedback *feedback, size_t index)
 {
     size_t at = 0;
-    while (at < turns->count && turns->waiting[at].index != index) at++;
-    if (at == turns->count || turns->late == turns->limits.late) return false;
-    struct waiting *w = &turns->waiting[at];
+    while (at < feedback->count && feedback->waiting[at].index != index) at++;
+    if (at == feedback->count || feedback->late == feedback->limits.late) return false;
+    struct waiting *w = &feedback->waiting[at];
     if (w->late || w->kind == FOLLOWS) return false;
     w->late = true;
-    turns->late++;
-    turns->of_kind[w->kind]--;
+    feedback->late++;
+    feedback->of_kind[w->kind]--;
     return true;
 }
 
-bool turns_rest(struct turns *turns, size_t *index, double *time_us)
+bool feedback_rest(struct feedback *feedback, size_t *index, double *time_us)
 {
     size_t at = 0;
-    while (at < turns->count && !turns->waiting[at].known) at++;
-    if (at == turns->count) return false;
-    take(turns, at, index, time_us);
+    while (at < feedback->count && !feedback->waiting[at].known) at++;
+    if (at == feedback->count) return false;
+    take(feedback, at, index, time_us);
     return true;
 }

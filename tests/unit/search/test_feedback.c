@@ -36,190 +36,190 @@ static double time_of(size_t index)
     return 100 * exp(0.1 * abs(v[TILE] - 5) + 0.07 * abs(v[DEPTH] - v[TILE]) + 0.03 * abs(v[SPLIT] - 2));
 }
 
-static struct turns *build(size_t first, size_t kernels, size_t launches)
+static struct feedback *build(size_t first, size_t kernels, size_t launches)
 {
-    const struct turn_limits limits = {first, kernels, launches, .late = 2};
-    struct turns *t = turns_build(config, COUNT, &limits);
+    const struct feedback_limits limits = {first, kernels, launches, .late = 2};
+    struct feedback *t = feedback_build(config, COUNT, &limits);
     assert_non_null(t);
     return t;
 }
 
-static void assert_told(struct turns *t, bool stuck, size_t expected)
+static void assert_told(struct feedback *t, bool stuck, size_t expected)
 {
     size_t index;
     double time_us;
-    assert_int_equal(turns_next(t, stuck, &index, &time_us), TURN_TELL);
+    assert_int_equal(feedback_next(t, stuck, &index, &time_us), FEEDBACK_TELL);
     assert_int_equal(index, expected);
     assert_true(time_us == (double)expected);
 }
 
-static enum turn_answer answer_of(struct turns *t, bool stuck)
+static enum feedback_answer answer_of(struct feedback *t, bool stuck)
 {
     size_t index;
     double time_us;
-    return turns_next(t, stuck, &index, &time_us);
+    return feedback_next(t, stuck, &index, &time_us);
 }
 
 TEST(kernels_are_heard_of_in_the_order_proposed_and_not_before_the_limit)
 {
-    struct turns *t = build(3, 2, 1);
+    struct feedback *t = build(3, 2, 1);
     for (size_t k = 0; k < 3; k++) {
-        assert_int_equal(answer_of(t, false), TURN_NONE);
-        turns_propose(t, 4 * k);
+        assert_int_equal(answer_of(t, false), FEEDBACK_NONE);
+        feedback_propose(t, 4 * k);
     }
-    assert_true(turns_result(t, 8, 8));
-    assert_true(turns_result(t, 4, 4));
-    assert_int_equal(answer_of(t, false), TURN_WAIT);
-    assert_true(turns_result(t, 0, 0));
+    assert_true(feedback_result(t, 8, 8));
+    assert_true(feedback_result(t, 4, 4));
+    assert_int_equal(answer_of(t, false), FEEDBACK_WAIT);
+    assert_true(feedback_result(t, 0, 0));
     assert_told(t, false, 0);
     assert_told(t, false, 4); /* from the first on there are two at most */
-    assert_int_equal(answer_of(t, false), TURN_NONE);
-    assert_int_equal(turns_waiting(t), 1);
-    turns_free(t);
+    assert_int_equal(answer_of(t, false), FEEDBACK_NONE);
+    assert_int_equal(feedback_waiting(t), 1);
+    feedback_free(t);
 }
 
 TEST(launches_of_a_known_kernel_do_not_wait_for_kernels)
 {
-    struct turns *t = build(8, 8, 2);
-    turns_know(t, 0);
-    turns_propose(t, 4);
-    turns_propose(t, 1);
-    turns_propose(t, 2);
-    assert_int_equal(answer_of(t, false), TURN_WAIT);
-    assert_true(turns_result(t, 2, 2));
-    assert_int_equal(answer_of(t, false), TURN_WAIT);
-    assert_true(turns_result(t, 1, 1));
+    struct feedback *t = build(8, 8, 2);
+    feedback_know(t, 0);
+    feedback_propose(t, 4);
+    feedback_propose(t, 1);
+    feedback_propose(t, 2);
+    assert_int_equal(answer_of(t, false), FEEDBACK_WAIT);
+    assert_true(feedback_result(t, 2, 2));
+    assert_int_equal(answer_of(t, false), FEEDBACK_WAIT);
+    assert_true(feedback_result(t, 1, 1));
     assert_told(t, false, 1);
-    assert_int_equal(answer_of(t, false), TURN_NONE);
-    turns_free(t);
+    assert_int_equal(answer_of(t, false), FEEDBACK_NONE);
+    feedback_free(t);
 }
 
 TEST(launches_of_a_kernel_that_is_not_heard_of_come_after_it)
 {
-    struct turns *t = build(2, 2, 1);
-    turns_propose(t, 5);
-    turns_propose(t, 6);
-    turns_propose(t, 7);
-    assert_true(turns_result(t, 6, 6));
-    assert_int_equal(answer_of(t, false), TURN_WAIT);
-    assert_true(turns_result(t, 7, 7));
-    assert_true(turns_result(t, 5, 5));
+    struct feedback *t = build(2, 2, 1);
+    feedback_propose(t, 5);
+    feedback_propose(t, 6);
+    feedback_propose(t, 7);
+    assert_true(feedback_result(t, 6, 6));
+    assert_int_equal(answer_of(t, false), FEEDBACK_WAIT);
+    assert_true(feedback_result(t, 7, 7));
+    assert_true(feedback_result(t, 5, 5));
     assert_told(t, false, 5);
     assert_told(t, false, 6);
     assert_told(t, false, 7);
-    assert_int_equal(answer_of(t, false), TURN_NONE);
-    turns_free(t);
+    assert_int_equal(answer_of(t, false), FEEDBACK_NONE);
+    feedback_free(t);
 }
 
 TEST(who_can_propose_nothing_hears_one_more)
 {
-    struct turns *t = build(8, 8, 2);
-    assert_int_equal(answer_of(t, true), TURN_NONE);
-    turns_propose(t, 0);
-    turns_propose(t, 4);
-    assert_true(turns_result(t, 4, 4));
-    assert_int_equal(answer_of(t, true), TURN_WAIT);
-    assert_true(turns_result(t, 0, 0));
+    struct feedback *t = build(8, 8, 2);
+    assert_int_equal(answer_of(t, true), FEEDBACK_NONE);
+    feedback_propose(t, 0);
+    feedback_propose(t, 4);
+    assert_true(feedback_result(t, 4, 4));
+    assert_int_equal(answer_of(t, true), FEEDBACK_WAIT);
+    assert_true(feedback_result(t, 0, 0));
     assert_told(t, true, 0);
-    assert_false(turns_result(t, 0, 0));
-    turns_free(t);
+    assert_false(feedback_result(t, 0, 0));
+    feedback_free(t);
 }
 
 TEST(who_waits_too_long_goes_on_and_hears_of_it_when_it_is_there)
 {
-    struct turns *t = build(2, 2, 1);
+    struct feedback *t = build(2, 2, 1);
     size_t index;
     double time_us;
-    turns_propose(t, 0);
-    turns_propose(t, 4);
-    assert_int_equal(turns_next(t, false, &index, &time_us), TURN_WAIT);
+    feedback_propose(t, 0);
+    feedback_propose(t, 4);
+    assert_int_equal(feedback_next(t, false, &index, &time_us), FEEDBACK_WAIT);
     assert_int_equal(index, 0);
-    assert_true(turns_put_off(t, 0));
-    assert_int_equal(answer_of(t, false), TURN_NONE);
-    turns_propose(t, 8);
-    assert_true(turns_result(t, 4, 4));
+    assert_true(feedback_put_off(t, 0));
+    assert_int_equal(answer_of(t, false), FEEDBACK_NONE);
+    feedback_propose(t, 8);
+    assert_true(feedback_result(t, 4, 4));
     assert_told(t, false, 4);
-    turns_propose(t, 12);
-    assert_int_equal(turns_next(t, false, &index, &time_us), TURN_WAIT);
+    feedback_propose(t, 12);
+    assert_int_equal(feedback_next(t, false, &index, &time_us), FEEDBACK_WAIT);
     assert_int_equal(index, 8);
-    assert_true(turns_result(t, 0, 0));
+    assert_true(feedback_result(t, 0, 0));
     assert_told(t, false, 0);
-    assert_int_equal(answer_of(t, false), TURN_WAIT);
-    turns_free(t);
+    assert_int_equal(answer_of(t, false), FEEDBACK_WAIT);
+    feedback_free(t);
 }
 
 TEST(launches_of_a_kernel_that_is_put_off_come_after_it_and_hold_up_no_others)
 {
-    struct turns *t = build(3, 2, 1);
-    turns_propose(t, 0);
-    turns_propose(t, 1);
-    assert_true(turns_put_off(t, 0));
-    turns_propose(t, 4);
-    assert_true(turns_result(t, 4, 4));
+    struct feedback *t = build(3, 2, 1);
+    feedback_propose(t, 0);
+    feedback_propose(t, 1);
+    assert_true(feedback_put_off(t, 0));
+    feedback_propose(t, 4);
+    assert_true(feedback_result(t, 4, 4));
     assert_told(t, true, 4);
-    turns_propose(t, 5); /* of a kernel that is known, unlike 1 */
-    assert_true(turns_result(t, 5, 5));
+    feedback_propose(t, 5); /* of a kernel that is known, unlike 1 */
+    assert_true(feedback_result(t, 5, 5));
     assert_told(t, false, 5);
-    turns_propose(t, 2); /* the second that follows 0, as many as may */
-    assert_int_equal(answer_of(t, false), TURN_WAIT);
-    assert_true(turns_result(t, 0, 0));
-    assert_true(turns_result(t, 1, 1));
-    assert_true(turns_result(t, 2, 2));
+    feedback_propose(t, 2); /* the second that follows 0, as many as may */
+    assert_int_equal(answer_of(t, false), FEEDBACK_WAIT);
+    assert_true(feedback_result(t, 0, 0));
+    assert_true(feedback_result(t, 1, 1));
+    assert_true(feedback_result(t, 2, 2));
     assert_told(t, false, 0);
     assert_told(t, false, 1);
     assert_told(t, false, 2);
-    assert_int_equal(answer_of(t, true), TURN_NONE);
-    turns_free(t);
+    assert_int_equal(answer_of(t, true), FEEDBACK_NONE);
+    feedback_free(t);
 }
 
 TEST(no_more_are_put_off_than_may_be_and_none_twice)
 {
-    struct turns *t = build(4, 4, 1);
-    for (size_t k = 0; k < 4; k++) turns_propose(t, 4 * k);
-    assert_true(turns_put_off(t, 0));
-    assert_false(turns_put_off(t, 0));
-    assert_false(turns_put_off(t, 16)); /* never proposed */
-    assert_true(turns_put_off(t, 4));
-    assert_false(turns_put_off(t, 8));
-    assert_int_equal(answer_of(t, false), TURN_NONE); /* two more may be proposed */
-    assert_true(turns_result(t, 8, 8));
-    assert_true(turns_result(t, 12, 12));
+    struct feedback *t = build(4, 4, 1);
+    for (size_t k = 0; k < 4; k++) feedback_propose(t, 4 * k);
+    assert_true(feedback_put_off(t, 0));
+    assert_false(feedback_put_off(t, 0));
+    assert_false(feedback_put_off(t, 16)); /* never proposed */
+    assert_true(feedback_put_off(t, 4));
+    assert_false(feedback_put_off(t, 8));
+    assert_int_equal(answer_of(t, false), FEEDBACK_NONE); /* two more may be proposed */
+    assert_true(feedback_result(t, 8, 8));
+    assert_true(feedback_result(t, 12, 12));
     assert_told(t, true, 8);
     assert_told(t, true, 12);
-    assert_int_equal(answer_of(t, true), TURN_WAIT); /* only late ones are left */
-    turns_free(t);
+    assert_int_equal(answer_of(t, true), FEEDBACK_WAIT); /* only late ones are left */
+    feedback_free(t);
 }
 
 TEST(in_the_end_it_hears_of_all_results_in_the_order_proposed)
 {
-    struct turns *t = build(8, 8, 8);
+    struct feedback *t = build(8, 8, 8);
     size_t index;
     double time_us;
-    for (size_t k = 0; k < 5; k++) turns_propose(t, 4 * k);
-    turns_propose(t, 1);
-    assert_true(turns_put_off(t, 4));
+    for (size_t k = 0; k < 5; k++) feedback_propose(t, 4 * k);
+    feedback_propose(t, 1);
+    assert_true(feedback_put_off(t, 4));
     static const size_t results[] = {16, 4, 1, 0};
-    for (int i = 0; i < 4; i++) assert_true(turns_result(t, results[i], (double)results[i]));
+    for (int i = 0; i < 4; i++) assert_true(feedback_result(t, results[i], (double)results[i]));
     static const size_t told[] = {0, 4, 16, 1};
     for (int i = 0; i < 4; i++) {
-        assert_true(turns_rest(t, &index, &time_us));
+        assert_true(feedback_rest(t, &index, &time_us));
         assert_int_equal(index, told[i]);
         assert_true(time_us == (double)told[i]);
     }
-    assert_false(turns_rest(t, &index, &time_us));
-    assert_int_equal(turns_waiting(t), 2);
-    turns_free(t);
+    assert_false(feedback_rest(t, &index, &time_us));
+    assert_int_equal(feedback_waiting(t), 2);
+    feedback_free(t);
 }
 
 /* A search of `limit` proposals whose candidates of one tile have no result before the end, if it may go on
  * without them. Returns how many it made. */
 static size_t run_without(const char *strategy, int tile, bool put_off, size_t limit)
 {
-    const struct turn_limits limits = turn_limits_of(4);
+    const struct feedback_limits limits = feedback_limits_of(4);
     struct search *search;
     size_t made = 0, index, held = 0, awaited;
     assert_ok(search_start(strategy, config, COUNT, NULL, NULL, 7, &search));
-    assert_ok(search_in_turns(search, config, &limits));
+    assert_ok(search_order_feedback(search, config, &limits));
     for (bool goes_on = true; goes_on && made < limit;) {
         const enum search_answer answer = search_next(search, &index);
         if (answer == SEARCH_TRY) {
@@ -250,11 +250,11 @@ TEST(a_search_goes_on_without_what_it_puts_off)
 /* As few trials as there are before the first is heard of: nothing is known of what is to be gained. */
 TEST(what_is_told_after_the_last_proposal_counts_in_the_end)
 {
-    const struct turn_limits limits = turn_limits_of(4);
+    const struct feedback_limits limits = feedback_limits_of(4);
     struct search *search;
     size_t made[FIRST], count = 0;
     assert_ok(search_start("gp", config, COUNT, NULL, NULL, 7, &search));
-    assert_ok(search_in_turns(search, config, &limits));
+    assert_ok(search_order_feedback(search, config, &limits));
     while (count < FIRST && search_next(search, &made[count]) == SEARCH_TRY) count++;
     for (size_t i = 0; i < count; i++) search_tell(search, made[i], time_of(made[i]));
     assert_true(count > 4 && isnan(search_gain(search)));
@@ -266,11 +266,11 @@ TEST(what_is_told_after_the_last_proposal_counts_in_the_end)
 /* Proposals in their order; results come in a random one. Returns how many it made. */
 static size_t run(const char *strategy, bool in_turns, uint64_t random, size_t *order)
 {
-    const struct turn_limits limits = turn_limits_of(4);
+    const struct feedback_limits limits = feedback_limits_of(4);
     struct search *search;
     size_t open[COUNT], count = 0, made = 0;
     assert_ok(search_start(strategy, config, COUNT, NULL, NULL, 7, &search));
-    if (in_turns) assert_ok(search_in_turns(search, config, &limits));
+    if (in_turns) assert_ok(search_order_feedback(search, config, &limits));
     for (;;) {
         enum search_answer answer = SEARCH_WAIT;
         const size_t room = in_turns ? COUNT : 8 + (size_t)stats_random_below(&random, 8);
@@ -307,12 +307,13 @@ TEST(a_seed_gives_one_order_of_proposals_in_whatever_order_results_come)
 
 TEST(few_compilers_have_some_work_ahead_and_many_a_share)
 {
-    const struct turn_limits none = turn_limits_of(0), one = turn_limits_of(1), many = turn_limits_of(64);
+    const struct feedback_limits none = feedback_limits_of(0), one = feedback_limits_of(1),
+                                 many = feedback_limits_of(64);
     assert_memory_equal(&none, &one, sizeof one);
     assert_int_equal(one.kernels, 5);
     assert_int_equal(many.kernels, 80);
     assert_true(one.kernels_first >= one.kernels && many.kernels_first >= many.kernels);
-    assert_int_equal(turns_most(&one), one.kernels_first + one.kernels + one.launches + one.late);
+    assert_int_equal(feedback_most(&one), one.kernels_first + one.kernels + one.launches + one.late);
     assert_int_equal(one.late, 1);
 }
 

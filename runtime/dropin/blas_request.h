@@ -1,13 +1,14 @@
-/* asked.h — one intercepted call in cuBLAS's terms: column-major, with the caller's sizes and pointers. */
-#ifndef GT_ASKED_H
-#define GT_ASKED_H
+/* blas_request.h — one intercepted call in cuBLAS's terms: column-major, with the caller's sizes and
+ * pointers. */
+#ifndef GT_BLAS_REQUEST_H
+#define GT_BLAS_REQUEST_H
 
 #include "gemm_type.h"
 #include "real_api.h"
 
 struct route;
 
-struct asked {
+struct blas_request {
     const char *function; /* "cublasSgemm", for messages */
     enum gemm_type type;  /* GEMM_SGEMM: the math mode of the handle may allow TF32 */
     bool pedantic;        /* unless the compute type forbids that */

@@ -1,6 +1,7 @@
-/* court.h — a problem with its operands and right answers, made by kernels that are executed on the CPU. */
-#ifndef GT_COURT_H
-#define GT_COURT_H
+/* cpu_judge.h — a problem with its operands and right answers, made by kernels that are executed on the CPU.
+ */
+#ifndef GT_CPU_JUDGE_H
+#define GT_CPU_JUDGE_H
 
 #include "host_device.h"
 #include "oracle.h"
@@ -44,7 +45,7 @@ static const char *const ragged[] = {
     "nn:6x7x8:alpha=0:epilogue=rowbias+gelu",
 };
 
-struct court {
+struct cpu_judge {
     struct workload work;
     struct oracle oracle;
 };
@@ -54,18 +55,18 @@ static inline struct oracle_limits limits_of(int64_t room)
     return oracle_limits(&device.gpu, room, ORACLE_SECONDS);
 }
 
-static inline void open_court(const char *text, int64_t room, struct court *court)
+static inline void cpu_judge_open(const char *text, int64_t room, struct cpu_judge *cpu_judge)
 {
     const struct problem p = problem_of(text);
-    assert_ok(workload_open(&kernels, &p, true, SEED, (int64_t)8 << 20, &court->work));
+    assert_ok(workload_open(&kernels, &p, true, SEED, (int64_t)8 << 20, &cpu_judge->work));
     const struct oracle_limits limits = limits_of(room);
-    assert_ok(oracle_open(&court->work, SEED, &limits, &court->oracle));
+    assert_ok(oracle_open(&cpu_judge->work, SEED, &limits, &cpu_judge->oracle));
 }
 
-static inline void close_court(struct court *court)
+static inline void cpu_judge_close(struct cpu_judge *cpu_judge)
 {
-    oracle_close(&court->oracle);
-    workload_close(&court->work);
+    oracle_close(&cpu_judge->oracle);
+    workload_close(&cpu_judge->work);
     assert_int_equal(host_bytes_in_use, 0);
 }
 

@@ -1,9 +1,9 @@
-/* players.h — kernels for testing judge, timer and trial: a right one, and one for each kind of fault.
+/* faulty_kernels.h — kernels for testing judge, timer and trial: a right one, and one for each kind of fault.
  *
  * They compute on the host at launch, in the host device's memory, and take a given time.
  */
-#ifndef GT_PLAYERS_H
-#define GT_PLAYERS_H
+#ifndef GT_FAULTY_KERNELS_H
+#define GT_FAULTY_KERNELS_H
 
 #include <kernel.h>
 
@@ -43,7 +43,7 @@ enum fault {
     D_READ                 /* beta is applied to D instead of C */
 };
 
-struct player {
+struct faulty_kernel {
     struct problem problem;
     enum fault fault;
     double us; /* duration of a call */
@@ -51,8 +51,8 @@ struct player {
     int calls;
 };
 
-/* launch of struct kernel; self is a struct player. */
-enum status play(void *self, const struct operands *operands, double alpha, double beta);
+/* launch of struct kernel; self is a struct faulty_kernel. */
+enum status faulty_launch(void *self, const struct operands *operands, double alpha, double beta);
 
 /* The host memory behind an address of the host device. */
 float *host_memory(CUdeviceptr address);
