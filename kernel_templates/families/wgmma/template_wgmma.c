@@ -268,12 +268,12 @@ const struct template template_wgmma = {
     .computes = GEMM_TYPE_BIT(GEMM_BF16) | GEMM_TYPE_BIT(GEMM_F16) | GEMM_TYPE_BIT(GEMM_BF16_TO_F32) |
                 GEMM_TYPE_BIT(GEMM_F16_TO_F32),
     .one_arch = true,
-    .asks = TEMPLATE_ASKS_TYPE | TEMPLATE_ASKS_EPILOGUE | TEMPLATE_ASKS_POINTERS,
+    .macros = TEMPLATE_MACRO_TYPE | TEMPLATE_MACRO_EPILOGUE | TEMPLATE_MACRO_POINTERS,
     .optional = OPTIONAL,
     .sources = sources_wgmma,
     .resources = wgmma_resources,
     .check = template_check_all,
     .check_prefix = check_prefix,
-    .needless = wgmma_needless,
+    .redundant = wgmma_needless,
     .plan = wgmma_plan,
     .predict = wgmma_predict};
