@@ -245,7 +245,7 @@ static void wgmma_plan(const struct config *config, const struct problem *p, str
 }
 
 /* template.h: a packed operand that a map reads as it lies; half a microsecond of a long product. */
-static int wgmma_needless(const struct config *config, int known, const struct problem *p, int32_t *instead)
+static int wgmma_redundant(const struct config *config, int known, const struct problem *p, int32_t *instead)
 {
     if (!KNOWN(PACK)) return -1;
     *instead = PACK;
@@ -274,6 +274,6 @@ const struct template template_wgmma = {
     .resources = wgmma_resources,
     .check = template_check_all,
     .check_prefix = check_prefix,
-    .redundant = wgmma_needless,
+    .redundant = wgmma_redundant,
     .plan = wgmma_plan,
     .predict = wgmma_predict};

@@ -416,8 +416,8 @@ TEST(every_kernel_may_begin_early_and_says_so)
     const struct problem big = problem_of("bf16gemm:nn:4096x4096x4096");
     int32_t instead;
     config_set(&config, "PACK", 0);
-    assert_int_equal(config.template->needless(&config, config.template->param_count, &even, &instead), -1);
-    assert_int_equal(config.template->needless(&config, config.template->param_count, &big, &instead),
+    assert_int_equal(config.template->redundant(&config, config.template->param_count, &even, &instead), -1);
+    assert_int_equal(config.template->redundant(&config, config.template->param_count, &big, &instead),
                      template_param(config.template, "PDL"));
     assert_int_equal(instead, 0);
 }
