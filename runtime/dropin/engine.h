@@ -6,7 +6,7 @@
 #ifndef GT_ENGINE_H
 #define GT_ENGINE_H
 
-#include "asked.h"
+#include "blas_request.h"
 #include "loading.h"
 
 #include <stdatomic.h>
@@ -43,19 +43,20 @@ struct refusal {
 /* Stub and engine must have been built with equal values. */
 struct engine_terms {
     char version[32];
-    size_t engine_bytes, asked_bytes, matmul_bytes, turn_bytes, refusal_bytes, real_blas_bytes, real_lt_bytes;
+    size_t engine_bytes, request_bytes, matmul_bytes, turn_bytes, refusal_bytes, real_blas_bytes,
+        real_lt_bytes;
 };
 
 struct engine {
     struct engine_terms terms;
     /* True: the call is done, *result is the status for the program. False: the real function must be called.
      * In either case `end` must be called afterwards if turn->sample is set. */
-    bool (*take)(const struct asked *asked, struct turn *turn, int *result);
+    bool (*take)(const struct blas_request *request, struct turn *turn, int *result);
     bool (*take_matmul)(const struct matmul *matmul, struct turn *turn, int *result);
     void (*end)(struct turn *turn);
-    /* Counts and times it in the capture, and logs it once, if these are on. asked: only its handle and
+    /* Counts and times it in the capture, and logs it once, if these are on. request: only its handle and
      * stream are looked at; NULL: it is not timed. */
-    void (*refuse)(struct refusal *refusal, const struct asked *asked, struct turn *turn);
+    void (*refuse)(struct refusal *refusal, const struct blas_request *request, struct turn *turn);
     /* For the products in CUDA graphs: what graph_counts.h says. */
     void (*graph_gone)(CUgraph graph);
     void (*graph_made)(CUgraphExec executable, CUgraph graph);
@@ -70,7 +71,7 @@ struct engine {
 #define ENGINE_TERMS                                                                                         \
     {                                                                                                        \
         .version = GT_LIBRARY_VERSION, .engine_bytes = sizeof(struct engine),                                \
-        .asked_bytes = sizeof(struct asked), .matmul_bytes = sizeof(struct matmul),                          \
+        .request_bytes = sizeof(struct blas_request), .matmul_bytes = sizeof(struct matmul),                 \
         .turn_bytes = sizeof(struct turn), .refusal_bytes = sizeof(struct refusal),                          \
         .real_blas_bytes = sizeof(struct real_blas), .real_lt_bytes = sizeof(struct real_lt),                \
     }

@@ -148,26 +148,26 @@ static void leave_out(const char *why, const CUstream *stream, struct turn *turn
     turn->sample = recorder_leave_out(why, stream);
 }
 
-void dropin_refuse(struct refusal *refusal, const struct asked *asked, struct turn *turn)
+void dropin_refuse(struct refusal *refusal, const struct blas_request *request, struct turn *turn)
 {
     if (!dropin_on()) return;
-    CUstream stream = asked ? asked->stream : NULL;
-    const bool known = asked && (!asked->handle ||
-                                 (asked->real->GetStream && !asked->real->GetStream(asked->handle, &stream)));
+    CUstream stream = request ? request->stream : NULL;
+    const bool known = request && (!request->handle || (request->real->GetStream &&
+                                                        !request->real->GetStream(request->handle, &stream)));
     leave_out(refusal->why, known ? &stream : NULL, turn);
     if (settings.log && !atomic_flag_test_and_set(&refusal->said))
         say("%s -> cuBLAS: %s", refusal->function, refusal->why);
 }
 
 /* Logs each route and reason once. why NULL: the route's own. */
-static void tell(const struct asked *asked, struct route *route, unsigned reason, const char *why)
+static void tell(const struct blas_request *request, struct route *route, unsigned reason, const char *why)
 {
     char own[ROUTE_WHY_MAX];
     if (!settings.log || (atomic_load_explicit(&route->said, memory_order_relaxed) & reason) ||
         (atomic_fetch_or(&route->said, reason) & reason))
         return;
     if (!why) route_why(route, own);
-    say("%s %s -> %s: %s", asked->function, route->unnamed ? "(no problem)" : route->text,
+    say("%s %s -> %s: %s", request->function, route->unnamed ? "(no problem)" : route->text,
         reason == SAID_TUNED ? "tuned kernel" : "cuBLAS", why ? why : own);
 }
 
@@ -191,15 +191,16 @@ static const char *why_math(enum gemm_type type, int math)
 
 /* What is enough for a call: less than strict FP32 where its handle's math mode says so, or the user. The
  * mode is asked for early only if kernels for what it may allow may be known. */
-static enum gemm_type enough_for(const struct asked *asked)
+static enum gemm_type enough_for(const struct blas_request *request)
 {
     int math = -1;
-    if (asked->type != GEMM_SGEMM || asked->pedantic) return asked->type;
+    if (request->type != GEMM_SGEMM || request->pedantic) return request->type;
     const bool tf32 = !settings.tf32_forbidden && contexts_may_have(GEMM_TF32),
                accurate = contexts_may_have(GEMM_SGEMM_ACCURATE);
     const bool matters = tf32 || accurate || settings.accuracy != GEMM_SGEMM || dropin_is_watched();
-    if (asked->handle && matters) {
-        if (!asked->real->GetMathMode || asked->real->GetMathMode(asked->handle, &math)) return asked->type;
+    if (request->handle && matters) {
+        if (!request->real->GetMathMode || request->real->GetMathMode(request->handle, &math))
+            return request->type;
         math &= BLAS_MATH_MODE_MASK;
         if (math == BLAS_TF32_MATH && !settings.tf32_forbidden) return GEMM_TF32;
         if (math == BLAS_BF16X9_MATH) return GEMM_SGEMM_ACCURATE;
@@ -209,19 +210,19 @@ static enum gemm_type enough_for(const struct asked *asked)
 }
 
 /* False: cuBLAS does not know the handle. */
-static bool read_modes(const struct asked *asked, struct modes *modes)
+static bool read_modes(const struct blas_request *request, struct modes *modes)
 {
-    const struct real_blas *real = asked->real;
+    const struct real_blas *real = request->real;
     int math = -1, multiprocessors = 0;
-    *modes = (struct modes){.stream = asked->stream, .pedantic = asked->pedantic};
-    if (!asked->handle) return true;
-    if (!real->GetStream || !real->GetMathMode || real->GetStream(asked->handle, &modes->stream) ||
-        real->GetMathMode(asked->handle, &math))
+    *modes = (struct modes){.stream = request->stream, .pedantic = request->pedantic};
+    if (!request->handle) return true;
+    if (!real->GetStream || !real->GetMathMode || real->GetStream(request->handle, &modes->stream) ||
+        real->GetMathMode(request->handle, &math))
         return false;
     /* Versions before 11.5 have no such target. */
-    if (real->GetSmCountTarget && real->GetSmCountTarget(asked->handle, &multiprocessors)) return false;
+    if (real->GetSmCountTarget && real->GetSmCountTarget(request->handle, &multiprocessors)) return false;
     modes->pedantic |= (math & BLAS_MATH_MODE_MASK) == BLAS_PEDANTIC_MATH;
-    modes->other = why_math(asked->type, math);
+    modes->other = why_math(request->type, math);
     if (!modes->other && multiprocessors) modes->other = "its handle limits the number of SMs";
     return true;
 }
@@ -232,22 +233,23 @@ struct scalars {
 };
 
 /* False: no kernel is needed (alpha is 0), or cuBLAS would refuse the call. */
-static bool read_scalars(const struct asked *asked, struct scalars *scalars)
+static bool read_scalars(const struct blas_request *request, struct scalars *scalars)
 {
-    int pointer = asked->scalars_on_device ? BLAS_DEVICE_SCALARS : BLAS_HOST_SCALARS;
-    if (!asked->alpha || !asked->beta || !asked->a || !asked->b || !asked->c) return false;
-    if (asked->m < 1 || asked->n < 1 || asked->k < 1 || asked->batch < 1) return false;
-    if (asked->handle &&
-        (!asked->real->GetPointerMode || asked->real->GetPointerMode(asked->handle, &pointer)))
+    int pointer = request->scalars_on_device ? BLAS_DEVICE_SCALARS : BLAS_HOST_SCALARS;
+    if (!request->alpha || !request->beta || !request->a || !request->b || !request->c) return false;
+    if (request->m < 1 || request->n < 1 || request->k < 1 || request->batch < 1) return false;
+    if (request->handle &&
+        (!request->real->GetPointerMode || request->real->GetPointerMode(request->handle, &pointer)))
         return false;
     *scalars = (struct scalars){.on_device = pointer == BLAS_DEVICE_SCALARS};
     if (scalars->on_device) return true;
-    scalars->adds = *(const float *)asked->beta != 0;
-    return pointer == BLAS_HOST_SCALARS && *(const float *)asked->alpha != 0;
+    scalars->adds = *(const float *)request->beta != 0;
+    return pointer == BLAS_HOST_SCALARS && *(const float *)request->alpha != 0;
 }
 
 /* True if the route's kernel is an algorithm of cublasLt, and not one for this call. */
-static bool is_other_algorithm(const struct asked *asked, struct route *route, const struct modes *modes)
+static bool is_other_algorithm(const struct blas_request *request, struct route *route,
+                               const struct modes *modes)
 {
     unsigned reason = 0;
     const char *why = NULL;
@@ -255,118 +257,119 @@ static bool is_other_algorithm(const struct asked *asked, struct route *route, c
     if (modes->pedantic) {
         reason = SAID_PEDANTIC;
         why = "its kernel is an algorithm of cublasLt, and the call is pedantic";
-    } else if ((uintptr_t)asked->bias % BLAS_LT_KEPT_ALIGNMENT) {
+    } else if ((uintptr_t)request->bias % BLAS_LT_KEPT_ALIGNMENT) {
         reason = SAID_BIAS;
         why = "its bias is less aligned than its kernel requires";
     }
-    if (why) tell(asked, route, reason, why);
+    if (why) tell(request, route, reason, why);
     return why;
 }
 
 /* True if the call is done. */
-static bool run_tuned(const struct asked *asked, struct route *route, const struct modes *modes,
+static bool run_tuned(const struct blas_request *request, struct route *route, const struct modes *modes,
                       const struct scalars *scalars, int *result)
 {
     char why[TUNED_WHY_MAX];
     struct gt_plan *plan = route_plan(route, scalars->on_device, modes->stream);
     if (!plan) {
         bool later = atomic_load(&route->state) == ROUTE_TUNED;
-        tell(asked, route, later ? SAID_CAPTURED : SAID_FAILED,
+        tell(request, route, later ? SAID_CAPTURED : SAID_FAILED,
              later ? "its tuned kernel was not prepared before the capture of a graph" : NULL);
         return false;
     }
-    if (is_other_algorithm(asked, route, modes)) return false; /* it was chosen just now */
-    tell(asked, route, SAID_TUNED, NULL);
+    if (is_other_algorithm(request, route, modes)) return false; /* it was chosen just now */
+    tell(request, route, SAID_TUNED, NULL);
     if (dropin_is_watched()) atomic_fetch_add_explicit(&route->tuned, 1, memory_order_relaxed);
     bool untouched;
-    const enum tuned_result launched = tuned_launch(plan, asked, modes->stream, &untouched, why);
+    const enum tuned_result launched = tuned_launch(plan, request, modes->stream, &untouched, why);
     *result = BLAS_SUCCESS;
     if (launched == TUNED_READY) return true;
     if (dropin_is_watched()) atomic_fetch_sub_explicit(&route->tuned, 1, memory_order_relaxed);
     if (launched == TUNED_NOT_THIS) {
-        tell(asked, route, SAID_SHORT, why);
+        tell(request, route, SAID_SHORT, why);
         return false;
     }
     route_give_up(route, launched, why);
-    tell(asked, route, SAID_FAILED, NULL);
+    tell(request, route, SAID_FAILED, NULL);
     /* Part of the result may be written; cuBLAS may still compute it if that is not read. */
     *result = BLAS_EXECUTION_FAILED;
-    return !untouched && !asked->source && (scalars->on_device || scalars->adds);
+    return !untouched && !request->source && (scalars->on_device || scalars->adds);
 }
 
 /* Of a call with an epilogue: its result is also read, as another operand. The operands are exchanged: see
  * route.c. */
-static bool is_shared(const struct asked *asked, struct route *route)
+static bool is_shared(const struct blas_request *request, struct route *route)
 {
-    if (!asked->epilogue || route->unnamed) return false;
-    const struct places at = {(uintptr_t)asked->b, (uintptr_t)asked->a, (uintptr_t)asked->c,
-                              (uintptr_t)(asked->source ? asked->source : asked->c), (uintptr_t)asked->bias};
+    if (!request->epilogue || route->unnamed) return false;
+    const struct places at = {(uintptr_t)request->b, (uintptr_t)request->a, (uintptr_t)request->c,
+                              (uintptr_t)(request->source ? request->source : request->c),
+                              (uintptr_t)request->bias};
     if (!overlap_find(&route->problem, &route->extents, &at)) return false;
-    tell(asked, route, SAID_SHARED, "its result shares memory with another operand");
+    tell(request, route, SAID_SHARED, "its result shares memory with another operand");
     return true;
 }
 
 /* True if the call is done, by the route's kernel. */
-static bool answer(const struct asked *asked, struct route *route, const struct modes *modes,
+static bool answer(const struct blas_request *request, struct route *route, const struct modes *modes,
                    const struct scalars *scalars, int *result)
 {
-    if (route_is_tuned(route) && (is_other_algorithm(asked, route, modes) || is_shared(asked, route)))
+    if (route_is_tuned(route) && (is_other_algorithm(request, route, modes) || is_shared(request, route)))
         return false;
-    if (route_is_due(route)) return run_tuned(asked, route, modes, scalars, result);
-    tell(asked, route, SAID_PASS, NULL);
+    if (route_is_due(route)) return run_tuned(request, route, modes, scalars, result);
+    tell(request, route, SAID_PASS, NULL);
     return false;
 }
 
 /* Handles a call whose route must be counted or has a tuned kernel. True if the call is done. */
-static bool attend(const struct asked *asked, struct route *route, const struct scalars *scalars,
+static bool attend(const struct blas_request *request, struct route *route, const struct scalars *scalars,
                    struct turn *turn, int *result)
 {
     struct modes modes;
-    if (!read_modes(asked, &modes)) return false;
+    if (!read_modes(request, &modes)) return false;
     /* This check is slow: it is not made only to count calls for the log. */
     const bool matters = route_is_tuned(route) || recorder_on() ||
                          !(atomic_load_explicit(&route->said, memory_order_relaxed) & SAID_PASS);
-    if (matters && asked->is_plain && !asked->is_plain(asked->is_plain_of)) {
+    if (matters && request->is_plain && !request->is_plain(request->is_plain_of)) {
         leave_out("it asks cublasLt for more than a product and its epilogue", &modes.stream, turn);
         return false;
     }
     if (modes.other || route->unnamed)
         leave_out(modes.other ? modes.other : route->unnamed, &modes.stream, turn);
     if (modes.other) {
-        tell(asked, route, SAID_MODE, modes.other);
+        tell(request, route, SAID_MODE, modes.other);
         return false;
     }
     turn->stream = modes.stream;
     if (recorder_on() && !route->unnamed) turn->sample = recorder_begin(route, modes.stream);
     else if (dropin_is_watched()) atomic_fetch_add_explicit(&route->calls, 1, memory_order_relaxed);
-    const bool done = answer(asked, route, &modes, scalars, result);
+    const bool done = answer(request, route, &modes, scalars, result);
     if (recorder_on() && !route->unnamed) graph_counts_add(route, done, modes.stream);
     return done;
 }
 
-bool dropin_take(const struct asked *asked, struct turn *turn, int *result)
+bool dropin_take(const struct blas_request *request, struct turn *turn, int *result)
 {
     struct scalars scalars;
-    struct asked enough;
+    struct blas_request enough;
     if (!dropin_on()) return false;
-    if (!read_scalars(asked, &scalars)) {
+    if (!read_scalars(request, &scalars)) {
         leave_out("it has no product to compute (alpha or a size is 0), or cuBLAS refuses it", NULL, turn);
         return false;
     }
     struct route *route = NULL;
-    const enum gemm_type type = enough_for(asked);
-    if (type != asked->type) {
-        enough = *asked;
+    const enum gemm_type type = enough_for(request);
+    if (type != request->type) {
+        enough = *request;
         enough.type = type;
         route = route_of(&enough, scalars.adds);
         /* A kernel for strict FP32 may do what the user is content with. */
         const bool strict_too = type == settings.accuracy && !recorder_on();
-        if (!strict_too || (route && route_is_tuned(route))) asked = &enough;
+        if (!strict_too || (route && route_is_tuned(route))) request = &enough;
     }
-    if (asked != &enough) route = route_of(asked, scalars.adds);
+    if (request != &enough) route = route_of(request, scalars.adds);
     if (!route) leave_out("there is no room for its problem, or no GPU or operands for a kernel", NULL, turn);
     return route && (route_is_tuned(route) || dropin_is_watched()) &&
-           attend(asked, route, &scalars, turn, result);
+           attend(request, route, &scalars, turn, result);
 }
 
 /* ---- the end ---- */
