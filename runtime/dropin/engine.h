@@ -28,7 +28,7 @@ struct matmul {
 };
 
 /* One call, from its arrival until the real function has returned. */
-struct turn {
+struct intercept {
     bool outer; /* set by the stub: the real function runs inside of this call */
     CUstream stream;
     struct sample *sample;
@@ -43,20 +43,20 @@ struct refusal {
 /* Stub and engine must have been built with equal values. */
 struct engine_terms {
     char version[32];
-    size_t engine_bytes, request_bytes, matmul_bytes, turn_bytes, refusal_bytes, real_blas_bytes,
+    size_t engine_bytes, request_bytes, matmul_bytes, intercept_bytes, refusal_bytes, real_blas_bytes,
         real_lt_bytes;
 };
 
 struct engine {
     struct engine_terms terms;
     /* True: the call is done, *result is the status for the program. False: the real function must be called.
-     * In either case `end` must be called afterwards if turn->sample is set. */
-    bool (*take)(const struct blas_request *request, struct turn *turn, int *result);
-    bool (*take_matmul)(const struct matmul *matmul, struct turn *turn, int *result);
-    void (*end)(struct turn *turn);
+     * In either case `end` must be called afterwards if intercept->sample is set. */
+    bool (*take)(const struct blas_request *request, struct intercept *intercept, int *result);
+    bool (*take_matmul)(const struct matmul *matmul, struct intercept *intercept, int *result);
+    void (*end)(struct intercept *intercept);
     /* Counts and times it in the capture, and logs it once, if these are on. request: only its handle and
      * stream are looked at; NULL: it is not timed. */
-    void (*refuse)(struct refusal *refusal, const struct blas_request *request, struct turn *turn);
+    void (*refuse)(struct refusal *refusal, const struct blas_request *request, struct intercept *intercept);
     /* For the products in CUDA graphs: what graph_counts.h says. */
     void (*graph_gone)(CUgraph graph);
     void (*graph_made)(CUgraphExec executable, CUgraph graph);
@@ -72,7 +72,7 @@ struct engine {
     {                                                                                                        \
         .version = GT_LIBRARY_VERSION, .engine_bytes = sizeof(struct engine),                                \
         .request_bytes = sizeof(struct blas_request), .matmul_bytes = sizeof(struct matmul),                 \
-        .turn_bytes = sizeof(struct turn), .refusal_bytes = sizeof(struct refusal),                          \
+        .intercept_bytes = sizeof(struct intercept), .refusal_bytes = sizeof(struct refusal),                \
         .real_blas_bytes = sizeof(struct real_blas), .real_lt_bytes = sizeof(struct real_lt),                \
     }
 

@@ -136,25 +136,25 @@ bool dropin_is_watched(void)
 
 /* ---- one call ---- */
 
-void dropin_end(struct turn *turn)
+void dropin_end(struct intercept *intercept)
 {
-    recorder_end(turn->sample, turn->stream);
+    recorder_end(intercept->sample, intercept->stream);
 }
 
 /* Counts and times a call that is no problem. */
-static void leave_out(const char *why, const CUstream *stream, struct turn *turn)
+static void leave_out(const char *why, const CUstream *stream, struct intercept *intercept)
 {
-    turn->stream = stream ? *stream : NULL;
-    turn->sample = recorder_leave_out(why, stream);
+    intercept->stream = stream ? *stream : NULL;
+    intercept->sample = recorder_leave_out(why, stream);
 }
 
-void dropin_refuse(struct refusal *refusal, const struct blas_request *request, struct turn *turn)
+void dropin_refuse(struct refusal *refusal, const struct blas_request *request, struct intercept *intercept)
 {
     if (!dropin_on()) return;
     CUstream stream = request ? request->stream : NULL;
     const bool known = request && (!request->handle || (request->real->GetStream &&
                                                         !request->real->GetStream(request->handle, &stream)));
-    leave_out(refusal->why, known ? &stream : NULL, turn);
+    leave_out(refusal->why, known ? &stream : NULL, intercept);
     if (settings.log && !atomic_flag_test_and_set(&refusal->said))
         say("%s -> cuBLAS: %s", refusal->function, refusal->why);
 }
@@ -322,7 +322,7 @@ static bool answer(const struct blas_request *request, struct route *route, cons
 
 /* Handles a call whose route must be counted or has a tuned kernel. True if the call is done. */
 static bool attend(const struct blas_request *request, struct route *route, const struct scalars *scalars,
-                   struct turn *turn, int *result)
+                   struct intercept *intercept, int *result)
 {
     struct modes modes;
     if (!read_modes(request, &modes)) return false;
@@ -330,30 +330,31 @@ static bool attend(const struct blas_request *request, struct route *route, cons
     const bool matters = route_is_tuned(route) || recorder_on() ||
                          !(atomic_load_explicit(&route->said, memory_order_relaxed) & SAID_PASS);
     if (matters && request->is_plain && !request->is_plain(request->is_plain_of)) {
-        leave_out("it asks cublasLt for more than a product and its epilogue", &modes.stream, turn);
+        leave_out("it asks cublasLt for more than a product and its epilogue", &modes.stream, intercept);
         return false;
     }
     if (modes.other || route->unnamed)
-        leave_out(modes.other ? modes.other : route->unnamed, &modes.stream, turn);
+        leave_out(modes.other ? modes.other : route->unnamed, &modes.stream, intercept);
     if (modes.other) {
         tell(request, route, SAID_MODE, modes.other);
         return false;
     }
-    turn->stream = modes.stream;
-    if (recorder_on() && !route->unnamed) turn->sample = recorder_begin(route, modes.stream);
+    intercept->stream = modes.stream;
+    if (recorder_on() && !route->unnamed) intercept->sample = recorder_begin(route, modes.stream);
     else if (dropin_is_watched()) atomic_fetch_add_explicit(&route->calls, 1, memory_order_relaxed);
     const bool done = answer(request, route, &modes, scalars, result);
     if (recorder_on() && !route->unnamed) graph_counts_add(route, done, modes.stream);
     return done;
 }
 
-bool dropin_take(const struct blas_request *request, struct turn *turn, int *result)
+bool dropin_take(const struct blas_request *request, struct intercept *intercept, int *result)
 {
     struct scalars scalars;
     struct blas_request enough;
     if (!dropin_on()) return false;
     if (!read_scalars(request, &scalars)) {
-        leave_out("it has no product to compute (alpha or a size is 0), or cuBLAS refuses it", NULL, turn);
+        leave_out("it has no product to compute (alpha or a size is 0), or cuBLAS refuses it", NULL,
+                  intercept);
         return false;
     }
     struct route *route = NULL;
@@ -367,9 +368,10 @@ bool dropin_take(const struct blas_request *request, struct turn *turn, int *res
         if (!strict_too || (route && route_is_tuned(route))) request = &enough;
     }
     if (request != &enough) route = route_of(request, scalars.adds);
-    if (!route) leave_out("there is no room for its problem, or no GPU or operands for a kernel", NULL, turn);
+    if (!route)
+        leave_out("there is no room for its problem, or no GPU or operands for a kernel", NULL, intercept);
     return route && (route_is_tuned(route) || dropin_is_watched()) &&
-           attend(request, route, &scalars, turn, result);
+           attend(request, route, &scalars, intercept, result);
 }
 
 /* ---- the end ---- */
