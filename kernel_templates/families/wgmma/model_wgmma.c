@@ -48,6 +48,12 @@ static struct grid grid_of(const struct config *config, const struct problem *p,
                          .sms = CLUSTER ? cluster_sms(gpu, CLUSTER) : gpu->sm_count};
 }
 
+/* How fast boxes come whose lines do not begin at multiples of 128 bytes: each takes two lines of L2. */
+static double straddling(int64_t ld)
+{
+    return ld % 64 == 0 ? 1 : ld % 32 == 0 ? 0.9 : 0.5;
+}
+
 /* Cycles that an SM with so many blocks takes for the k of a tile of each. */
 static double loop_cycles(const struct config *config, double count, double k, const struct problem *p,
                           const struct gpu *gpu)
@@ -56,9 +62,9 @@ static double loop_cycles(const struct config *config, double count, double k, c
         gpu_peak_tflops(gpu, p->type) * 1e6 / gpu->sm_count / gpu->clock_mhz / 2 * WGMMA_SHARE;
     /* Both operands come from shared memory, where 64 rows of the left one take as long as some columns. */
     const double products = count * LEFT * fmax(RIGHT, TALL > 1 ? 52 : 89) * BK / rate;
-    const bool straddle = (!PACK_A && p->lda % 64 != 0) || (!PACK_B && p->ldb % 64 != 0);
+    const double from_l2 = SM_BYTES * fmin(PACK_A ? 1 : straddling(p->lda), PACK_B ? 1 : straddling(p->ldb));
     const double on_the_way = count * (STAGES - 1) * STAGE_BYTES / LATENCY_US / gpu->clock_mhz;
-    const double arrival = count * STAGE_BYTES / fmin(straddle ? SM_BYTES / 2 : SM_BYTES, on_the_way);
+    const double arrival = count * STAGE_BYTES / fmin(from_l2, on_the_way);
     return ceil(k / BK) * fmax(products + STEP_CYCLES / count, arrival);
 }
 
