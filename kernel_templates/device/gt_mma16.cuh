@@ -7,7 +7,6 @@
  *   unpacked<BF16>(bits)     an element as a float
  *   load_element(g, ok)      *g if ok, else 0 without touching g
  *   load_elements<V>(v, g)   v[0..V) = g[0..V), V of 1, 2, 4 or 8: memory that this thread alone writes (C)
- *   load_pair(g, count)      the first `count` of two elements, at a multiple of 4 bytes, and 0 for the rest
  *   load_two<BF16>(v, g, count)
  *                            v[0..2) = the first `count` of two elements or floats, at a multiple of their
  *                            size, and 0 for the rest: memory that this thread alone reads (C)
@@ -102,7 +101,8 @@ static __device__ __forceinline__ void store_elements(unsigned short *g, const u
 }
 
 /* No branch: it is repeated for every pair of a thread. */
-static __device__ __forceinline__ unsigned load_pair(const unsigned short *g, int count)
+template <bool BF16>
+static __device__ __forceinline__ void load_two(float (&v)[2], const unsigned short *g, int count)
 {
     unsigned both = 0;
     asm volatile("{.reg .pred two, one; setp.ge.s32 two, %2, 2; setp.eq.s32 one, %2, 1; "
@@ -110,13 +110,6 @@ static __device__ __forceinline__ unsigned load_pair(const unsigned short *g, in
                  : "+r"(both)
                  : "l"(g), "r"(count)
                  : "memory");
-    return both;
-}
-
-template <bool BF16>
-static __device__ __forceinline__ void load_two(float (&v)[2], const unsigned short *g, int count)
-{
-    const unsigned both = load_pair(g, count);
     v[0] = unpacked<BF16>((unsigned short)both);
     v[1] = unpacked<BF16>((unsigned short)(both >> 16));
 }

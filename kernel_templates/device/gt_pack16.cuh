@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* gt_pack16.cuh — where a block finds its part of the workspace (gt_workspace16.h), and a kernel that runs
  * before the product and copies there operands whose lines begin anywhere. It uses the names of the family's
- * rules: PACK, PACK_A, PACK_B, LAST_BLOCK, BM, BN, and where blocks form pairs PAIR, PAIR_M and PAIR_N.
+ * rules: PACK, PACK_A, PACK_B, LAST_BLOCK, BM, BN.
  *
- * A warp copies PACK_ELEMENTS of a line, in words of two elements. Memory bandwidth limits it: each thread
- * has four loads in flight.
+ * A warp copies PACK_ELEMENTS of a line: pairs of elements, which are loaded one by one since their address
+ * is a multiple of 2 bytes, and stored as words. Memory bandwidth limits it: each thread has eight loads in
+ * flight.
  */
 #ifndef GT_PACK16_CUH
 #define GT_PACK16_CUH
@@ -16,17 +17,10 @@
 #include "gt_store16.cuh"
 #include "gt_workspace16.h"
 
-#ifndef PAIR
-#define PAIR   1
-#define PAIR_M BM
-#define PAIR_N BN
-#endif
-
 /* The block's batch item in the workspace. */
 static __device__ __forceinline__ struct workspace_item item_of(const struct gemm_args &args)
 {
-    const long long tiles =
-        ((long long)args.m + PAIR_M - 1) / PAIR_M * ((args.n + PAIR_N - 1) / PAIR_N) * PAIR;
+    const long long tiles = ((long long)args.m + BM - 1) / BM * ((args.n + BN - 1) / BN);
     return workspace_item(PACK, TRANS_A, TRANS_B, args.m, args.n, args.k,
                           LAST_BLOCK && args.splits > 1 ? tiles * args.splits * (BM * BN) : 0);
 }
@@ -48,30 +42,24 @@ static __device__ __forceinline__ unsigned short *packed_b(const struct gemm_arg
 }
 
 #if PACK
-/* A word of the copy is one of the line if this begins at a multiple of 4 bytes. Else it has the halves of
- * two, and the lane before has the first of these; lane 0 loads its half alone. */
 static __device__ __forceinline__ void pack_piece(const unsigned short *from, long long ld,
                                                   unsigned short *to, int width, int piece)
 {
     const int row = (int)packed_line(width), pieces = (row + PACK_ELEMENTS - 1) / PACK_ELEMENTS;
-    const int lane = threadIdx.x % 32, line = piece / pieces,
-              first = piece % pieces * PACK_ELEMENTS + lane * 2;
+    const int line = piece / pieces, first = piece % pieces * PACK_ELEMENTS + threadIdx.x % 32 * 2;
+    unsigned low[PACK_WORDS], high[PACK_WORDS];
     from += line * ld;
     to += line * (long long)row;
-    const int shift = reinterpret_cast<unsigned long long>(from) % 4 / 2;
-    unsigned word[PACK_WORDS], alone[PACK_WORDS];
 #pragma unroll
     for (int i = 0; i < PACK_WORDS; i++) {
         const int e = first + i * 64;
-        word[i] = load_pair(from + e + shift, width - e - shift);
-        alone[i] = load_pair(from + e, lane == 0 && shift && e < width);
+        low[i] = load_element(from + e, e < width);
+        high[i] = load_element(from + e + 1, e + 1 < width);
     }
 #pragma unroll
     for (int i = 0; i < PACK_WORDS; i++) {
         const int e = first + i * 64;
-        const unsigned before = __shfl_sync(0xffffffffu, word[i], lane > 0 ? lane - 1 : 0) >> 16;
-        const unsigned low = lane == 0 ? alone[i] : before;
-        if (e < row) store_pair(to + e, shift ? low | word[i] << 16 : word[i]);
+        if (e < row) store_pair(to + e, low[i] | high[i] << 16);
     }
 }
 

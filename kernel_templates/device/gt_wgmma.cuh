@@ -10,30 +10,27 @@
  *   tensor_copy(s, map, x, y, z, b)
  *                            start a copy of the box at (x, y, z) to s, a multiple of 1024 bytes; its bytes,
  *                            those beyond the extents as zeros, count for the current phase of b
- *   tensor_copy_to(s, map, x, y, z, b, blocks)
- *                            the same to s in the shared memory of the blocks of the cluster whose bits are
- *                            set; the bytes count for b of each of them
- *   mbarrier_arrive_at(b, block, who)
- *                            one arrival at b of a block of the cluster, if `who`
- *   send_bulk(to, from, bytes, b, block)
- *                            start a copy of `bytes`, a multiple of 16, from this block's shared memory to
- * that of a block of the cluster, given as an address in this one's; they count for b there. `from` as the
- * box of tensor_store; it must not change until the bytes have arrived tensor_store(map, x, y, z, s) start a
- * copy of the box at s to (x, y, z), without what is beyond the extents. Every thread that wrote to the box
- * has called bulk_copy_fence() since, and then met this one at a barrier tensor_store_end()       closes a
- * group of this thread's stores tensor_store_wait<N>()   until at most the last N groups still read shared
- * memory. A thread waits for all of its groups before it ends group_sync(id, threads)  a barrier of some of
- * the block's threads, `id` from 1 to 15 store_matrices(s, v)     four matrices of 8 rows of 8 elements. In
- * lane 8 i + r s is where row r of matrix i goes, a multiple of 16 bytes. v[i] = row lane / 4, elements 2
- * (lane % 4) and the next one of matrix i store_two(s, x, y)       two floats, at a multiple of 8 bytes
- * matrix_at(s)             descriptor of a matrix of 64 k in shared memory, in the 128-byte swizzle: lines
- * along k, or blocks of 64 lines of 64 elements across k; s is a multiple of 1024 bytes wgmma_begin() before
- * the first product of a group: the sums may be used wgmma<BF16, LEFT_ALONG_K, RIGHT_ALONG_K, WIDTH,
- * FIRST>(sum, left, right) start sum += left * right for 64 x 16 by 16 x WGMMA_N, sum[FIRST + q] quads as in
- * gt_store16.cuh: warp w of the four has rows from 16 w, quad q columns from 8 q. Products are exact, sums
- * are in FP32 and may be truncated wgmma_end()              closes a group of products wgmma_wait<N>(sum)
- * until at most the last N groups are unfinished: the others' tiles are free, and with N = 0 the sums are
- * valid
+ *   tensor_store(map, x, y, z, s)
+ *                            start a copy of the box at s to (x, y, z), without what is beyond the extents:
+ *                            in whole 16 bytes. Every thread that wrote to the box has called
+ * bulk_copy_fence() since, and then met this one at a barrier tensor_store_end()       closes a group of this
+ * thread's stores tensor_store_wait<N>()   until at most the last N groups still read shared memory. A thread
+ * waits for all of its groups before it ends group_sync(id, threads)  a barrier of some of the block's
+ * threads, `id` from 1 to 15 store_matrices(s, v)     four matrices of 8 rows of 8 elements. In lane 8 i + r
+ * s is where row r of matrix i goes, a multiple of 16 bytes. v[i] = row lane / 4, elements 2 (lane % 4) and
+ *                            the next one of matrix i
+ *   store_two(s, x, y)       two floats, at a multiple of 8 bytes
+ *   matrix_at(s)             descriptor of a matrix of 64 k in shared memory, in the 128-byte swizzle: lines
+ *                            along k, or blocks of 64 lines of 64 elements across k; s is a multiple of 1024
+ *                            bytes
+ *   wgmma_begin()            before the first product of a group: the sums may be used
+ *   wgmma<BF16, LEFT_ALONG_K, RIGHT_ALONG_K, WIDTH, FIRST>(sum, left, right)
+ *                            start sum += left * right for 64 x 16 by 16 x WGMMA_N, sum[FIRST + q] quads as
+ *                            in gt_store16.cuh: warp w of the four has rows from 16 w, quad q columns from
+ *                            8 q. Products are exact, sums are in FP32 and may be truncated
+ *   wgmma_end()              closes a group of products
+ *   wgmma_wait<N>(sum)       until at most the last N groups are unfinished: the others' tiles are free, and
+ *                            with N = 0 the sums are valid
  */
 #ifndef GT_WGMMA_CUH
 #define GT_WGMMA_CUH
@@ -62,53 +59,13 @@ static __device__ __forceinline__ void tensor_copy(struct shared_place s, const 
                  : "memory");
 }
 
-static __device__ __forceinline__ void tensor_copy_to(struct shared_place s, const struct tensor_map &map,
-                                                      int x, int y, int z, struct mbarrier *b,
-                                                      unsigned short blocks)
-{
-    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-                 ".multicast::cluster [%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(s.address),
-                 "l"(&map), "r"(x), "r"(y), "r"(z), "r"(gt_address_of(b)), "h"(blocks)
-                 : "memory");
-}
-
-static __device__ __forceinline__ void mbarrier_arrive_at(struct mbarrier *b, unsigned block, bool who)
-{
-    asm volatile("{.reg .pred p; .reg .b32 there; setp.ne.b32 p, %2, 0; "
-                 "mapa.shared::cluster.u32 there, %0, %1; "
-                 "@p mbarrier.arrive.shared::cluster.b64 _, [there];}" ::"r"(gt_address_of(b)),
-                 "r"(block), "r"((int)who)
-                 : "memory");
-}
-
-static __device__ __forceinline__ void send_bulk(float *to, const float *from, unsigned bytes,
-                                                 struct mbarrier *b, unsigned block)
-{
-    unsigned there, count;
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(place_in_shared(to).address), "r"(block));
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(count) : "r"(gt_address_of(b)), "r"(block));
-    asm volatile(
-        "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-            there),
-        "r"(place_in_shared(from).address), "r"(bytes), "r"(count)
-        : "memory");
-}
-
-static __device__ __forceinline__ unsigned long long l2_policy(bool first)
-{
-    unsigned long long policy;
-    if (first) asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-    else asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(policy));
-    return policy;
-}
-
 static __device__ __forceinline__ void tensor_store(const struct tensor_map &map, int x, int y, int z,
-                                                    struct shared_place s, unsigned long long policy)
+                                                    struct shared_place s)
 {
-    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group.L2::cache_hint "
-                 "[%0, {%1, %2, %3}], [%4], %5;" ::"l"(&map),
-                 "r"(x), "r"(y), "r"(z), "r"(s.address), "l"(policy)
-                 : "memory");
+    asm volatile(
+        "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(&map),
+        "r"(x), "r"(y), "r"(z), "r"(s.address)
+        : "memory");
 }
 
 static __device__ __forceinline__ void tensor_store_end()

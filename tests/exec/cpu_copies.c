@@ -22,7 +22,6 @@ void gt_bulk_copy(void *to, const void *from, unsigned bytes, void *barrier);
 void gt_tensor_copy(void *to, const void *map, int x, int y, int z, void *barrier);
 void gt_shared_write(const void *to, int bytes);
 void gt_shared_fence(void);
-void gt_send_bulk(void *to, const void *from, unsigned bytes, void *barrier);
 void gt_tensor_store(const void *map, int x, int y, int z, const void *from);
 void gt_tensor_store_end(void);
 void gt_tensor_store_wait(int pending);
@@ -33,7 +32,6 @@ struct held_back {
     char *to; /* NULL: an arrival */
     int bytes;
     unsigned char *data;
-    const void *from;   /* if not NULL: shared memory that must still hold the data when they land */
     int thread, copies; /* for an arrival: the thread's copies up to this number */
 };
 
@@ -202,8 +200,6 @@ static void complete(struct mbarrier *b)
             continue;
         }
         check_untouched(held->to, held->data, held->bytes);
-        if (held->from && memcmp(held->from, held->data, (size_t)held->bytes) != 0)
-            broken("somebody wrote to what was sent from %p while it was on its way", held->from);
         memcpy(held->to, held->data, (size_t)held->bytes);
         free(held->data);
     }
@@ -393,18 +389,6 @@ static void check_fenced(const char *from, unsigned bytes)
             if (write->at < from + bytes && from < write->at + write->bytes)
                 broken("stores a box that thread %d has written without a fence since", i % thread_count);
         }
-}
-
-void gt_send_bulk(void *to, const void *from, unsigned bytes, void *at)
-{
-    if (bytes == 0 || (bytes | (uintptr_t)to | (uintptr_t)from) % 16)
-        broken("sends %u bytes in bulk from %p to %p", bytes, from, to);
-    check_fenced(from, bytes);
-    struct mbarrier *b = mbarrier_at(at);
-    complete(b);
-    send(to, from, bytes, b);
-    b->held[b->held_count - 1].from = from;
-    complete_if_awaited(b);
 }
 
 void gt_tensor_store(const void *at, int x, int y, int z, const void *from)

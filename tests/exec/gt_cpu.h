@@ -84,8 +84,6 @@ void gt_tensor_copy(void *to, const void *map, int x, int y, int z, void *barrie
 void gt_tensor_store(const void *map, int x, int y, int z, const void *from);
 void gt_tensor_store_end(void);
 void gt_tensor_store_wait(int pending); /* until at most `pending` groups, the youngest ones, read a box */
-/* From shared memory to that of another block: reads when it starts. */
-void gt_send_bulk(void *to, const void *from, unsigned bytes, void *barrier);
 void gt_shared_write(const void *to,
                      int bytes); /* this thread wrote there: it needs a fence before a store */
 void gt_shared_fence(void);
@@ -462,15 +460,10 @@ template <int V> static inline void store_elements(unsigned short *g, const unsi
     if ((uintptr_t)g % (2 * V)) gt_misaligned(g, 2 * V);
     for (int i = 0; i < V; i++) g[i] = v[i];
 }
-static inline unsigned load_pair(const unsigned short *g, int count)
-{
-    if (count >= 2 && (uintptr_t)g % 4) gt_misaligned(g, 4);
-    return (count > 0 ? g[0] : 0) | (count > 1 ? (unsigned)g[1] << 16 : 0);
-}
 template <bool BF16> static inline void load_two(float (&v)[2], const unsigned short *g, int count)
 {
-    const unsigned both = load_pair(g, count);
-    for (int i = 0; i < 2; i++) v[i] = unpacked<BF16>((unsigned short)(both >> 16 * i));
+    if (count >= 2 && (uintptr_t)g % 4) gt_misaligned(g, 4);
+    for (int i = 0; i < 2; i++) v[i] = i < count ? unpacked<BF16>(g[i]) : 0.0f;
 }
 template <bool BF16> static inline void load_two(float (&v)[2], const float *g, int count)
 {
@@ -567,30 +560,7 @@ static inline void tensor_copy(shared_place s, const struct tensor_map &map, int
 {
     gt_tensor_copy(s, &map, x, y, z, b);
 }
-static inline void tensor_copy_to(shared_place s, const struct tensor_map &map, int x, int y, int z,
-                                  struct mbarrier *b, unsigned short blocks)
-{
-    for (unsigned r = 0; blocks >> r; r++)
-        if (blocks >> r & 1)
-            gt_tensor_copy(gt_cluster_target(s, r), &map, x, y, z,
-                           gt_cluster_target(reinterpret_cast<float *>(b), r));
-}
-static inline void mbarrier_arrive_at(struct mbarrier *b, unsigned block, bool who)
-{
-    if (who) b = reinterpret_cast<struct mbarrier *>(gt_cluster_target(reinterpret_cast<float *>(b), block));
-    gt_mbarrier_arrive(b, 0, who);
-}
-static inline void send_bulk(float *to, const float *from, unsigned bytes, struct mbarrier *b, unsigned block)
-{
-    gt_send_bulk(gt_cluster_target(to, block), from, bytes,
-                 gt_cluster_target(reinterpret_cast<float *>(b), block));
-}
-static inline unsigned long long l2_policy(bool first)
-{
-    return first;
-}
-static inline void tensor_store(const struct tensor_map &map, int x, int y, int z, shared_place s,
-                                unsigned long long)
+static inline void tensor_store(const struct tensor_map &map, int x, int y, int z, shared_place s)
 {
     gt_tensor_store(&map, x, y, z, s);
 }

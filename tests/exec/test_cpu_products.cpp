@@ -74,7 +74,7 @@ template <int DONE, int X, int Y> static void store_box(const struct gemm_args a
     if (DONE & FENCED) bulk_copy_fence();
     if (DONE & MET) __syncwarp();
     if (lane == 0) {
-        tensor_store(map, X, Y, 0, box, 0);
+        tensor_store(map, X, Y, 0, box);
         if (DONE & ENDED) tensor_store_end();
         args.c[0] = plane[Y][X];
     }

@@ -41,15 +41,6 @@
     "wgmma BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=2 STAGES=2 PACK=0 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=2 GROUP=1 "  \
     "SPLIT_K=1 SMS=1"
 
-#define PAIRED                                                                                               \
-    "wgmma BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=0 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=1 "          \
-    "MULTICAST=1 "                                                                                           \
-    "GROUP=1 SPLIT_K=1 SMS=2"
-
-#define BULK                                                                                                 \
-    "wgmma BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=0 VC=2 MIN_BLOCKS=1 REDUCE=3 WALK=0 SEND=1 "   \
-    "GROUP=1 SPLIT_K=3 SMS=1"
-
 #define LOOP(find, replace)                                                                                  \
     {                                                                                                        \
         "wgmma.cu", find, replace                                                                            \
@@ -81,8 +72,8 @@ const struct mutant mutants_wgmma[] = {
     {"pieces of a stage in one place", LONG, "nt",
      LOOP("moved(ring.stage(turn.stage), piece * (LEFT_BYTES + RIGHT_BYTES))", "ring.stage(turn.stage)")},
     {"row and k of a map exchanged", PLAIN, "nt",
-     LOOP("tensor_copy(moved(to, i * 8192), map, x, y", "tensor_copy(moved(to, i * 8192), map, y, x")},
-    {"blocks across k all begin at the first row", PAIR, "tn", LOOP("k : row + i * 64,", "k : row,")},
+     LOOP("tensor_copy(to, map, k, row, item, full)", "tensor_copy(to, map, row, k, item, full)")},
+    {"blocks across k all begin at the first row", PAIR, "tn", LOOP("map, row + i * 64, k", "map, row, k")},
     {"blocks across k overlap", PAIR, "tn",
      LOOP("tensor_copy(moved(to, i * 8192)", "tensor_copy(moved(to, i * 4096)")},
     {"copies the first tile of rows for all blocks", PLAIN, "nt",
@@ -95,12 +86,12 @@ const struct mutant mutants_wgmma[] = {
     {"waits for the wrong phase of a full stage", PLAIN, "nt",
      LOOP("ring.full(turn.stage), turn.parity)", "ring.full(turn.stage), turn.parity ^ 1)")},
     {"a stage is given back while it is multiplied", PLAIN, "nt",
-     LOOP("ring.empty(before), tile > 0", "ring.empty(turn.stage), true")},
+     LOOP("ring.empty(before), speaks && tile > 0", "ring.empty(turn.stage), speaks")},
     {"a stage is given back before the products before it are waited for", PAIR, "nt",
-     LOOP("        wgmma_wait<1>(sum);\n        give_back(ring.empty(before), tile > 0);\n",
-          "        give_back(ring.empty(before), tile > 0);\n        wgmma_wait<1>(sum);\n")},
+     LOOP("        wgmma_wait<1>(sum);\n        mbarrier_arrive(ring.empty(before), speaks && tile > 0);\n",
+          "        mbarrier_arrive(ring.empty(before), speaks && tile > 0);\n        wgmma_wait<1>(sum);\n")},
     {"one group of warps gives a stage back for all", PAIR, "nt",
-     LOOP("mbarrier_init(ring.empty(i), SHARERS * 4 * PAIR)", "mbarrier_init(ring.empty(i), 4)")},
+     LOOP("mbarrier_init(ring.empty(i), SHARERS * 4)", "mbarrier_init(ring.empty(i), 4)")},
     {"sums are stored while products are on the way", PLAIN, "nt", LOOP("    wgmma_wait<0>(sum);\n", "")},
     {"products begin without a fence", PLAIN, "nt", LOOP("        wgmma_begin();\n", "")},
     {"the parity does not change", PLAIN, "nt", LOOP("        parity ^= 1;\n", "")},
@@ -120,7 +111,7 @@ const struct mutant mutants_wgmma[] = {
     {"a tail of k dropped", PLAIN, "nt", LOOP(" + BK - 1) / BK;", ") / BK;")},
     {"a tail of k dropped in the last split", PARTS, "nt", LOOP(" + BK - 1) / BK;", ") / BK;")},
     {"every split begins at the first k", PARTS, "nt",
-     LOOP("begin = split_of_block() * args.gemm.k_per_split, k_left", "begin = 0, k_left")},
+     LOOP("begin = blockIdx.y * args.gemm.k_per_split, k_left", "begin = 0, k_left")},
     {"A and B are read with an alpha of 0", PLAIN, "nt",
      LOOP("if (scalar_of(args.gemm.alpha_device, args.gemm.alpha) == 0.0f) tiles = 0;", "")},
     /* To C. */
@@ -146,9 +137,9 @@ const struct mutant mutants_wgmma[] = {
     {"the last block is the one before", PARTS, "nt",
      STORE("args.splits, flag)) return false;", "args.splits - 1, flag)) return false;")},
     {"parts of different tiles in one place", PARTS, "nt",
-     STORE("(long long)number_of_tile() * args.splits * part::FLOATS;", "0;")},
+     STORE("(long long)blockIdx.x * args.splits * part::FLOATS;", "0;")},
     {"one counter for all tiles", PARTS, "nt",
-     STORE("(long long)blockIdx.z * gridDim.x * PAIR +\n           number_of_tile();", "0;")},
+     STORE("(long long)blockIdx.z * gridDim.x + blockIdx.x;", "0;")},
     {"the producer is not at the barriers of the last block", PARTS, "nt",
      STORE("    else if (args.splits > 1) last_to_arrive(arrivals_of_tile(args), args.splits, inbox);\n",
            "")},
@@ -161,11 +152,12 @@ const struct mutant mutants_wgmma[] = {
     /* Blocks that take several tiles. */
     {"a tile left out", WALKING, "nt", LOOP("block += step * gridDim.x)", "block += 2 * step * gridDim.x)")},
     {"the last stage of a tile is not given back", WALKING, "nt",
-     LOOP("    if (WALK) give_back(ring.empty(before), tiles > 0);\n", "")},
+     LOOP("    if (WALK) mbarrier_arrive(ring.empty(before), speaks && tiles > 0);\n", "")},
     {"the last stage of a tile is given back before it has been multiplied", WALKING, "nt",
-     LOOP("    wgmma_wait<0>(sum);\n    if (WALK) give_back(ring.empty(before), tiles > 0);\n",
-          "    if (WALK) give_back(ring.empty(before), tiles > 0);\n    "
-          "wgmma_wait<0>(sum);\n")},
+     LOOP(
+         "    wgmma_wait<0>(sum);\n    if (WALK) mbarrier_arrive(ring.empty(before), speaks && tiles > 0);\n",
+         "    if (WALK) mbarrier_arrive(ring.empty(before), speaks && tiles > 0);\n    "
+         "wgmma_wait<0>(sum);\n")},
     {"every tile begins at the first stage", WALKING, "nt",
      LOOP("consume(ring, tiles, group, turn, sum);",
           "struct turn again; consume(ring, tiles, group, again, sum);")},
@@ -176,18 +168,14 @@ const struct mutant mutants_wgmma[] = {
     {"the first columns stored for all", WALKING, "nt",
      STORE("sum[tall * (RIGHT / 8) + first / 8 + i]", "sum[tall * (RIGHT / 8) + i]")},
     /* Packed operands. */
-    {"the first half of a word is not packed",
+    {"every other element is not packed",
      PACKED,
      "nt",
-     {"gt_pack16.cuh", "low = lane == 0 ? alone[i] : before", "low = 0"}},
-    {"lane 0 takes its own half for that of the lane before",
-     PACKED,
-     "nt",
-     {"gt_pack16.cuh", "low = lane == 0 ? alone[i] : before", "low = before"}},
+     {"gt_pack16.cuh", "low[i] = load_element(from + e, e < width);", "low[i] = 0;"}},
     {"the last element of a line is not packed",
      PACKED,
      "nt",
-     {"gt_pack16.cuh", "width - e - shift)", "width - 1 - e - shift)"}},
+     {"gt_pack16.cuh", "load_element(from + e, e < width)", "load_element(from + e, e < width - 1)"}},
     {"packed items of a batch in one place",
      PACKED,
      "nt",
@@ -221,22 +209,6 @@ const struct mutant mutants_wgmma[] = {
     {"a group takes the other's stages", TURNS, "nt",
      LOOP("            if (WALK == 2) turn.skip((CONSUMERS - 1) * tiles);\n", "")},
     {"both groups take the same tile", TURNS, "nt", LOOP("first = WALK == 2 ? group : 0", "first = 0")},
-    /* Neighbours that copy for each other. */
-    {"copies over what the neighbour still reads", PAIRED, "nt",
-     LOOP("mbarrier_init(ring.empty(i), SHARERS * 4 * PAIR)", "mbarrier_init(ring.empty(i), SHARERS * 4)")},
-    {"copies to the neighbour before it has mbarriers", PAIRED, "nt",
-     LOOP("if constexpr (PAIR > 1) cluster_barrier(); /* the other block's mbarriers are ready */\n    else ",
-          "")},
-    {"rows of sums to the wrong block", BULK, "nt",
-     STORE("cluster::full(inbox), rank);", "cluster::full(inbox), 0);")},
-    {"rows of all blocks in one place", BULK, "nt",
-     STORE("inbox + ((int)blockIdx.y * cluster::SHARE + row - rank", "inbox + (row - rank")},
-    {"a block ends while the neighbour copies for it", PAIRED, "nt",
-     LOOP("if constexpr (PAIR > 1 || SEND) {", "if constexpr (SEND) {")},
-    {"both copy the same half", PAIRED, "nt", LOOP("SHARE ? rank_of_block() * (LINES / 2) : 0", "0")},
-    {"each copies its half for itself alone", PAIRED, "nt",
-     LOOP("item, full, 3)", "item, full, 1 << rank_of_block())")},
-    {"both have the tile above", PAIRED, "nt", LOOP("origin.m += rank_of_block() * BM;", ";")},
     /* Dependent launches. */
     {"does not wait for the kernel before", DEPENDENT, "nt", LOOP("    wait_for_kernel_before();\n", "")},
     {"packs what the kernel before has not written yet",

@@ -19,7 +19,6 @@
 #define LAUNCH_US        1.56
 #define LATENCY_US       1.27
 #define SM_BYTES         48.0  /* an SM and clock that arrive from L2, of lines at multiples of 128 bytes */
-#define SHARED_BYTES     0.6   /* as many as count of an operand that two blocks share; not measured yet */
 #define STORE_BYTES      10.9  /* an SM and clock that sums leave as C */
 #define WALK_STORE_BYTES 7.0   /* the same while copies go on */
 #define BOXES_BYTES      22.0  /* the same in boxes */
@@ -42,11 +41,17 @@ struct grid {
 static struct grid grid_of(const struct config *config, const struct problem *p, const struct gpu *gpu)
 {
     const struct k_cut parts = cut_k(p->k, BK, SPLIT_K, CLUSTER);
-    const double tiles = PAIR * ceil((double)p->m / PAIR_M) * ceil((double)p->n / PAIR_N);
+    const double tiles = ceil((double)p->m / BM) * ceil((double)p->n / BN);
     return (struct grid){.blocks = tiles * (double)parts.splits * (double)p->batch,
                          .splits = (double)parts.splits,
                          .k = fmin((double)parts.k_per_split, (double)p->k),
                          .sms = CLUSTER ? cluster_sms(gpu, CLUSTER) : gpu->sm_count};
+}
+
+/* How fast boxes come whose lines do not begin at multiples of 128 bytes: each takes two lines of L2. */
+static double straddling(int64_t ld)
+{
+    return ld % 64 == 0 ? 1 : ld % 32 == 0 ? 0.9 : 0.5;
 }
 
 /* Cycles that an SM with so many blocks takes for the k of a tile of each. */
@@ -57,11 +62,9 @@ static double loop_cycles(const struct config *config, double count, double k, c
         gpu_peak_tflops(gpu, p->type) * 1e6 / gpu->sm_count / gpu->clock_mhz / 2 * WGMMA_SHARE;
     /* Both operands come from shared memory, where 64 rows of the left one take as long as some columns. */
     const double products = count * LEFT * fmax(RIGHT, TALL > 1 ? 52 : 89) * BK / rate;
-    const bool straddle = (!PACK_A && p->lda % 64 != 0) || (!PACK_B && p->ldb % 64 != 0);
-    const double shared = SHARED_LEFT ? LEFT : SHARED_RIGHT ? RIGHT : 0;
-    const double bytes = STAGE_BYTES - (1 - SHARED_BYTES) * 2 * BK * shared;
+    const double from_l2 = SM_BYTES * fmin(PACK_A ? 1 : straddling(p->lda), PACK_B ? 1 : straddling(p->ldb));
     const double on_the_way = count * (STAGES - 1) * STAGE_BYTES / LATENCY_US / gpu->clock_mhz;
-    const double arrival = count * bytes / fmin(straddle ? SM_BYTES / 2 : SM_BYTES, on_the_way);
+    const double arrival = count * STAGE_BYTES / fmin(from_l2, on_the_way);
     return ceil(k / BK) * fmax(products + STEP_CYCLES / count, arrival);
 }
 

@@ -108,12 +108,12 @@ static const char *check_problem(const struct config *config, int known, const s
         return "STORE: TMA stores whole 16 bytes, and C's lines end within them";
     if (KNOWN(STORE) && STORE && is_far(p->ldc, p->stride_c, c, p))
         return "C's lines, or the items of its batch, are too far apart for a tensor map";
-    if (!KNOWN(MULTICAST)) return NULL;
-    const int64_t rows = ceil_div(p->m, PAIR_M), columns = ceil_div(p->n, PAIR_N);
+    if (!KNOWN(BN)) return NULL;
+    const int64_t rows = ceil_div(p->m, BM), columns = ceil_div(p->n, BN);
     if (rows > 0 && columns > GRID_X_MAX / rows) return "C has more tiles than a grid has blocks";
     if (!KNOWN(SPLIT_K) || CLUSTER) return NULL;
     const int64_t splits = cut(config, p->k).splits;
-    if (splits > 1 && rows > 0 && columns > PARTS_BYTES_MAX / 4 / splits / (PAIR_M * PAIR_N) / rows)
+    if (splits > 1 && rows > 0 && columns > PARTS_BYTES_MAX / 4 / splits / (BM * BN) / rows)
         return "SPLIT_K needs more than 256 MiB of workspace";
     return NULL;
 }
@@ -175,24 +175,12 @@ static void plan_views(const struct config *config, const struct problem *p, str
     const struct gemm_type_row *const type = gemm_type_row(p->type);
     const bool TRANS_A = p->trans_a, TRANS_B = p->trans_b;
     const int64_t batch = smaller(p->batch, plan->batch_per_launch);
-    struct source a = {LAUNCH_A,
-                       type->a,
-                       problem_cols_a(p),
-                       problem_rows_a(p),
-                       p->lda,
-                       p->stride_a,
-                       .box_bytes = 128,
-                       .box_lines = (TRANS_A ? PIECE_K : (unsigned)BM) /
-                                    ((SWAP ? SHARED_RIGHT : SHARED_LEFT) ? 2 : 1)};
-    struct source b = {LAUNCH_B,
-                       type->b,
-                       problem_cols_b(p),
-                       problem_rows_b(p),
-                       p->ldb,
-                       p->stride_b,
-                       .box_bytes = 128,
-                       .box_lines = (TRANS_B ? (unsigned)BN : PIECE_K) /
-                                    ((SWAP ? SHARED_LEFT : SHARED_RIGHT) ? 2 : 1)};
+    struct source a = {
+        LAUNCH_A, type->a,     problem_cols_a(p), problem_rows_a(p),
+        p->lda,   p->stride_a, .box_bytes = 128,  .box_lines = TRANS_A ? PIECE_K : (unsigned)BM};
+    struct source b = {
+        LAUNCH_B, type->b,     problem_cols_b(p), problem_rows_b(p),
+        p->ldb,   p->stride_b, .box_bytes = 128,  .box_lines = TRANS_B ? (unsigned)BN : PIECE_K};
     if (PACK_A) a = packed(a, plan->counters, item.floats);
     if (PACK_B) b = packed(b, plan->counters + item.b, item.floats);
     add_view(plan, &a, PACK_A ? batch : p->batch, SWAP ? MAP_RIGHT_AT : MAP_LEFT_AT);
@@ -201,7 +189,7 @@ static void plan_views(const struct config *config, const struct problem *p, str
                              .box_lines = 16};
     if (STORE) add_view(plan, &c, p->batch, MAP_C_AT);
     memset(plan->argument + plan->argument_bytes, 0, (size_t)(ARGUMENT_BYTES - plan->argument_bytes));
-    memcpy(plan->argument + PDL_AT, (int[]){PDL, PASS}, 2 * sizeof(int));
+    memcpy(plan->argument + PDL_AT, &(int){PDL}, sizeof(int));
     plan->argument_bytes = ARGUMENT_BYTES;
 }
 
@@ -222,25 +210,24 @@ static void wgmma_plan(const struct config *config, const struct problem *p, str
 
     const struct resources need = wgmma_resources(config);
     const struct k_cut parts = cut(config, p->k);
-    const int64_t rows = ceil_div(p->m, PAIR_M), pairs = rows * ceil_div(p->n, PAIR_N);
+    const int64_t rows = ceil_div(p->m, BM), tiles = rows * ceil_div(p->n, BN);
     struct gemm_args args = gemm_args_of(p);
     args.splits = (int)parts.splits;
     args.k_per_split = (int)parts.k_per_split;
     args.group = (int)smaller(GROUP, rows);
-    const struct workspace_item item = plan_workspace(config, p, pairs * PAIR, &args, plan);
+    const struct workspace_item item = plan_workspace(config, p, tiles, &args, plan);
     gemm_args_put(plan, p, &args);
     plan_views(config, p, item, plan);
     const unsigned slice = (unsigned)smaller(p->batch, plan->batch_per_launch);
-    const int64_t blocks = WALK ? smaller(pairs, (int64_t)SMS * MIN_BLOCKS / PAIR) : pairs;
-    const unsigned cluster = (unsigned)(PAIR > 1 ? PAIR : CLUSTER), clustered = cluster > 0;
+    const int64_t blocks = WALK ? smaller(tiles, (int64_t)SMS * MIN_BLOCKS) : tiles;
     const bool packs = PACK && p->k > 0;
     if (packs) plan->kernel[plan->kernels++] = pack_launch(config, p, slice);
     plan->kernel[plan->kernels++] =
         (struct kernel_launch){.entry = "gemm",
-                               .grid = {(unsigned)blocks, (unsigned)(parts.splits * PAIR), slice},
+                               .grid = {(unsigned)blocks, (unsigned)parts.splits, slice},
                                .threads = (unsigned)need.threads,
                                .smem_bytes = (unsigned)need.smem_bytes,
-                               .cluster = {clustered, cluster, clustered},
+                               .cluster = {CLUSTER ? 1 : 0, (unsigned)(CLUSTER), CLUSTER ? 1 : 0},
                                .dependent = packs || PDL};
 }
 

@@ -53,23 +53,12 @@ constexpr int QUADS = TALL * RIGHT / 8;
 struct wgmma_args {
     struct gemm_args gemm;
     struct tensor_map left, right;
-    alignas(64) int pdl; /* parameters of the launch */
-    int pass;
+    alignas(64) int pdl; /* a parameter of the launch */
 #if STORE
     struct tensor_map c;
 #endif
 };
 static_assert(sizeof(struct wgmma_args) == ARGUMENT_BYTES, "the host must know where everything is");
-
-/* Which of a pair the block is, and which part of k it multiplies. */
-static __device__ __forceinline__ int rank_of_block()
-{
-    return blockIdx.y % PAIR;
-}
-static __device__ __forceinline__ int split_of_block()
-{
-    return blockIdx.y / PAIR;
-}
 
 #include "gt_pack16.cuh"
 #include "wgmma_store.cuh"
@@ -116,20 +105,17 @@ struct turn {
     }
 };
 
-/* 64 k of EXTENT rows of an operand, from `row` and k on. Of what two blocks SHARE each copies half of the
- * lines, for both. */
-template <bool ALONG_K, int EXTENT, bool SHARE>
+/* 64 k of EXTENT rows of an operand, from `row` and k on. */
+template <bool ALONG_K, int EXTENT>
 static __device__ __forceinline__ void copy_piece(shared_place to, const struct tensor_map &map, int row,
                                                   int k, int item, struct mbarrier *full)
 {
-    constexpr int LINES = ALONG_K ? EXTENT : 64;
-    const int first = SHARE ? rank_of_block() * (LINES / 2) : 0;
-    if (SHARE) to = moved(to, first * 128);
+    if constexpr (ALONG_K) {
+        tensor_copy(to, map, k, row, item, full);
+    } else {
 #pragma unroll
-    for (int i = 0; i < (ALONG_K ? 1 : EXTENT / 64); i++) {
-        const int x = ALONG_K ? k : row + i * 64, y = (ALONG_K ? row : k) + first;
-        if constexpr (SHARE) tensor_copy_to(moved(to, i * 8192), map, x, y, item, full, 3);
-        else tensor_copy(moved(to, i * 8192), map, x, y, item, full);
+        for (int i = 0; i < EXTENT / 64; i++)
+            tensor_copy(moved(to, i * 8192), map, row + i * 64, k, item, full);
     }
 }
 
@@ -150,9 +136,9 @@ static __device__ __forceinline__ void produce(const struct wgmma_args &args, st
         for (int piece = 0; piece < BK / PIECE_K; piece++) {
             const shared_place to = moved(ring.stage(turn.stage), piece * (LEFT_BYTES + RIGHT_BYTES));
             const int k = begin + tile * BK + piece * PIECE_K;
-            copy_piece<LEFT_ALONG_K, LEFT, SHARED_LEFT>(to, args.left, left, k, SWAP ? item_b : item_a, full);
-            copy_piece<RIGHT_ALONG_K, RIGHT, SHARED_RIGHT>(moved(to, LEFT_BYTES), args.right, right, k,
-                                                           SWAP ? item_a : item_b, full);
+            copy_piece<LEFT_ALONG_K, LEFT>(to, args.left, left, k, SWAP ? item_b : item_a, full);
+            copy_piece<RIGHT_ALONG_K, RIGHT>(moved(to, LEFT_BYTES), args.right, right, k,
+                                             SWAP ? item_a : item_b, full);
         }
     }
 }
@@ -179,57 +165,35 @@ static __device__ __forceinline__ void multiply_stage(shared_place stage, int gr
     }
 }
 
-/* A warp has read a stage: to whom it may concern, the copies of both blocks if they share an operand. */
-static __device__ __forceinline__ void give_back(struct mbarrier *empty, bool read)
-{
-    const unsigned lane = threadIdx.x % 32;
-    if constexpr (PAIR > 1) mbarrier_arrive_at(empty, lane, read && lane < PAIR);
-    else mbarrier_arrive(empty, read && lane == 0);
-}
-
 /* A stage is empty as soon as the products of the next one have been started. With WALK 2 the groups go on
  * one after the other: who waits for a stage that is further ahead than the ring is long takes an older phase
  * for the one it waits for. */
 static __device__ __forceinline__ void consume(struct ring ring, int tiles, int group, struct turn &turn,
                                                float (&sum)[QUADS][4])
 {
+    const bool speaks = threadIdx.x % 32 == 0;
     int before = 0;
 #pragma unroll 1
     for (int tile = 0; tile < tiles; tile++) {
         mbarrier_wait(ring.full(turn.stage), turn.parity);
-        if (WALK == 2)
-            mbarrier_arrive(ring.go((group + 1) % CONSUMERS), threadIdx.x % 32 == 0 && tile == tiles - 1);
+        if (WALK == 2) mbarrier_arrive(ring.go((group + 1) % CONSUMERS), speaks && tile == tiles - 1);
         wgmma_begin();
         multiply_stage(ring.stage(turn.stage), WALK == 2 ? 0 : group, sum);
         wgmma_end();
         wgmma_wait<1>(sum);
-        give_back(ring.empty(before), tile > 0);
+        mbarrier_arrive(ring.empty(before), speaks && tile > 0);
         before = turn.stage;
         turn.step();
     }
     wgmma_wait<0>(sum);
-    if (WALK) give_back(ring.empty(before), tiles > 0);
+    if (WALK) mbarrier_arrive(ring.empty(before), speaks && tiles > 0);
 }
 
-/* Tiles of C that the blocks of an item take, or pairs of neighbours. */
+/* Tiles of C that the blocks of an item take. */
 static __device__ __forceinline__ unsigned tiles_of_c(const struct gemm_args &args)
 {
-    return WALK ? ((args.m - 1) / PAIR_M + 1) * ((args.n - 1) / PAIR_N + 1) : gridDim.x;
+    return WALK ? ((args.m - 1) / BM + 1) * ((args.n - 1) / BN + 1) : gridDim.x;
 }
-
-/* The block's tile, maybe beyond the edge of C, of those that a pair has. */
-static __device__ __forceinline__ struct tile_origin tile_of_pair(unsigned pair, const struct gemm_args &args)
-{
-    struct tile_origin origin = tile_of_block<PAIR_M, PAIR_N>(pair, args.m, args.n, args.group);
-    if (MULTICAST == 1) origin.m += rank_of_block() * BM;
-    if (MULTICAST == 2) origin.n += rank_of_block() * BN;
-    return origin;
-}
-
-#if MULTICAST
-#undef TOGETHER
-#define TOGETHER __cluster_dims__(1, PAIR, 1)
-#endif
 
 extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm(const __grid_constant__ struct wgmma_args args)
@@ -243,23 +207,22 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS)
 #pragma unroll
         for (int i = 0; i < STAGES; i++) {
             mbarrier_init(ring.full(i), 1);
-            mbarrier_init(ring.empty(i), SHARERS * 4 * PAIR);
+            mbarrier_init(ring.empty(i), SHARERS * 4);
         }
 #pragma unroll
         for (int i = 0; WALK == 2 && i < CONSUMERS; i++) mbarrier_init(ring.go(i), 4);
         mbarrier_ready();
     }
     if constexpr (CLUSTER) cluster::join(ring.inbox());
-    if constexpr (PAIR > 1) cluster_barrier(); /* the other block's mbarriers are ready */
-    else __syncthreads();
+    __syncthreads();
     next_kernel_may_begin(args.pdl == 1);
     wait_for_kernel_before();
 
-    const int begin = split_of_block() * args.gemm.k_per_split, k_left = args.gemm.k - begin;
+    const int begin = blockIdx.y * args.gemm.k_per_split, k_left = args.gemm.k - begin;
     int tiles = ((k_left < args.gemm.k_per_split ? k_left : args.gemm.k_per_split) + BK - 1) / BK;
     if (scalar_of(args.gemm.alpha_device, args.gemm.alpha) == 0.0f) tiles = 0;
     struct turn turn;
-    struct boxes boxes = {ring.memory, l2_policy(args.pass)};
+    struct boxes boxes = {ring.memory};
     const bool producer = threadIdx.x >= CONSUMER_THREADS;
     const int group = producer ? 0 : threadIdx.x / WARPGROUP;
     /* With WALK 2 a group's first tile, and the distance to its next one. */
@@ -268,7 +231,8 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS)
     if (WALK == 2) turn.skip(group * tiles);
     for (unsigned block = blockIdx.x + first * gridDim.x; block < tiles_of_c(args.gemm);
          block += step * gridDim.x) {
-        const struct tile_origin origin = tile_of_pair(block, args.gemm);
+        const struct tile_origin origin =
+            tile_of_block<BM, BN>(block, args.gemm.m, args.gemm.n, args.gemm.group);
         if (producer) {
             if (threadIdx.x == CONSUMER_THREADS) {
                 produce(args, ring, origin, begin, tiles, turn);
@@ -290,9 +254,4 @@ extern "C" __global__ void TOGETHER __launch_bounds__(THREADS, MIN_BLOCKS)
         if (!WALK) break;
     }
     boxes.wait();
-    /* The other block may still copy here, and arrive; or what this one sends is still read. */
-    if constexpr (PAIR > 1 || SEND) {
-        __syncwarp(); /* the thread that copies is late */
-        cluster_barrier();
-    }
 }

@@ -8,10 +8,7 @@
 #define PARAMS "wgmma_params.def"
 #include "family_params.h"
 #define CONSUMERS (config->value[P_CONSUMERS])
-#define MULTICAST (config->value[P_MULTICAST])
-#define PASS      (config->value[P_PASS])
 #define PDL       (config->value[P_PDL])
-#define SEND      (config->value[P_SEND])
 #define STORE     (config->value[P_STORE])
 #define SWAP      (config->value[P_SWAP])
 #define WALK      (config->value[P_WALK])

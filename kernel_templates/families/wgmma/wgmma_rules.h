@@ -27,15 +27,6 @@
 #define WGMMA_K 16
 #define TALL    (LEFT / SHARERS / WGMMA_M) /* instructions down a warpgroup's rows */
 
-/* Blocks that share an operand's tile, and what they cover together. */
-#define PAIR   (MULTICAST ? 2 : 1)
-#define PAIR_M (MULTICAST == 1 ? 2 * BM : BM)
-#define PAIR_N (MULTICAST == 2 ? 2 * BN : BN)
-
-/* The operand that they share is the left or the right one. */
-#define SHARED_LEFT  (MULTICAST == (SWAP ? 1 : 2))
-#define SHARED_RIGHT (MULTICAST == (SWAP ? 2 : 1))
-
 #define PACK_A (PACK % 2 == 1)
 #define PACK_B (PACK / 2 == 1)
 
@@ -78,7 +69,7 @@
                   : 16))
 
 /* Offsets in the argument: the tensor maps of the left and the right operand follow struct gemm_args, then
- * PDL and PASS and, if it is used, the map of C. */
+ * PDL and, if it is used, the map of C. */
 #define MAP_LEFT_AT    192
 #define MAP_RIGHT_AT   (MAP_LEFT_AT + 128)
 #define PDL_AT         (MAP_RIGHT_AT + 128)
@@ -102,10 +93,6 @@ RULE(WALK, LEFT % (WGMMA_M * SHARERS) == 0,
 RULE(WALK, TALL <= 2, "each of CONSUMERS has 128 rows at most (SWAP: columns)")
 RULE(STORE, !STORE || (!SWAP && LAST_BLOCK && BN % 16 == 0),
      "STORE: boxes of C have its rows, whole sums and 16 columns (SWAP 0, REDUCE 1, BN a multiple of 16)")
-RULE(SEND, !SEND || !LAST_BLOCK, "SEND means nothing without a cluster (REDUCE)")
-RULE(MULTICAST, !MULTICAST || LAST_BLOCK, "MULTICAST: the two blocks are a cluster already (REDUCE 1)")
-RULE(MULTICAST, !SHARED_RIGHT || RIGHT % 16 == 0,
-     "MULTICAST: half of a shared operand's lines is a multiple of 8: BN (with SWAP BM) is one of 16")
 RULE(REDUCE, BM >= REDUCE, "REDUCE: each block of a cluster adds at least one row of the tile")
 #endif
 
@@ -117,7 +104,5 @@ RULE_OP(SWAP, RIGHT_ALONG_K || RIGHT % 64 == 0,
 #ifdef HOST_RULES
 RULE(SPLIT_K, !CLUSTER || SPLIT_K == CLUSTER, "SPLIT_K must be the size of the cluster (REDUCE)")
 RULE(SPLIT_K, !WALK || SPLIT_K == 1, "WALK: blocks that take several tiles share none (SPLIT_K 1)")
-RULE(SMS, !WALK || SMS % PAIR == 0, "MULTICAST: blocks that walk are pairs: SMS is even")
-RULE(PASS, !PASS || STORE, "PASS means nothing without STORE")
 RULE(SMS, WALK || SMS == 1, "SMS means nothing without WALK")
 #endif

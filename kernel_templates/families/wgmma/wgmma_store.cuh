@@ -84,7 +84,6 @@ static __device__ __forceinline__ void store_strips(const float (&sum)[QUADS][4]
 /* The finished elements of a warp in boxes of 16 rows, each on its way to C while the next one is filled. */
 struct boxes {
     float *memory; /* the ring */
-    unsigned long long policy;
     int next = 0;
 
 #if STORE
@@ -107,7 +106,7 @@ struct boxes {
         bulk_copy_fence();
         __syncwarp();
         if (threadIdx.x % 32 != 0) return;
-        tensor_store(c, column, row, blockIdx.z, box, policy);
+        tensor_store(c, column, row, blockIdx.z, box);
         tensor_store_end();
     }
 
@@ -197,18 +196,6 @@ struct to_c {
 using cluster = cluster_tile<BM, BN, SUMS_ROW(BN), VECTOR, CONSUMER_THREADS, CLUSTER>;
 static_assert(!CLUSTER || INBOX_FLOATS == cluster::FLOATS, "the host must know how large the inbox is");
 
-/* A thread sends a row, or more, to the block that adds it. */
-static __device__ __forceinline__ void send_rows(const float *tile, float *inbox)
-{
-    constexpr int ROW = SUMS_ROW(BN);
-#pragma unroll 1
-    for (int row = threadIdx.x; row < BM; row += CONSUMER_THREADS) {
-        const int rank = row / cluster::SHARE;
-        send_bulk(inbox + ((int)blockIdx.y * cluster::SHARE + row - rank * cluster::SHARE) * ROW,
-                  tile + row * ROW, 4 * BN, cluster::full(inbox), rank);
-    }
-}
-
 /* Adds the sums of all blocks of the cluster, and stores them. */
 static __device__ __forceinline__ void share_sums(const float (&sum)[QUADS][4], const struct destination &to,
                                                   float *tile, float *inbox)
@@ -220,25 +207,17 @@ static __device__ __forceinline__ void share_sums(const float (&sum)[QUADS][4], 
     for (int q = 0; q < QUADS; q++)
         put_quad<ROW>(tile, left + q / (RIGHT / 8) * WGMMA_M, q % (RIGHT / 8) * 8 + threadIdx.x % 4 * 2,
                       sum[q]);
-    if (SEND) bulk_copy_fence();
     consumers_sync();
     cluster::wait_for_others();
-    if constexpr (SEND) send_rows(tile, inbox);
-    else team_tiles<BM, BN, ROW, 4, CONSUMER_THREADS, 1>::add(tile, cluster::owner<4>{inbox});
+    team_tiles<BM, BN, ROW, 4, CONSUMER_THREADS, 1>::add(tile, cluster::owner<4>{inbox});
     mbarrier_wait(cluster::full(inbox), 0);
     team_tiles<cluster::SHARE, BN, ROW, VECTOR, CONSUMER_THREADS, cluster::BLOCKS>::add(
         inbox, to_c{to, (int)blockIdx.y * cluster::SHARE});
 }
 
-static __device__ __forceinline__ unsigned number_of_tile()
-{
-    return blockIdx.x * PAIR + rank_of_block();
-}
-
 static __device__ __forceinline__ unsigned *arrivals_of_tile(const struct gemm_args &args)
 {
-    return reinterpret_cast<unsigned *>(args.workspace) + (long long)blockIdx.z * gridDim.x * PAIR +
-           number_of_tile();
+    return reinterpret_cast<unsigned *>(args.workspace) + (long long)blockIdx.z * gridDim.x + blockIdx.x;
 }
 
 /* Stores the block's sums as its part of the tile. Returns true for the last block of the tile; its sums are
@@ -249,8 +228,8 @@ static __device__ __forceinline__ bool reduce_tile(const struct gemm_args &args,
     using part = tile_part<QUADS, 4, CONSUMER_THREADS, MIN_BLOCKS>;
     const struct workspace_item item = item_of(args);
     float *const parts =
-        base_of(args, item) + item.parts + (long long)number_of_tile() * args.splits * part::FLOATS;
-    part::store(parts + (long long)split_of_block() * part::FLOATS, sum, 1.0f);
+        base_of(args, item) + item.parts + (long long)blockIdx.x * args.splits * part::FLOATS;
+    part::store(parts + (long long)blockIdx.y * part::FLOATS, sum, 1.0f);
     if (!last_to_arrive(arrivals_of_tile(args), args.splits, flag)) return false;
     part::add(parts, args.splits, sum);
     return true;

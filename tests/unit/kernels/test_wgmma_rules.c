@@ -351,41 +351,6 @@ TEST(groups_that_take_turns_have_tiles_of_their_own)
     assert_refused(check(&config, NULL, NULL), "CONSUMERS that take tiles in turns are more than one");
 }
 
-TEST(neighbours_copy_half_of_what_they_share)
-{
-    const struct problem nn = problem_of("hgemm:nn:1000x1000x1000"),
-                         tt = problem_of("hgemm:tt:1000x1000x1000");
-    struct config config = with("MULTICAST", 1); /* tiles of 128 x 256: 4 pairs down, 4 across */
-    assert_taken(check(&config, &nn, &h200));
-    struct launch_plan plan = plan_of(&config, &nn);
-    assert_true(plan.kernel[0].grid[0] == 16 && plan.kernel[0].grid[1] == 2);
-    assert_true(plan.kernel[0].cluster[0] == 1 && plan.kernel[0].cluster[1] == 2 &&
-                plan.kernel[0].cluster[2] == 1);
-    assert_true(plan.view[0].box[1] == 128 && plan.view[1].box[1] == 32); /* half of 64 k */
-    assert_int_equal(plan_of(&config, &tt).view[1].box[1], 128);          /* half of 256 columns */
-    config_set(&config, "SPLIT_K", 3);
-    plan = plan_of(&config, &nn);
-    assert_int_equal(plan.kernel[0].grid[1], 6);
-    assert_int_equal(plan.counters, 64);
-    assert_int_equal(plan.workspace_bytes, 4 * (64 + 3 * 32 * 128 * 256));
-    config = with("MULTICAST", 2); /* 8 rows, 2 pairs across */
-    plan = plan_of(&config, &nn);
-    assert_int_equal(plan.kernel[0].grid[0], 16);
-    assert_true(plan.view[0].box[1] == 64 && plan.view[1].box[1] == 64);
-    config_set(&config, "WALK", 1);
-    config_set(&config, "STAGES", 3);
-    config_set(&config, "SMS", 10);
-    assert_int_equal(plan_of(&config, &nn).kernel[0].grid[0], 5);
-    config_set(&config, "SMS", 11);
-    assert_refused(check(&config, &nn, &h200), "SMS is even");
-    config = with("MULTICAST", 1);
-    config_set(&config, "BN", 72);
-    assert_refused(check(&config, NULL, NULL), "half of a shared operand's lines");
-    config_set(&config, "BN", 64);
-    config_set(&config, "REDUCE", 2);
-    assert_refused(check(&config, NULL, NULL), "are a cluster already");
-}
-
 static int pdl_in(const struct launch_plan *plan)
 {
     int pdl;
@@ -440,7 +405,6 @@ int main(void)
         cmocka_unit_test(operands_that_no_map_reads_are_packed),
         cmocka_unit_test(c_is_stored_by_a_map_of_its_own),
         cmocka_unit_test(groups_that_take_turns_have_tiles_of_their_own),
-        cmocka_unit_test(neighbours_copy_half_of_what_they_share),
         cmocka_unit_test(every_kernel_may_begin_early_and_says_so),
         cmocka_unit_test(parts_keep_to_their_workspace),
         cmocka_unit_test(long_batches_are_cut_by_the_workspace),
