@@ -36,8 +36,8 @@
 #define CLUSTER_US    0.2
 #define LAST_BLOCK_US 2.7
 #define PART_US       0.03 /* more of the last block for each part */
-#define EARLY_US      0.4  /* of a launch and the first copies that PDL hides */
-#define ASKED_US      0.5  /* of the latency, if L2 has what is copied first */
+#define EARLY_US      0.3  /* of a launch and the first copies that PDL hides */
+#define ASKED_US      0.25 /* of the latency, if L2 has what is copied first */
 #define PACK_US       3.0  /* a launch before the product, and its end; it moves bytes as a copy does */
 
 struct grid {
