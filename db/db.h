@@ -1,10 +1,11 @@
 /* db.h — the interface of the database: everything the tuner remembers, in one SQLite file. Only this module
  * includes sqlite3.h; it knows no GPU.
  *
- * Trials are append-only. An attempt is recorded before the candidate is sent, and its outcome in a separate
- * transaction. A file has one writer, whatever name it is opened under. A file with several names (hard
- * links) is refused, because SQLite names its log after the file. Readers never write. Everything read from a
- * file is checked before it is used: a configuration that its template refuses is reported, never run.
+ * Trials are append-only, but for db_forget. An attempt is recorded before the candidate is sent, and its
+ * outcome in a separate transaction. A file has one writer, whatever name it is opened under. A file with
+ * several names (hard links) is refused, because SQLite names its log after the file. Readers never write.
+ * Everything read from a file is checked before it is used: a configuration that its template refuses is
+ * reported, never run.
  */
 #ifndef GT_DB_H
 #define GT_DB_H

@@ -93,7 +93,7 @@ void gt_product_begin(void); /* before a product with sums that no other one has
  * when this thread waits for its group; until then the sums are NaN. */
 void gt_product_issue(float (*sums)[4], int quads, uint64_t left, uint64_t right, int left_along_k,
                       int right_along_k, int bf16, int anew); /* anew: what is in the sums is not added to */
-extern int gt_sums_again;          /* calls of sums_again() */
+extern int gt_sums_again;                                     /* calls of sums_again() */
 void gt_product_commit(void);      /* what was issued since the last commit becomes one group */
 void gt_product_wait(int pending); /* until at most `pending` groups, the youngest ones, are on the way */
 
