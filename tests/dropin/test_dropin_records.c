@@ -77,6 +77,17 @@ static void a_graph_is_launched_several_times(void **state)
     operands_free(&p);
 }
 
+/* Of one problem a kernel won, of the other cuBLAS. */
+static void each_has_won_once(void **state)
+{
+    (void)state;
+    put_raced("sgemm:nt:8x8x8", SIMT, 5, 0.8, false, false);
+    struct operand_set o = arrive_tuned("sgemm:nn:16x24x32", 0), p = operands_make("sgemm:nt:8x8x8", 0);
+    for (int i = 0; i < 10; i++) assert_int_equal(sgemm_of(&o) || sgemm_of(&p), 0);
+    operands_free(&o);
+    operands_free(&p);
+}
+
 /* The file of the recorder, whose lock somebody else takes. */
 static int lock_capture(void)
 {
@@ -137,6 +148,7 @@ static const struct scenario scenarios[] = {
     SCENARIO(two_problems_are_computed),
     SCENARIO(both_kinds_of_beta_are_computed),
     SCENARIO(a_graph_is_launched_several_times),
+    SCENARIO(each_has_won_once),
     SCENARIO(calls_go_on_while_a_file_cannot_be_written),
     SCENARIO(a_program_ends_while_its_capture_is_locked),
 };
@@ -243,28 +255,38 @@ static void the_log_says_once_which_call_went_where_and_why(void **state)
     assert_int_equal(lines, 4);
 }
 
-static void under_tune_run_the_end_says_what_answered_the_time(void **state)
+/* What a scenario under tune run says at its end, with the lines in it. */
+static void check_end(const char *name, const char *const *lines)
 {
     char path[] = "/tmp/gemmtune-capture-XXXXXX", said[] = "/tmp/gemmtune-said-XXXXXX";
-    (void)state;
     close(mkstemp(path));
     close(mkstemp(said));
     setenv("GEMMTUNE_RUN", "1", 1);
-    assert_int_equal(scenario_start_recorded("two_problems_are_computed", said, path), 0);
+    assert_int_equal(scenario_start_recorded(name, said, path), 0);
     unsetenv("GEMMTUNE_RUN");
     const char *text = file_text(said);
-    static const char *const lines[] = {
+    for (; *lines; lines++)
+        if (!strstr(text, *lines)) fail_msg("'%s' is missing in:\n%s", *lines, text);
+    unlink(path);
+    unlink(said);
+}
+
+static void under_tune_run_the_end_says_what_answered_the_time(void **state)
+{
+    static const char *const two[] = {
         "gemmtune: 0.0003 s of GPU time in products: 66.7 % answered by tuned kernels, 0.0 % by cuBLAS "
         "because it "
         "is as fast, 33.3 % by cuBLAS for other reasons\n",
         "gemmtune: the time of 1 call is not known\n",
         "sgemm:nn:16x24x32         20     20       0.20       66.7  simt, 1.250 times as fast as cuBLAS\n",
         "sgemm:nt:8x8x8:lda=12     10      0       0.10       33.3  cuBLAS: no winner is known",
-        "(passed on)                1      0          -          -  its math mode allows less"};
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        if (!strstr(text, lines[i])) fail_msg("'%s' is missing in:\n%s", lines[i], text);
-    unlink(path);
-    unlink(said);
+        "(passed on)                1      0          -          -  its math mode allows less",
+        NULL};
+    static const char *const each[] = {
+        "50.0 % answered by tuned kernels, 50.0 % by cuBLAS because it is as fast, 0.0 %", NULL};
+    (void)state;
+    check_end("two_problems_are_computed", two);
+    check_end("each_has_won_once", each);
 }
 
 int main(int argc, char **argv)

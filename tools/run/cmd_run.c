@@ -47,7 +47,7 @@ static const struct command_option options[] = {
 static const char text[] =
     "Run a program with tuned kernels.\vIts calls of cuBLAS and cublasLt are answered by what won on this "
     "GPU, "
-    "however it has loaded them: linked, or opened by name or path (PyTorch, JAX, CuPy, ctypes, Julia). All "
+    "however it has loaded them: linked, or opened by name or path. All "
     "other calls go to the program's own cuBLAS. The program's arguments, standard files, signals and exit "
     "code are its own. Programs that it starts are served, too.\n"
     "\n"
