@@ -108,7 +108,7 @@ struct db_winner {
     bool tied;
     bool pinned;    /* measured or predicted at a user's request, not chosen among others */
     bool pin_holds; /* out: its configuration is pinned now, however it was chosen */
-    char rival[32]; /* who was raced against: "cublasSgemm"; "": nobody */
+    char rival[32]; /* the rival of the race: "cublasSgemm"; "": none */
     struct db_errors errors, rival_errors; /* on the same data */
     int rounds, trials;                    /* blocks per runner; trials that the choice is based on */
     int64_t legal_count;                   /* size of the legal space */
@@ -195,7 +195,7 @@ enum status db_notes(struct db *db, const struct db_filter *filter,
 struct db_later {
     int64_t problems, trials, winners;
 };
-/* Those of the whole file; zeros if no list has left out any since it was opened. */
+/* Counts the later rows of the whole file; zeros if no list has left out any since it was opened. */
 enum status db_count_later(struct db *db, struct db_later *later);
 
 /* Which winners to list; NULL fields match all. */
@@ -218,7 +218,7 @@ enum status db_winners(struct db *db, const struct db_filter *filter, const stru
 enum status db_failed_winners(struct db *db, const struct db_filter *filter,
                               bool (*visit)(void *self, const struct db_winner *winner), void *self);
 
-/* What is needed to run a winner. */
+/* The columns of a winner that the library needs. */
 struct db_brief {
     struct winner base;
     struct config config; /* template NULL: cuBLAS won */

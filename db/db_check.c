@@ -91,7 +91,7 @@ static enum status check_values(struct checking *c)
     return st;
 }
 
-/* Whether type, op and epilogue agree with the text. */
+/* True if type, op and epilogue agree with the text. */
 static bool is_kind(struct reader *r, const char *text, const struct problem *p)
 {
     char type[DB_TEXT_MAX], op[8], epilogue[DB_TEXT_MAX], wanted[EPILOGUE_TEXT_MAX];
@@ -104,7 +104,8 @@ static bool is_kind(struct reader *r, const char *text, const struct problem *p)
            strcmp(op, problem_op_name(p)) == 0 && strcmp(epilogue, wanted) == 0;
 }
 
-/* What this version can say of a problem that it cannot read: the columns have the right types. */
+/* True for a problem that only a later version can read, as far as that can be seen: the columns have the
+ * right types. */
 static bool is_of_later_version(sqlite3_stmt *stmt, const char *text)
 {
     struct reader r = {.stmt = stmt, .next = 2};

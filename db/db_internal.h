@@ -296,7 +296,7 @@ enum status db_list(struct db *db, const struct db_filter *filter, const struct 
 
 /* --- db_later.c --- */
 
-/* Whether a stored problem is as it was written, though this version cannot read it: its rows are left alone.
+/* True if a stored problem is as it was written, though this version cannot read it: its rows are left alone.
  * status_text() stays. */
 bool db_is_of_later_version(struct db *db, const char *text);
 /* The same of a row whose hash is right, by what this version knows of any problem: a text of visible
@@ -384,8 +384,8 @@ enum status db_point_to(struct db *db, int64_t decision);
 
 /* --- db_preferences.c --- */
 
-/* Whether a decision may be the winner of its key: no other one is pinned, it is not excluded, and it was not
- * made for a pin that has been removed. */
+/* *may: true if a decision may be the winner of its key: no other one is pinned, it is not excluded, and it
+ * was not made for a pin that has been removed. */
 enum status db_may_win(struct db *db, int64_t decision, bool *may);
 /* Pins the configuration of a decision, which becomes the winner. Inside a transaction. */
 enum status db_pin_decision(struct db *db, int64_t decision);

@@ -205,8 +205,7 @@ static enum status add_figures(struct db *db, int64_t gpu_id, const struct gpu *
     return st ? st : add_rates(db, *id, gpu);
 }
 
-/* What is stored goes by the row's arch, and what is looked for by the GPU's: a row that is found by its hash
- * but says something else would take trials that nobody finds again. */
+/* The row's arch must be the GPU's: trials are stored under the one and looked for under the other. */
 static enum status check_gpu(struct db *db, const struct gpu *gpu, int64_t id)
 {
     struct binder b = db_bind(db, "SELECT name = ?1 AND arch = ?2 AND sm_count = ?3 FROM gpus WHERE id = ?4");

@@ -286,7 +286,7 @@ static enum status copy_unhashed(struct merge *m, const char *select, const char
     return st;
 }
 
-/* Of two preferences for the same configuration the one changed last is kept. */
+/* Preferences: of two for the same configuration the one changed last is kept. */
 static enum status copy_notes_and_preferences(struct merge *m)
 {
     enum status st = copy_unhashed(
@@ -337,8 +337,8 @@ static enum status copy_all(struct merge *m)
 
 /* ---- files ---- */
 
-/* In one transaction, which sees one state: what another process writes meanwhile is left to the next
- * merge. */
+/* The input is checked in one transaction, which sees one state: what another process writes meanwhile is
+ * left to the next merge. */
 static enum status check_input(struct db *from)
 {
     char findings[512];

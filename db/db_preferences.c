@@ -52,7 +52,7 @@ static enum status settle_key(struct db *db, const struct key *key)
     return now ? drop_winner(db, key) : OK;
 }
 
-/* For both cache policies. */
+/* Settles the winners of both cache policies. */
 static enum status settle(struct db *db, int64_t gpu_id, int64_t problem_id)
 {
     enum status st = OK;

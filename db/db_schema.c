@@ -110,7 +110,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Where ALTER TABLE inserts a new column: before the constraints of the table. */
+/* The place where ALTER TABLE inserts a new column: before the constraints of the table. */
 static const char *end_of_columns(const char *table)
 {
     const char *key = strstr(table, "\n    PRIMARY KEY ("), *end = key;

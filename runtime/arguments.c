@@ -61,7 +61,7 @@ static enum status check_epilogue(const struct gt_problem *from)
     return OK;
 }
 
-/* Of every matrix the call says where it is. */
+/* Every matrix has its address in the call. */
 static enum status check_pointers(const struct gt_problem *from)
 {
     const int64_t strides[] = {from->stride_a, from->stride_b, from->stride_c};

@@ -5,7 +5,7 @@
 #include "gemmtune.h"
 #include "problem.h"
 
-/* What the first version of each struct had: nobody knows less. */
+/* Sizes of the structs in their first version, the least that a caller may pass. */
 enum { OPTIONS_FIRST = 96, PROBLEM_FIRST = 136, CALL_FIRST = 104, INFO_FIRST = 1704 };
 enum { STRUCT_BYTES_MAX = 4096 };
 
@@ -20,7 +20,7 @@ enum status arguments_check_zero(const char *name, const void *words, size_t byt
  * filled in, and all of it is checked. Errors: E_INPUT. */
 enum status arguments_problem(const struct gt_problem *asked, struct problem *problem);
 
-/* Of an element of A and B, of a caller's type, known or not. */
+/* Bytes of an element of A and B, of a caller's type, known or not. */
 static inline int element_bytes_of(int32_t type)
 {
     return type >= GT_BF16 ? 2 : 4;

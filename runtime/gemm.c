@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* What came of a launch. */
+/* The result of a launch. */
 enum launch_result {
     LAUNCH_DONE,
     LAUNCH_REFUSED,         /* nothing was enqueued that writes C; another way may do */
@@ -38,7 +38,7 @@ static __attribute__((noinline)) enum launch_result failed(CUresult result, bool
                                                 : LAUNCH_REFUSED;
 }
 
-/* Where one plain launch is all. extended: it has an epilogue. */
+/* Launches a way that is one plain launch. extended: it has an epilogue. */
 static inline __attribute__((always_inline)) enum launch_result
 launch_only(const struct way *way, const struct gemm_call *call, bool extended)
 {
@@ -101,14 +101,14 @@ static enum launch_result launch_cublas(const struct gt_plan *plan, const struct
     }
 }
 
-/* With a workspace there, 0 if none is needed. */
+/* Launches with a workspace at this address, 0 if none is needed. */
 static enum launch_result launch_at(const struct gt_plan *plan, const struct way *way, CUdeviceptr workspace,
                                     const struct gemm_call *call)
 {
     return way->cublas ? launch_cublas(plan, way, workspace, call) : launch_kernels(way, workspace, call);
 }
 
-/* In the caller's workspace, which may hold anything. */
+/* Launches in the caller's workspace, which may hold anything. */
 static enum launch_result launch_in_theirs(const struct gt_plan *plan, const struct way *way,
                                            const struct gemm_call *call)
 {
@@ -183,7 +183,7 @@ static enum status not_as_planned(enum launch_result result)
     }
 }
 
-/* For what is not only launched but made ready. A thread without a context gets the plan's. */
+/* Makes the plan's context current before a way is prepared. A thread without a context gets the plan's. */
 static enum status enter_context(const struct gt_plan *plan)
 {
     unsigned long long id = 0;
@@ -202,7 +202,7 @@ static bool lacks_memory(enum launch_result result)
     return result == LAUNCH_NO_WORKSPACE || result == LAUNCH_REFUSED_FOR_NOW;
 }
 
-/* What an algorithm of cublasLt refuses for this call's bias alone. */
+/* True if an algorithm of cublasLt cannot take this call's bias. */
 static bool lacks_bias(const struct way *way, const struct gemm_call *call)
 {
     return way && way->lt.needs_alignment && call->bias % (CUdeviceptr)way->lt.needs_alignment;
@@ -293,7 +293,7 @@ static bool is_empty(const struct problem *p)
     return p->m == 0 || p->n == 0;
 }
 
-/* What a bias and a source must be. not_read: C, because beta is 0. */
+/* Checks bias and source. not_read: C, because beta is 0. */
 static enum status check_extended(const struct gt_plan *plan, const struct gemm_call *call, bool not_read)
 {
     const bool bias = epilogue_bias(plan->problem.epilogue) != BIAS_NONE;

@@ -43,7 +43,7 @@ enum gt_status public_status(enum status st)
     }
 }
 
-/* Where an error means that there is nothing to work with. */
+/* The status where an error means that there is no GPU to work with. */
 static enum gt_status answer_gpu(enum status st)
 {
     return st ? GT_NO_GPU : GT_OK;

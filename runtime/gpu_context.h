@@ -16,10 +16,10 @@ enum status gpu_context_of(struct gt_handle *handle, uint64_t id, struct gpu_con
 /* False: the context was destroyed or reset, and with it what was in it. */
 bool gpu_context_is_alive(const struct gpu_context *context);
 
-/* With all that is in it. */
+/* Frees the context's plans, kernels and workspaces, too. */
 void gpu_context_free(struct gpu_context *context);
 
-/* Give back what nobody needs, when nothing runs. */
+/* Frees workspaces, plans and kernels that are not in use, when nothing runs. */
 void gpu_context_trim(struct gpu_context *context);
 
 enum status gpu_context_adopt(const struct gt_handle *handle, CUresult result, unsigned long long *id);

@@ -22,9 +22,8 @@ struct graph {
     atomic_bool over;
 };
 
-/* For a stream of a capture. Querying the id of a stream that is being captured would break the capture, in
- * every mode of the thread. The handle suffices, because no stream of a capture is destroyed before its end.
- */
+/* A capture's workspace. Querying the id of a stream that is being captured would break the capture, in every
+ * mode of the thread. The handle suffices, because no stream of a capture is destroyed before its end. */
 struct graph_buffer {
     struct graph_buffer *next;
     struct workspace_buffer buffer;
@@ -87,7 +86,7 @@ static enum status graph_of(struct graphs *graphs, const struct capture *capture
     return graph ? OK : add_graph(graphs, capture, out);
 }
 
-/* Its end, for us. */
+/* Releases the graph's workspaces and kernels. */
 static void release(struct graphs *graphs, struct graph *graph)
 {
     for (struct graph_buffer *b = graphs->buffers; b; b = b->next)

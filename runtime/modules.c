@@ -81,7 +81,7 @@ static void finish(struct module *m, enum status st)
     pthread_mutex_unlock(&m->handle->lock);
 }
 
-/* One that failed for lack of memory is worth another try: at the first, second, fourth, eighth request... */
+/* A kernel that failed for lack of memory is loaded again: at the first, second, fourth, eighth request... */
 static bool is_worth_a_try(struct module *m)
 {
     if (m->state != FAILED || !m->passing) return false;

@@ -22,16 +22,16 @@
 enum status modules_get(struct gpu_context *context, const struct kernel_key *kernel, struct module **module,
                         bool *passing);
 
-/* One reference more, one less. */
+/* Adds or drops a reference. */
 void modules_share(struct module *module);
 void modules_release(struct module *module);
 
 CUmodule module_code(const struct module *module);
 
-/* It stays, whoever uses it. */
+/* True if the module is never unloaded. */
 bool module_is_kept(const struct module *module);
 
-/* Unload what nobody uses, in its context. */
+/* Unloads kernels that no plan uses, in their context. */
 void modules_trim(struct gpu_context *context);
 
 /* Unload all, in its context; with the context gone, only forget them. */

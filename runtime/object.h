@@ -21,7 +21,7 @@ struct object {
     struct object *next; /* of the closed */
 };
 
-/* All of a kind; one of static storage. */
+/* The objects of a kind; a pool has static storage. */
 struct object_pool {
     uint64_t kind; /* a number that is unlikely anywhere else */
     size_t bytes;
@@ -41,7 +41,7 @@ void *object_make(struct object_pool *pool);
 /* False: another thread is closing it, or it is none; then it must be left alone. */
 bool object_close(const struct object_pool *pool, void *object);
 
-/* What was closed is no longer used. */
+/* Frees an object after its last user has left it. */
 void object_free(struct object_pool *pool, void *object);
 
 static inline bool object_is(const struct object_pool *pool, const void *object)

@@ -28,7 +28,7 @@ static inline bool ranges_meet(uint64_t x, uint64_t x_bytes, uint64_t y, uint64_
     return x < y + y_bytes && y < x + x_bytes;
 }
 
-/* What D at `c` shares memory with: "A", "B", "the bias" or "C"; NULL: nothing. */
+/* The operand that D at `c` shares memory with: "A", "B", "the bias" or "C"; NULL: nothing. */
 static inline const char *overlap_find(const struct problem *problem, const struct extents *bytes,
                                        const struct places *at)
 {

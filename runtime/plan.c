@@ -32,7 +32,7 @@ struct wanted {
 
 /* ---- open, free ---- */
 
-/* Of a caller's type, known or not. */
+/* The traits of a caller's problem, whose type may be unknown. */
 static struct plan_traits traits_of(const struct gt_problem *p)
 {
     const bool pointers = p->flags & GT_POINTER_ARRAYS;
@@ -125,7 +125,8 @@ static void describe(const struct wanted *wanted, const struct choice *choice, s
     snprintf(info->why, sizeof info->why, "%s", choice->why);
 }
 
-/* Then its argument is that of every call but for pointers and scalars, and short. */
+/* True if the way is one plain launch with a short argument, of which calls change pointers and scalars
+ * alone. */
 static bool is_one_launch(struct way *way, bool epilogue)
 {
     const struct launch_call nothing = {.alpha = 0};
@@ -191,7 +192,7 @@ static enum status load_algorithm(struct wanted *wanted, const struct config *co
     return st == E_GPU ? fail(E_ABSENT, "%s", status_text()) : st;
 }
 
-/* What cublasLt proposed for a race is asked for again, as far as the limit of workspaces allows. */
+/* Asks cublasLt for its first proposal, as the race did, within the limit of workspaces. */
 static enum status load_lt(struct wanted *wanted, struct way *way)
 {
     struct gpu_context *context = wanted->plan->context;
@@ -280,7 +281,7 @@ static enum status try_choice(struct wanted *wanted, const struct choice *choice
     return st;
 }
 
-/* One of the two questions about which choices there are. Errors: E_MEMORY. */
+/* Looks up the choices: the exact ones, or the others. Errors: E_MEMORY. */
 static enum status ask(struct wanted *wanted, bool others, struct choice choices[CHOICES_MAX], int *count)
 {
     struct gpu_context *context = wanted->plan->context;
@@ -350,8 +351,8 @@ static bool is_same(const struct way *a, const struct way *b)
            strcmp(a->info.config, b->info.config) == 0;
 }
 
-/* One that was made before serves again, with its patience: what is refused again and again takes no more
- * memory, and is tried less and less. */
+/* Installs a way. One that was made before serves again, with its patience: a way that is refused again and
+ * again takes no more memory, and is tried less and less. */
 static struct way *install(struct gt_plan *plan, enum plan_case which, struct way *way)
 {
     struct way *earlier = plan->ways;

@@ -18,7 +18,7 @@
  * plan's problem is for another, and the other way round. Bits. */
 enum plan_case { PLAN_USUAL = 0, PLAN_UNALIGNED = 1, PLAN_WITHOUT = 2, PLAN_OTHER_BETA = 4, PLAN_CASES = 8 };
 
-/* Of a usual way, without and with an epilogue: what is always copied whole is copied fast. */
+/* Argument bytes of a usual way, without and with an epilogue: a constant size is copied fast. */
 #define PLAIN_ARGUMENT_MAX    144
 #define EXTENDED_ARGUMENT_MAX 192
 
@@ -75,7 +75,7 @@ struct gt_plan {
     _Atomic(struct way *) way[PLAN_CASES]; /* all but the first are NULL until one is needed */
     atomic_llong without;                  /* launches that could not have their workspace */
     pthread_mutex_t lock;                  /* making another way */
-    struct way *ways; /* all that were made: somebody may still be launching an old one */
+    struct way *ways; /* all that were made: another thread may still be launching an old one */
 };
 
 extern struct object_pool plan_pool;

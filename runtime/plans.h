@@ -103,7 +103,7 @@ static inline struct plan_entry *plans_find(struct plans *plans, const struct pl
 
 void plans_start(struct plans *plans);
 
-/* What a caller opened. */
+/* Keeps the plan that a caller opened. */
 void plans_keep(struct plans *plans, struct plan_entry *entry);
 
 /* Take a plan of the LRU cache; NULL: it is not there. */
@@ -115,10 +115,10 @@ struct plan_entry *plans_take(struct plans *plans, const struct plan_key *key, u
 struct plan_entry *plans_add(struct plans *plans, struct plan_entry *fresh, bool may_stay,
                              struct plan_entry **unused);
 
-/* What was taken, or added. */
+/* Gives back an entry that was taken or added. */
 void plans_put(struct plans *plans, struct plan_entry *entry);
 
-/* Evict the least recently used plan that nobody has; NULL: there is none. */
+/* Evicts the least recently used plan that no caller holds; NULL: there is none. */
 struct plan_entry *plans_evict(struct plans *plans);
 
 /* A plan that goes; one that gt_gemm keeps goes only with the handle. */

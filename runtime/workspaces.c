@@ -99,7 +99,7 @@ void workspaces_close(struct workspaces *w)
 
 /* ---- memory ---- */
 
-/* Not soon after a failed allocation. */
+/* False for some launches after a failed allocation. */
 static bool may_ask(struct workspaces *w)
 {
     unsigned wait = atomic_load(&w->wait);
@@ -139,7 +139,8 @@ static bool grow(struct workspaces *w, struct workspace *each, const struct work
     return true;
 }
 
-/* Its lock is held, and the stream is ordered after its earlier uses. */
+/* Makes the workspace large enough and its counters 0. The workspace's lock is held, and the stream is
+ * ordered after its earlier uses. */
 static bool prepare(struct workspaces *w, struct workspace *each, const struct workspace_need *need,
                     CUstream stream)
 {

@@ -161,7 +161,7 @@ int main(int argc, char **argv)
     enum status st = argc > 1 && strcmp(argv[1], "run") == 0 ? OK : prepare();
     if (!st) st = dispatch(argc, argv);
     cache_spare_remove();
-    /* What was printed counts only once it has been written. */
+    /* Output counts only once it has been written. */
     errno = 0;
     if ((fflush(stdout) != 0 || ferror(stdout)) && (st == OK || st == E_ABSENT || st == E_HELPED))
         st = fail(E_IO, "cannot write to standard output: %s", why_not_printed(errno));

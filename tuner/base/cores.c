@@ -37,7 +37,7 @@ static int read_words(const char *folder, const char *name, char words[2][32])
     return count > 0 ? count : 0;
 }
 
-/* Of one group; 0: none. */
+/* The quota of one group; 0: none. */
 static int quota_here(const char *folder, bool version_2)
 {
     char words[2][32], period_words[2][32];
@@ -53,7 +53,7 @@ static int quota_here(const char *folder, bool version_2)
     return cores < INT_MAX ? (int)cores : 0;
 }
 
-/* From the group to the root, which is all that a container may see of its own. */
+/* The quotas from the group to the root, all that a container may see of its own. */
 static int quota_upwards(const char *root, const char *group, bool version_2)
 {
     char folder[PATH_MAX];

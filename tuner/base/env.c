@@ -74,7 +74,7 @@ static const struct variable variables[] = {
     TEXT_OF("GEMMTUNE_LIBCUBLAS"),
     TEXT_OF("GEMMTUNE_LIBCUBLASLT"),
     TEXT_OF("GEMMTUNE_LIBNVML"),
-    /* for tests and for those who work on gemmtune */
+    /* for tests and for developers of gemmtune */
     TEXT_OF("GEMMTUNE_EXE"),
     TEXT_OF("GEMMTUNE_PROC"),
     SWITCH_OF("GEMMTUNE_DEBUG"),

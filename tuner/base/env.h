@@ -36,7 +36,8 @@ bool env_seconds(const char *name, double *seconds);
 
 #define ENV_SAID_MAX 256
 
-/* What a variable is understood as, or why it is not and what is used instead; the value is quoted. */
+/* A variable that is set: how it is understood, or why it is not and what is used instead; the value is
+ * quoted. */
 struct env_finding {
     char name[64];
     bool understood;

@@ -23,7 +23,7 @@ double field_number(struct fields *f, const char *key, bool needed, double least
 int64_t field_integer(struct fields *f, const char *key, bool needed, int64_t least, int64_t most);
 bool field_bool(struct fields *f, const char *key, bool otherwise);
 
-/* Whether all fields so far were right. Errors: E_INPUT with the key. */
+/* Checks that all fields so far were right. Errors: E_INPUT with the key. */
 enum status fields_check(const struct fields *f);
 
 #endif

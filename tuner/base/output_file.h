@@ -31,9 +31,11 @@ enum status outfile_close(struct outfile *out, enum status st);
  * lost. */
 const char *outfile_why(int error);
 
-/* Its parts, for files that are no streams. A file without a name in this folder; -1: it cannot have one. */
+/* The parts of an output file, for files that are no streams. Opens a file without a name in this folder; -1:
+ * it cannot have one. */
 int outfile_unnamed(const char *folder, mode_t mode);
-/* A name for a temporary file, which nobody else chooses. False: the folder's is too long (ENAMETOOLONG). */
+/* A name for a temporary file that no other process chooses. False: the folder's is too long (ENAMETOOLONG).
+ */
 bool outfile_name(const char *folder, char name[PATH_MAX]);
 bool outfile_is_temporary(const char *name);
 /* Moves a file to its target; name: its own, "" if it has none, and afterwards. Returns 0 or an errno. */

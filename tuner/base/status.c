@@ -7,8 +7,8 @@
 
 static _Thread_local char sentence[1024];
 
-/* Of a sentence that is too long, for example because of a path of thousands of characters, the start and the
- * end are kept: the end says what is wrong. */
+/* Keeps the start and the end of a sentence that is too long, for example because of a path of thousands of
+ * characters: the end says what is wrong. */
 static void keep(const char *whole, size_t length)
 {
     static const char gap[] = " [...] ";

@@ -145,7 +145,7 @@ static enum status parse_fields(char *text, uint64_t *count, double *time_us)
 
 #define LEFT_OUT " left out: count="
 
-/* Of a comment. One that only looks like it is a comment of somebody's. */
+/* Parses the counts of a capture's comment. Others are a user's comments. */
 static void read_left_out(char *text, struct capture *capture)
 {
     char *end;
@@ -214,7 +214,7 @@ static bool write_all(FILE *file, const struct capture *capture)
 #define LOCK_TRIES    150
 #define LOCK_PAUSE_NS 2000000
 
-#define ABANDONED_S 3600 /* a temporary file this old, which nobody has locked, has no writer */
+#define ABANDONED_S 3600 /* a temporary file this old that is not locked has no writer */
 #define PARTS_MAX   64   /* taken in by one save; others wait for the next */
 
 typedef char file_name[NAME_MAX + 1];
@@ -324,7 +324,7 @@ static enum status read_target(const struct target *t, struct capture *capture)
 #define TEMPORARY "."      /* .NAME.NUMBER: being written */
 #define PART      ".part-" /* NAME.part-NUMBER: for the next save to take in */
 
-/* Whether a file's name is that of the capture with something before it, and something and a number of ours
+/* True if a file's name is that of the capture with something before it, and something and a number of ours
  * after it. */
 static bool is_beside(const char *file, const struct target *t, const char *before, const char *after)
 {
@@ -334,7 +334,7 @@ static bool is_beside(const char *file, const struct target *t, const char *befo
            strspn(file + length, "0123456789abcdef") == 16;
 }
 
-/* A name that nobody can foresee. */
+/* A name that cannot be foreseen. */
 static bool name_beside(const struct target *t, const char *before, const char *after, file_name name)
 {
     uint64_t number;
@@ -364,7 +364,7 @@ static void remove_abandoned(const struct target *t, const char *name)
     close(fd);
 }
 
-/* One that is no capture stays where it is. */
+/* Reads a part; a file that is no capture stays where it is. */
 static enum status read_part(struct target *t, const char *name, struct capture *all)
 {
     struct capture part = {0};

@@ -45,7 +45,8 @@ static double tf32_over_fp32(int arch)
     return arch == 100 || arch == 103 ? 16 : arch == 80 || arch == 87 || arch == 90 ? 8 : 1;
 }
 
-/* Of 16-bit operands with FP32 sums: twice TF32's, but for the first tensor cores, which had only FP16. */
+/* The rate of 16-bit operands with FP32 sums: twice TF32's, but for the first tensor cores, which had only
+ * FP16. */
 static double half_over_fp32(int arch)
 {
     return arch < 80 ? 4 : 2 * tf32_over_fp32(arch);

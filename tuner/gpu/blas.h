@@ -67,7 +67,7 @@ enum status blas_load(char version[16]);
  * type. */
 bool blas_takes(const struct problem *problem);
 
-/* Whether the environment would replace FP32 by something else. Strict FP32 then needs the pedantic mode,
+/* True if the environment would replace FP32 by something else. Strict FP32 then needs the pedantic mode,
  * which uses neither TF32 nor emulation and is sometimes slower. */
 bool blas_must_be_pedantic(void);
 

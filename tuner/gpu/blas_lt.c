@@ -59,7 +59,7 @@ static enum status load_by(void *(*open)(const struct library_names *library, ch
     if (missing) return fail(E_ABSENT, "the cublasLt found lacks %s", missing);
     if (library_bind(handle, keeping_entries, sizeof keeping_entries / sizeof *keeping_entries))
         blas_lt.GetVersion = NULL;
-    version[0] = '-'; /* nobody asks for it; it is loaded */
+    version[0] = '-'; /* version is not needed: the library is loaded */
     version[1] = '\0';
     return OK;
 }

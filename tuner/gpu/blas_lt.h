@@ -75,7 +75,7 @@ enum { BLAS_LT_ALLOC_FAILED = 3, BLAS_LT_NOT_SUPPORTED = 15 };
 /* The compute type of a problem's type; pedantic where the environment would replace strict FP32. */
 int blas_lt_compute(enum gemm_type type);
 
-/* What a race gives it of device memory, and of alignment where the addresses have it. */
+/* The workspace of cublasLt in a race, and the alignment of its operands. */
 #define BLAS_LT_WORKSPACE_BYTES ((size_t)64 << 20)
 #define BLAS_LT_ALIGNMENT       256
 #define BLAS_LT_ANSWERS_MAX     32 /* that are asked for */

@@ -109,7 +109,7 @@ static const char *error_name(CUresult result, char number[32])
     return number;
 }
 
-/* Whether the context is still usable after this result. */
+/* True if the context is still usable after this result. */
 static bool may_pass(CUresult result)
 {
     return result == CUDA_ERROR_OUT_OF_MEMORY || result == CUDA_ERROR_INVALID_VALUE ||

@@ -15,8 +15,8 @@ enum status lt_kernel_open(struct device *device, const struct problem *problem,
                            const uint32_t alignment[4], CUdeviceptr bias, size_t workspace_bytes,
                            struct kernel *kernel);
 
-/* What its heuristic proposes, best first; not all are usable (blas_lt_usable). E_ABSENT: nothing. Errors:
- * E_GPU. */
+/* The proposals of cublasLt's heuristic, best first; not all are usable (blas_lt_usable). E_ABSENT: nothing.
+ * Errors: E_GPU. */
 enum status lt_kernel_propose(struct kernel *kernel, struct blas_lt_answer answers[BLAS_LT_ANSWERS_MAX],
                               int *count);
 
@@ -26,7 +26,7 @@ enum status lt_kernel_reserve(struct kernel *kernel, size_t bytes);
 /* Launches use this algorithm from now on. */
 void lt_kernel_use(struct kernel *kernel, const struct blas_lt_algorithm *algorithm);
 
-/* What cublasLt proposes for a problem whose operands lie at multiples of BLAS_LT_KEPT_ALIGNMENT bytes, as
+/* The proposals of cublasLt for a problem whose operands lie at multiples of BLAS_LT_KEPT_ALIGNMENT bytes, as
  * configurations, best first; at most BLAS_LT_ANSWERS_MAX. None is no error. Errors: E_GPU, E_MEMORY. */
 enum status lt_kernel_candidates(struct device *device, const struct problem *problem,
                                  struct config configs[BLAS_LT_ANSWERS_MAX], int *count);

@@ -119,7 +119,8 @@ static enum status hash_answers(const struct oracle *o, uint64_t *hash)
     return st;
 }
 
-/* What is only read beside A and B, if there is anything, must be the same after every judged call. */
+/* True if there are operands besides A and B that are only read, and must be the same after every judged
+ * call. */
 static bool has_read_only(const struct oracle *o)
 {
     return workload_read_only(o->work, 0).cols > 0;
@@ -136,8 +137,8 @@ static enum status hash_read_only(const struct oracle *o, int set, uint64_t *has
     return st;
 }
 
-/* What a judged call must leave as it is. Arrays of addresses differ from set to set; all else that is only
- * read does not. */
+/* The hash of the operands that a judged call must leave as they are. Arrays of addresses differ from set to
+ * set; the others do not. */
 static enum status expect_read_only(const struct oracle *o, int set, uint64_t *hash)
 {
     *hash = set == WORKLOAD_EXACT ? o->exact_read_only_hash : o->read_only_hash;

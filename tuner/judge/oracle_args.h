@@ -218,7 +218,7 @@ struct in_order_args {
     float alpha;
 };
 
-/* What follows the product: value = activation(value + bias), for the answers of a piece. */
+/* The epilogue after the product: value = activation(value + bias), for the answers of a piece. */
 struct epilogue_args {
     struct piece piece;
     const void *bias; /* one for each column of C, or for each row; not read without a bias */

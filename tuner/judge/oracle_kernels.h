@@ -22,7 +22,7 @@ struct oracle_kernels {
 /* cache: folder of compiled kernels. */
 enum status oracle_kernels_load(struct device *device, const char *cache, enum gemm_type type,
                                 struct oracle_kernels *kernels);
-/* Whether the kernels were compiled for the type's elements of A, B and C. */
+/* True if the kernels were compiled for the type's elements of A, B and C. */
 bool oracle_kernels_serve(const struct oracle_kernels *kernels, enum gemm_type type);
 void oracle_kernels_unload(struct oracle_kernels *kernels); /* takes a zeroed struct too */
 

@@ -12,7 +12,7 @@
  * ms. */
 int screen_samples(double call_us);
 
-/* What to do after `count` samples; best_us is the best median so far, 0: none; call_us a rough time of one
+/* Decides after `count` samples; best_us is the best median so far, 0: none; call_us a rough time of one
  * call. Returns the number of further samples to take, 0: enough. *drop: the candidate is too slow to
  * continue. */
 int screen_next(const double *samples_us, int count, double call_us, double best_us, bool *drop);
@@ -20,7 +20,7 @@ int screen_next(const double *samples_us, int count, double call_us, double best
 /* From here on a call is long: each counts, and a trial makes as few as it can. */
 #define SCREEN_LONG_US 1e5
 
-/* Whether a trial ends after its first judged call, which took call_us, because a long call is too slow or
+/* True if a trial ends after its first judged call, which took call_us, because a long call is too slow or
  * leaves no time for the others that judge and time it, and for a check. limit_s: of the trial, 0: none. */
 bool screen_at_sight(double call_us, double best_us, double limit_s);
 

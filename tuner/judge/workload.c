@@ -178,7 +178,7 @@ void workload_scalars(const struct workload *work, int set, double *alpha, doubl
     *beta = exact ? work->exact.beta : work->problem.beta;
 }
 
-/* What is to be filled: a matrix that items share once. */
+/* The matrices to be filled: one that items share counts once. */
 static struct matrices distinct(struct matrices x)
 {
     if (x.stride == 0) x.batch = 1;

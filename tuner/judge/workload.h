@@ -59,7 +59,7 @@ enum status workload_fill(const struct workload *work);
  * and no pointers. */
 struct problem workload_placed(const struct problem *problem, int set);
 
-/* What a kernel is given: with pointers the arrays. */
+/* The operands of a kernel: with pointers the arrays. */
 struct operands workload_operands(const struct workload *work, int set);
 
 /* The batches in memory. With pointers their order is not that of the addresses: workload_item. */
@@ -75,7 +75,7 @@ int64_t workload_item(const struct problem *problem, int64_t place);
 /* Source, bias and arrays of a set and what lies between them, as words; none if there are none. */
 struct matrices workload_read_only(const struct workload *work, int set);
 
-/* Whether a call changes what the next one reads: C, with a beta that is not 0. */
+/* True if a call changes what the next one reads: C, with a beta that is not 0. */
 bool workload_feeds_back(const struct workload *work);
 
 /* alpha and beta of a set: the problem's, or those of the exact test. */

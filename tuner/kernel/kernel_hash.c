@@ -12,7 +12,7 @@
 
 /* ---- the source ---- */
 
-/* What of a source has been read and not yet hashed. */
+/* The part of a source that has been read and not yet hashed. */
 struct reader {
     XXH64_state_t hash;
     char text[4096];

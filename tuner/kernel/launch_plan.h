@@ -102,7 +102,7 @@ static inline void launch_plan_clear(struct launch_plan *plan)
     memset(plan, 0, offsetof(struct launch_plan, view)); /* the rest is long, and candidates are many */
 }
 
-/* Whether a launch of the kernel needs attributes besides grid, threads and shared memory. */
+/* True if a launch of the kernel needs attributes besides grid, threads and shared memory. */
 static inline bool launch_has_attributes(const struct kernel_launch *kernel)
 {
     return kernel->cluster_at_launch || kernel->dependent;

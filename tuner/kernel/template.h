@@ -46,14 +46,15 @@ struct param {
     const char *meaning; /* one line: its trade-off */
 };
 
-/* What a configuration needs, known before compiling. */
+/* Resources of a configuration, known before compiling. */
 struct resources {
     int threads;      /* per block */
     int smem_bytes;   /* dynamic shared memory per block */
     int accumulators; /* least number of registers per thread for C */
 };
 
-/* What a block computes at a time: rows and columns of C, and k. 0: no tile edge in that direction. */
+/* The tile that a block computes at a time: rows and columns of C, and k. 0: no tile edge in that direction.
+ */
 struct tile {
     int m, n, k;
 };

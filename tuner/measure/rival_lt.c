@@ -33,7 +33,7 @@ static uint32_t alignment(const struct workload *work, enum launch_operand which
 static enum status open_product(struct trial_setup *setup, int compute, struct kernel *kernel)
 {
     const struct workload *work = &setup->work;
-    /* Its first operand is our B. */
+    /* The first operand of cublasLt is our B. */
     const uint32_t aligned[] = {alignment(work, LAUNCH_B), alignment(work, LAUNCH_A),
                                 alignment(work, LAUNCH_SOURCE), alignment(work, LAUNCH_C)};
     enum status st = lt_kernel_open(

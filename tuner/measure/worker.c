@@ -142,7 +142,7 @@ static json_t *answer_hello(struct worker *w)
 #define REFERENCE_LEAST_S 2.0 /* at least; the rows of C that are judged follow from it */
 #define ANCHOR_SHARE      0.2 /* for judging the anchor, if its calls are long */
 
-/* Whether there is time for three calls of the anchor that need not be made: only an accuracy class compares
+/* True if there is time for three calls of the anchor that need not be made: only an accuracy class compares
  * errors with its. */
 static bool judges_anchor(const struct worker *w, double limit_s)
 {

@@ -60,7 +60,7 @@ static enum status goes_on(const struct enumeration *w)
                 CHECKS_MAX, w->section->name);
 }
 
-/* Whether a candidate of the same kernel is launched alike; if not, remembers this one. */
+/* True if a candidate of the same kernel is launched alike; if not, remembers this one. */
 static enum status known_already(struct enumeration *w, const struct launch_plan *plan, bool *known)
 {
     const size_t bytes = GRIDS_BYTES + (size_t)plan->argument_bytes;
@@ -158,7 +158,7 @@ static bool has_tried_enough(struct enumeration *w)
     return (double)atomic_load(&w->total->checks) >= w->checks_most;
 }
 
-/* What begins with these values becomes a part. */
+/* Candidates that begin with these values become a part. */
 static enum status put_off(struct enumeration *w, bool *found)
 {
     struct parts *parts = w->parts;
@@ -212,8 +212,8 @@ static enum status walk(struct enumeration *w, int p, uint64_t hash, bool *found
 
 /* ---- on all cores ---- */
 
-/* What a part knows must say nothing of the others: neither that a value of theirs has led to a candidate,
- * nor launches of a kernel of theirs. */
+/* Parts must be independent: none knows whether a value of another has led to a candidate, or the launches of
+ * another's kernel. */
 static bool can_be_divided(const struct enumeration *w)
 {
     const struct template *t = w->section->template;

@@ -12,10 +12,11 @@
 #define CHECKS_MAX  2e8 /* some tens of seconds: beyond this the file is wrong, not the machine slow */
 #define REASONS_MAX 64
 
-/* What of a launch can differ between candidates of one kernel: its grids, and then the argument. */
+/* The bytes of a launch that can differ between candidates of one kernel: its grids, and then the argument.
+ */
 enum { GRIDS_BYTES = LAUNCH_KERNELS_MAX * 3 * sizeof(unsigned) };
 
-/* Of all parts of a section that are walked at the same time: the limits are for all together. */
+/* Counts of all parts of a section that are walked at the same time: the limits are for all together. */
 struct enumerated {
     atomic_size_t candidates;
     atomic_llong checks;
@@ -65,7 +66,7 @@ bool enumeration_is_redundant(const struct enumeration *w, int p);
 uint64_t enumeration_hash(uint64_t hash, int32_t value);
 bool enumeration_takes(uint64_t hash, double share);
 
-/* What distinguishes launches of a kernel: GRIDS_BYTES, and the bytes of the argument. */
+/* The bytes that distinguish launches of a kernel: GRIDS_BYTES, and the bytes of the argument. */
 void enumeration_launch(const struct launch_plan *plan, unsigned char *at);
 
 /* How much there is of a section, about. */

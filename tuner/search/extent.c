@@ -54,7 +54,8 @@ static bool leads_on(struct enumeration *w, int p, int *patience)
     return false;
 }
 
-/* All that are a value longer. Of a `first` parameter the first value that leads to a candidate. */
+/* Lengthens all prefixes by a value. Of a `first` parameter it takes the first value that leads to a
+ * candidate. */
 static bool lengthen(struct enumeration *w, const struct prefixes *from, int p, struct prefixes *to)
 {
     const struct space_values *values = &w->section->values[p];

@@ -9,7 +9,7 @@
 
 enum kind {
     KERNEL,  /* new */
-    FOLLOWS, /* a launch of a kernel that the strategy has not heard of */
+    FOLLOWS, /* a launch of a kernel whose result has not been reported */
     LAUNCH,  /* of one that it has */
     KINDS
 };
@@ -173,7 +173,7 @@ static size_t due(const struct feedback *t, bool stuck)
     return kernel < t->count ? kernel : first_late(t, false);
 }
 
-/* It is told of this kernel: the launches that followed are like others now. */
+/* The strategy has been told of this kernel: its launches are like others now. */
 static void release(struct feedback *t, const struct config *kernel)
 {
     for (size_t i = 0; i < t->count; i++) {

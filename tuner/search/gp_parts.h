@@ -57,7 +57,7 @@ static_assert((int)SURROGATE_DIMS == (int)CONFIG_PARAMS_MAX, "a point has room f
 
 /* gp_rows.c */
 
-/* Where a candidate lies, and what the model says of it. */
+/* The place of a candidate, and the model's time. */
 void gp_place(const struct gp *g, size_t candidate, struct surrogate_point *point);
 /* Every trial becomes a row. False: the surrogate fails. */
 bool gp_take_in(struct gp *g);
@@ -66,7 +66,7 @@ void gp_take_values(struct gp *g);
 
 /* gp_pool.c */
 
-/* The fastest trials. Who is new among them brings its neighbours into the pool. */
+/* The fastest trials. A new one among them brings its neighbours into the pool. */
 void gp_rank(struct gp *g);
 /* New ones in the place of those that promise least. */
 void gp_freshen(struct gp *g, bool first);

@@ -109,8 +109,8 @@ void gp_freshen(struct gp *g, bool first)
     surrogate_place(g->surrogate, g->fresh_slot, g->fresh, g->fresh_count);
 }
 
-/* By how much a candidate must be faster than the best for a gain to begin, when proposals are made. At first
- * the best known is far from the best of all, and what is a little faster teaches little. */
+/* The margin by which a candidate must be faster than the best for a gain to begin. At first the best known
+ * is far from the best of all, and a candidate that is a little faster teaches little. */
 static float margin(const struct gp *g)
 {
     return first_margin * fmaxf(0, 1 - (float)g->trials / margin_ends);

@@ -25,7 +25,7 @@ static bool add_row(struct gp *g, size_t number)
     return surrogate_add(g->surrogate, &point);
 }
 
-/* Those that wait for a time first, then the fastest; of equals the earlier. */
+/* Rows that wait for a time come first, then the fastest; of equals the earlier. */
 static int by_worth(const void *x, const void *y)
 {
     const struct gp_trial *a = *(const struct gp_trial *const *)x, *b = *(const struct gp_trial *const *)y;
@@ -73,14 +73,14 @@ bool gp_take_in(struct gp *g)
     return good;
 }
 
-/* In steps that grow with it, for the slower a candidate is, the less it matters by how much: so noise
- * seldom changes what the surrogate is told. */
+/* Rounds an excess to steps that grow with it: the slower a candidate is, the less it matters by how much,
+ * and noise seldom changes the surrogate's values. */
 static double in_steps(double excess)
 {
     return step_least * expm1(rint(log1p(excess / step_least) / step_growth) * step_growth);
 }
 
-/* What the surrogate is told: the logarithm of how many times slower than the best, but at most `slow`. */
+/* The surrogate's values: the logarithm of how many times slower than the best, but at most `slow`. */
 void gp_take_values(struct gp *g)
 {
     const double best = g->trial[g->best[0]].log_us;

@@ -10,8 +10,8 @@
 #define PAIR_REACH   4
 #define SCALED_REACH 4 /* of the first of three; the others follow */
 
-/* Of the coupled neighbours that are not listed yet those are asked for which no single step leads to: of
- * whose changes none is legal alone. Of the others one in so many, other ones for each centre. */
+/* Of the coupled neighbours that are not listed yet those are reached to which no single step leads: none of
+ * their changes is legal alone. Of the others one in so many, other ones for each centre. */
 #define COUPLED_ASKED 16
 
 /* The values of one parameter that occur among the candidates of a template, ascending. */
@@ -136,7 +136,7 @@ void neighbours_free(struct neighbours *n)
     free(n);
 }
 
-/* Of what is not among the candidates there were at first. */
+/* How far a neighbour may lie beyond the first candidates. */
 enum beyond {
     BEYOND_NOT,
     BEYOND_LISTED, /* also what has been listed since */
@@ -226,7 +226,7 @@ static void list_coupled(struct listing *l, struct config *c, int p, int more, b
     }
 }
 
-/* Of the tile of a block, of its warps, of their threads, or of a loop within it? */
+/* True for sizes of the tile of a block, its warps, their threads, or a loop within it. */
 static bool is_size(const struct param *param)
 {
     return param->role == ROLE_TILE || param->role == ROLE_SIZE || param->role == ROLE_THREAD;
@@ -252,7 +252,7 @@ static void scale_more(struct listing *l, struct config *c, int p, int more, int
     }
 }
 
-/* Of one size that moves a few values up or down, and two after it that follow. */
+/* Lists changes of one size by a few values up or down, with two after it that follow. */
 static void list_scaled(struct listing *l, struct config *c)
 {
     for (int p = 0; p < c->template->param_count; p++) {

@@ -58,16 +58,17 @@ size_t neighbours_reach(const struct neighbours *n, const struct config *config,
 size_t neighbours_of(const struct neighbours *n, size_t index, enum neighbour_kind kind,
                      size_t out[NEIGHBOURS_MAX]);
 
-/* Its NEIGHBOUR_LAUNCH neighbours that are listed, in no order: nothing grows. Returns how many. */
+/* The candidate's NEIGHBOUR_LAUNCH neighbours that are listed, in no order: the list does not grow. Returns
+ * how many. */
 size_t neighbours_listed_launches(const struct neighbours *n, size_t index, size_t out[NEIGHBOURS_MAX]);
 
-/* In how many compile-time parameters two differ; CONFIG_PARAMS_MAX if their templates do. */
+/* The number of compile-time parameters in which two differ; CONFIG_PARAMS_MAX if their templates do. */
 size_t neighbours_apart(const struct config *x, const struct config *y);
 
 /* How many templates the candidates have. */
 int neighbours_templates(const struct neighbours *n);
 
-/* Where a candidate lies: for each parameter of its template the number of its value, counted from 0 among
+/* The place of a candidate: for each parameter of its template the number of its value, counted from 0 among
  * those that occur; 0 beyond them. Returns the template's number, below neighbours_templates. */
 int neighbours_place(const struct neighbours *n, size_t index, uint8_t level[CONFIG_PARAMS_MAX]);
 

@@ -38,7 +38,8 @@ static void find_families(struct opening *o)
     }
 }
 
-/* Each as far as possible from those before it; the first is the model's favourite if there is a model. */
+/* Chooses starts, each as far as possible from those before it; the first is the model's favourite if there
+ * is a model. */
 static void choose_starts(struct opening *o, uint64_t *random)
 {
     size_t drawn[DRAWS], apart[DRAWS];

@@ -33,7 +33,7 @@ struct opening {
 void opening_choose(struct opening *opening, const struct config *candidates, size_t count,
                     const double *predicted_us, uint64_t *random);
 
-/* One of those that are far apart, or of the favourites. False: there are no more. */
+/* The next start: one of those that are far apart, or of the favourites. False: there are no more. */
 bool opening_start(struct opening *opening, size_t *index);
 bool opening_favourite(struct opening *opening, size_t *index);
 

@@ -56,7 +56,8 @@ static void centre(struct learned *l, size_t first)
     for (size_t i = first; i < rows; i++) l->value[i] = fmax(-farthest, fmin(farthest, l->value[i] - middle));
 }
 
-/* Of one problem: the better half of what it may say, and an even choice of the others. */
+/* Learns from one problem: the better half of the trials that it may contribute, and an even choice of the
+ * others. */
 static enum status learn(struct learned *l, const struct prior_problem *problem, size_t room)
 {
     const struct prior_trial **sorted = malloc((problem->count + 1) * sizeof *sorted);

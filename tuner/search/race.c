@@ -254,7 +254,7 @@ static int undecided(const struct race *race, bool *tied)
     return first;
 }
 
-/* Whether x is proven more than `tie` slower than the fastest: by signed ranks, as a disturbed block must not
+/* True if x is proven more than `tie` slower than the fastest: by signed ranks, as a disturbed block must not
  * hide a difference, or because it was dropped (`margin` is larger). Fewer than 5 rounds prove nothing by
  * ranks. */
 static bool proven_slower(const struct race *race, int x, int best, const double *behind, int count)

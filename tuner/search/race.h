@@ -23,7 +23,7 @@
 struct race_options {
     int min_rounds, max_rounds; /* 8, 30; at most RACE_ROUNDS_MAX */
     double alpha;               /* 0.05 */
-    double margin;              /* 0.003: smaller differences drop nobody */
+    double margin;              /* 0.003: smaller differences drop no finalist */
     double tie, doubt;          /* 0.001, 0.005 */
     uint64_t seed;
 };
@@ -49,8 +49,8 @@ struct race_options race_defaults(void);
 enum status race_start(const struct race_runner *runners, int count, const struct race_options *options,
                        struct race **race);
 
-/* Who runs the next block: an index, RACE_ANCHOR or RACE_DONE. The anchor's block between two rounds is the
- * last of one and the first of the next. */
+/* The runner of the next block: an index, RACE_ANCHOR or RACE_DONE. The anchor's block between two rounds is
+ * the last of one and the first of the next. */
 int race_next(const struct race *race);
 
 /* The block's mean time of a call; INFINITY (or anything but a positive number) when the runner failed: it

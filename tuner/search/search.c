@@ -165,7 +165,7 @@ void search_tell(struct search *search, size_t index, double time_us)
             tell_own(search, index, time_us);
         return;
     }
-    mark_done(search, index); /* what was to be gained then, nobody knows any more */
+    mark_done(search, index); /* the gain that was expected then is not stored */
     if (search->feedback) feedback_know(search->feedback, index);
     search->strategy->tell(search->self, index, time_us);
     search->stuck = false;

@@ -56,12 +56,11 @@ enum status search_start(const char *strategy, const struct config *candidates, 
 enum status search_order_feedback(struct search *search, const struct config *candidates,
                                   const struct feedback_limits *limits);
 
-/* Of a search in turns, after SEARCH_WAIT: the candidate whose result it waits for. False: of none in
- * particular. */
+/* The candidate whose result a search waits for, after SEARCH_WAIT. False: none in particular. */
 bool search_awaits(const struct search *search, size_t *index);
 
-/* It goes on without that result, and hears of it when it is told: what it proposes from then on depends on
- * when that is. False: it cannot, for it goes on without as many as it may. */
+/* The search goes on without the result that it waits for, and takes it when it comes: later proposals depend
+ * on when that is. False: it goes on without as many as it may already. */
 bool search_put_off(struct search *search);
 
 enum search_answer search_next(struct search *search, size_t *index);
@@ -75,16 +74,16 @@ enum status search_suggest(struct search *search, size_t index, bool *fresh);
  * unusable. */
 void search_tell(struct search *search, size_t index, double time_us);
 
-/* The search ends, or rests: the strategy hears of every result there is, so that its note, its gain and
- * whether it is satisfied leave out none. It may be asked again later. */
+/* The search ends, or rests: all results there are are reported to the strategy, so that its note, its gain
+ * and whether it is satisfied leave out none. It may be asked again later. */
 void search_finish(struct search *search);
 void search_stop(struct search *search); /* takes NULL */
 
-/* What a person should know of how the search went, a sentence without its full stop; NULL: nothing. */
+/* A note for the user on how the search went, a sentence without its full stop; NULL: none. */
 const char *search_note(const struct search *search);
 
-/* By how much of the best time the next trial is expected to be faster than the best: 0.01 is one per cent.
- * NAN: the strategy does not know, or not yet. */
+/* The expected gain of the next trial as a share of the best time: 0.01 is one per cent. NAN: the strategy
+ * does not know, or not yet. */
 double search_gain(const struct search *search);
 
 /* True while nothing more is to be expected: for the later half of the trials that this search has asked for

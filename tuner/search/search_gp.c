@@ -84,7 +84,7 @@ static void *start(const struct config *candidates, size_t count, const double *
 
 /* ---- trials ---- */
 
-/* Its other launches are cheap, but no reason for the list of candidates to grow. */
+/* The other launches of the kernel are cheap, but no reason for the list of candidates to grow. */
 static struct gp_trial *take(struct gp *g, size_t candidate)
 {
     struct gp_trial *t = &g->trial[g->trials];

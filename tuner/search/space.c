@@ -134,8 +134,8 @@ static int read_parameter(void *user, const char *section_name, const char *key,
     return read_values(r, &section->template->params[i], values, text);
 }
 
-/* What a section leaves out is as in the first one of its template; what that leaves out has its least value,
- * if texts may lack it. Of sections from `first` on, those of one file. */
+/* Completes the sections from `first` on, those of one file: a parameter that a section leaves out is as in
+ * the first one of its template; one that this leaves out has its least value, if texts may lack it. */
 static enum status complete(const char *path, struct space *space, int first)
 {
     if (space->section_count == first) return fail(E_INPUT, "%s holds no [template] with values", path);

@@ -23,7 +23,7 @@ struct group {
     float weight[SURROGATE_DIMS];
 };
 
-/* What fitting works with: some of the rows. Matrices use their lower halves. */
+/* The rows that fitting works with. Matrices use their lower halves. */
 struct fit {
     size_t rows, row[FIT_ROWS];
     double value[FIT_ROWS], solved[FIT_ROWS];

@@ -46,7 +46,7 @@ size_t surrogate_rows(const struct surrogate *s);
  */
 bool surrogate_add(struct surrogate *s, const struct surrogate_point *point);
 
-/* No rows any more; weights and slots stay. */
+/* Removes all rows; weights and slots stay. */
 void surrogate_clear(struct surrogate *s);
 
 /* Put points into slots, in place of what was there. */
@@ -57,12 +57,12 @@ void surrogate_place(struct surrogate *s, const size_t *slot, const struct surro
  * the covariance is not positive definite any more; there are no rows. */
 bool surrogate_fit(struct surrogate *s, const double *value);
 
-/* What each slot is expected to give when the rows gave these values (NAN: awaited), and its standard
- * deviation. false: no value is known. */
+/* The expected value of each slot when the rows gave these values (NAN: awaited), and its standard deviation.
+ * false: no value is known. */
 bool surrogate_expect(struct surrogate *s, const double *value, float *mean, float *deviation);
 
-/* What the process, without the trend, is expected to add for points that are in no slot: rows * count, after
- * rows * rows. Every value must be known. */
+/* The expected addition of the process, without the trend, for points that are in no slot: rows * count,
+ * after rows * rows. Every value must be known. */
 void surrogate_process(struct surrogate *s, const double *value, const struct surrogate_point *point,
                        size_t count, double *process);
 

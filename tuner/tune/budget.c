@@ -47,7 +47,7 @@ double budget_weighted_share(double left_s, double weight, double weights, int p
     return fmin(left_s, budget_share(left_s, problems, gpus) * problems * share);
 }
 
-/* Of this many microseconds the calls of a trial take as long as the rest of it (H200). */
+/* Length of a call at which the calls of a trial take as long as the rest of it (H200). */
 #define GRACE_S       60.0
 #define GRACE_BUDGETS 100.0 /* where that is less */
 #define LONG_CALL_US  600.0
@@ -92,7 +92,7 @@ double budget_check_s(double best_us)
     return CHECK_CASES_S + CHECK_CALLS * 1e-6 * best_us;
 }
 
-/* From thorough to what can still be told apart in a second or two. */
+/* Plans of races, from thorough to one that can be decided in a second or two. */
 static const struct race_plan plans[] = {
     {12, 75, 8, 30, 0}, {10, 50, 8, 24, 0}, {8, 50, 8, 16, 0}, {8, 25, 6, 12, 0},
     {6, 15, 5, 10, 0},  {4, 10, 4, 8, 0},   {3, 5, 3, 5, 0},

@@ -13,16 +13,16 @@
 /* "90", "30s", "10m", "8h", "1h30m". Errors: E_USAGE with the text and an example. */
 enum status budget_parse(const char *text, double *seconds);
 
-/* What the next problem may take: the time left, divided evenly over the rounds in which `gpus` at a time
- * work off the unfinished problems (those being worked on by other GPUs left out, this one counted). */
+/* The share of the next problem: the time left, divided evenly over the rounds in which `gpus` at a time work
+ * off the unfinished problems (those being worked on by other GPUs left out, this one counted). */
 double budget_share(double left_s, int problems, int gpus);
 
 /* The same for problems of different weight: a fifth of the time is divided evenly, so that none is left out,
  * the rest by weight. weight: the next problem's; weights: of all unfinished ones, it included. */
 double budget_weighted_share(double left_s, double weight, double weights, int problems, int gpus);
 
-/* What a problem should get against others: what the user says it is worth, and more where a call takes long
- * even at the machine's peak (call_us), if not in proportion: a search gains most from its first trials. */
+/* The weight of a problem against others: its worth to the user, and more where a call takes long even at the
+ * machine's peak (call_us), if not in proportion: a search gains most from its first trials. */
 double budget_weight(double worth, double call_us);
 
 /* A budget that is too short for so many problems is exceeded, since each takes some trials and a race: how
@@ -36,12 +36,12 @@ double budget_grace_s(double budget_s);
 
 #define BUDGET_LONG_CALL_S 0.1 /* from here on each call counts */
 
-/* Whether a search that has found nothing better for so many trials and seconds had better leave the rest of
+/* True if a search that has found nothing better for so many trials and seconds had better leave the rest of
  * its share to other problems. */
 bool budget_converged(double share_s, size_t quiet_trials, double quiet_s);
 
-/* Beyond this a search no longer waits for a compilation or a trial, which usually lasts usual_s (0: nobody
- * knows). A compilation has up to CHILDREN_DEADLINE_S. */
+/* The time after which a search no longer waits for a compilation or a trial that usually lasts usual_s (0:
+ * unknown). A compilation has up to CHILDREN_DEADLINE_S. */
 double budget_patience_s(double usual_s);
 
 /* How the finalists race, and when the search has to stop for it. */
@@ -52,14 +52,14 @@ struct race_plan {
     double reserve_s; /* for race and check together */
 };
 
-/* What the check of a winner is expected to take. best_us: time of one call. */
+/* The expected time of the check of a winner. best_us: time of one call. */
 double budget_check_s(double best_us);
 
 /* best_us: time of one call; check_s: what checking the winner is expected to take; contenders: how many
  * would race now. The reserve is for these and one more, for the last trial may be of another. */
 struct race_plan budget_race(double share_s, double best_us, double check_s, int contenders);
 
-/* Whether a race of so many complete rounds may have missed the fastest: fewer finalists or less time for
+/* True if a race of so many complete rounds may have missed the fastest: fewer finalists or less time for
  * each than a closing race has. */
 bool budget_wants_closing_race(const struct race_plan *plan, int rounds);
 

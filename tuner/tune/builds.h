@@ -11,7 +11,7 @@
 struct builds;
 
 enum build_state {
-    BUILD_WANTED, /* nobody has asked a compiler yet */
+    BUILD_WANTED, /* no compiler has been asked yet */
     BUILD_ASKED,  /* a compiler is at it, since asked_s */
     BUILD_DONE    /* built or refused */
 };
@@ -36,17 +36,17 @@ struct built *builds_get(struct builds *builds, const struct kernel_key *kernel)
 /* A compiler has been asked for it. */
 void builds_ask(struct built *built);
 
-/* What the compiler said. Errors: E_MEMORY. */
+/* Takes in the compiler's answer. Errors: E_MEMORY. */
 enum status builds_tell(struct builds *builds, struct built *built, const struct build *build);
 
 /* How long a compilation lasts: the median of the last ones, those from the cache left out. 0: there are too
  * few. */
 double builds_usual_s(const struct builds *builds);
 
-/* Its cubin has left the cache: to be compiled again. */
+/* Forgets a cubin that has left the cache: the kernel is to be compiled again. */
 void builds_forget(struct built *built);
 
-/* As a worker's request wants it. */
+/* The build as a worker's request has it. */
 void builds_read(const struct built *built, struct build *build);
 
 #endif

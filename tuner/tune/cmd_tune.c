@@ -177,7 +177,7 @@ enum status cmd_tune(int argc, char **argv)
     session.worker_count = where.count;
     st = where.predict ? predict_run(&session, &where.described) : session_run(&session);
 
-    /* What was found is printed however the run ended. */
+    /* Results are printed however the run ended. */
     char sentence[1024];
     snprintf(sentence, sizeof sentence, "%s", status_text());
     say_end(&session, where.predict);

@@ -60,7 +60,7 @@ void run_settle(struct run *run, size_t at)
 
 /* ---- time for searches, and time kept for closing races ---- */
 
-/* What closing races take. */
+/* The time that closing races take. */
 struct owed {
     double all_s;             /* those that are due, one after the other */
     double kept_s, longest_s; /* those that time is kept for, and the longest of them */
@@ -85,7 +85,7 @@ static struct owed owed_of(const struct run *run)
     return owed;
 }
 
-/* What is left for searching this problem. A short slice allows a short race, which wants a closing race. */
+/* The time left for searching this problem. A short slice allows a short race, which wants a closing race. */
 static double search_left_s(const struct run *run, const struct slice_history *history, struct owed owed)
 {
     if (!history->wants_closing_race) keep_time(run, &owed, history);
@@ -93,7 +93,7 @@ static double search_left_s(const struct run *run, const struct slice_history *h
            slices_reserve_s(owed.kept_s, owed.longest_s, run->budget_s, run_gpus_alive(run));
 }
 
-/* What a second of the problem's next slice promises. */
+/* The gain that a second of the problem's next slice promises. */
 static double promise_of(const struct run *run, size_t at, struct owed owed)
 {
     const struct slice_history *history = &run->problem[at].history;
@@ -108,7 +108,8 @@ static double weight_of(const struct run *run, const struct gpu *gpu, size_t at)
     return budget_weight(o->weights ? o->weights[at] : 1, call_us);
 }
 
-/* Of the time left: the problem's part of what is not finished and not being worked on. */
+/* The job's share of the time left: one part for each problem that is neither finished nor being worked on.
+ */
 static double share_s(const struct run *run, const struct job *job)
 {
     const struct gpu *gpu = &job->context.gpu;
@@ -144,8 +145,8 @@ static bool is_opened_ahead(const struct run *run, size_t at)
     return opened;
 }
 
-/* Of the waiting problems the one whose next slice promises most, of equals the first. ahead: none that is
- * opened ahead already. */
+/* Chooses the waiting problem whose next slice promises most, of equals the first. ahead: none that is opened
+ * ahead already. */
 static bool choose_slice(const struct run *run, bool ahead, size_t *at)
 {
     const struct owed owed = owed_of(run);
@@ -268,7 +269,7 @@ static enum status look_up(struct run *run, const struct db_context *context, si
 
 /* ---- jobs that rest between two slices ---- */
 
-/* For all of them together. */
+/* The memory that resting searches may take together. */
 static size_t resting_bytes_most(void)
 {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
@@ -318,7 +319,8 @@ static void leave_out(struct run *run, size_t at)
     run->left_out++;
 }
 
-/* Its job, opened already if one rests. Times of one model of GPU say nothing of a slice on another. */
+/* Takes the problem's job, the one that rests if there is one. Times of one model of GPU say nothing of a
+ * slice on another. */
 static enum status take(const struct gpu_worker *gpu, size_t at, bool closing, struct job **out)
 {
     struct run *run = gpu->run;
@@ -383,8 +385,8 @@ enum status deal_open_search(struct job *job)
     return OK;
 }
 
-/* Not too early, for opening a problem takes a moment, and winners found meanwhile are hints. The compilers
- * have nothing to do, or only what a search that has ended left behind. */
+/* Opens the next problem ahead, when the compilers have nothing to do, or only what a search that has ended
+ * left behind: not earlier, since winners found meanwhile are hints. */
 enum status deal_ahead(struct gpu_worker *gpu, bool *opened)
 {
     struct run *run = gpu->run;
@@ -414,7 +416,7 @@ enum status deal_next(struct gpu_worker *gpu)
     return gpu->gone || gpu->run->stopping ? OK : deal(gpu, false, &gpu->now);
 }
 
-/* What is opened ahead may wait for long: it is said when it begins. */
+/* Reports that a problem begins: one that was opened ahead may have waited for long. */
 void deal_say_begun(const struct job *job)
 {
     const struct run *run = job->run;

@@ -41,7 +41,7 @@ static bool library_serves(const struct problem *problem, const struct gpu *gpu)
     return false;
 }
 
-/* From an index on, the first at which a candidate lies; those of the library come last. */
+/* The first index from `from` on that is a candidate; those of the library come last. */
 static size_t next_of(const struct field *field, size_t from)
 {
     return from < field->count || from >= field->room ? from : field->room;
@@ -138,7 +138,8 @@ static int by_hash(const void *x, const void *y)
     return a->hash < b->hash ? -1 : a->hash > b->hash;
 }
 
-/* Which candidates the database has heard of. The index over the field is made when there is a first one. */
+/* The candidates of which the database has outcomes. The index over the field is made when there is a first
+ * one. */
 struct lookup {
     struct field *field;
     size_t ranked; /* candidates that are in the index */

@@ -29,7 +29,7 @@ struct field {
         *sample; /* NULL: they are all; else those that are asked for come in at the end, unranked */
 };
 
-/* What is to be tried. name: "" or "curated" are the files that ship, one a family, with what was found worth
+/* The space to search. name: "" or "curated" are the files that ship, one a family, with what was found worth
  * trying; "wide" those of the folder configs/spaces/wide, with what is possible; a folder of such files; or a
  * file. Errors: as space_load and space_load_all; E_INPUT for an unknown name (lists the known); E_IO where
  * the folder of those that ship is not found. */
@@ -47,7 +47,7 @@ void field_leave(struct field *field, const struct config *config, const struct 
                  const struct gpu *gpu);
 enum status field_drop(struct field *field, const struct config *config);
 
-/* For a search over the field, from when its order is final on; NULL: the field is complete. */
+/* The growth of the field for a search over it, once its order is final; NULL: the field is complete. */
 const struct growth *field_growth(struct field *field);
 
 /* An algorithm of NVIDIA's library joins the candidates. *index: where; it lies there already if it was added
@@ -60,7 +60,7 @@ static inline bool field_is_library(const struct field *field, size_t index)
     return index >= field->room;
 }
 
-/* Where a configuration is. False: it is no candidate. */
+/* Finds the index of a configuration. False: it is no candidate. */
 bool field_find(const struct field *field, const struct config *config, size_t *index);
 
 /* The index of a configuration that is not in a sample, added if the space has it; NEIGHBOURS_NONE: it has
@@ -70,13 +70,13 @@ size_t field_reach(struct field *field, const struct config *config);
 /* The same of all launches of a kernel. Errors: E_MEMORY. */
 enum status field_reach_launches(struct field *field, const struct config *config);
 
-/* What a person should know of a sample. */
+/* A note for the user on a sample. */
 void field_note(const struct field *field, char text[256]);
 
 /* The place of a candidate in the model's order, from 1 on; 0: it has none (the library's). */
 size_t field_rank(const struct field *field, size_t index);
 
-/* What earlier runs found out. */
+/* Outcomes of earlier runs. */
 struct recalled {
     size_t usable, failed, stale; /* stale: of those, made with another driver */
     size_t interrupted;           /* crashed or hung once: to be tried again */

@@ -1,5 +1,5 @@
-/* finalists.c — the last few of a problem: who they are, the times of their blocks, and which may win with
- * what evidence. race.h decides.
+/* finalists.c — the last few candidates of a problem: which they are, the times of their blocks, and which
+ * may win with what evidence. race.h decides.
  */
 #include "job.h"
 #include "messages.h"
@@ -13,7 +13,7 @@
 #define FINALIST_REACH  1.03  /* times the fastest trial: medians of ten samples differ by half a per cent */
 #define FASTER          0.999 /* times the winner's trial: less is no reason for a race */
 
-/* ---- who they are ---- */
+/* ---- the choice of finalists ---- */
 
 bool job_lists_defender(const struct job *job, size_t *index)
 {
@@ -51,7 +51,7 @@ static void add_defender(const struct job *job, size_t *best, int count)
     best[count - 1] = defender;
 }
 
-/* Of the fastest those that the noise of a trial can have kept from being first. */
+/* Counts those of the fastest that only the noise of a trial may have kept from being first. */
 static int within_reach(const struct job *job, const size_t *best, int count)
 {
     int kept = count < FINALISTS_LEAST ? count : FINALISTS_LEAST;
@@ -136,7 +136,7 @@ bool job_finalists_are_built(const struct job *job)
 
 /* ---- their race ---- */
 
-/* Whether there is time for the rounds that decide it. */
+/* True if there is time for the rounds that decide it. */
 static bool race_fits(const struct job *job)
 {
     return budget_rounds_s(&job->plan, job->best_us, job->finalists.count,

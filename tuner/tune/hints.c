@@ -10,7 +10,7 @@
 #define OTHER_OP   1.0 /* as far as one size doubled: the same tiles, other loads */
 #define OTHER_TYPE 1.0
 
-/* In values that differ: others compile to another kernel, widths of accesses nearly to the same. */
+/* Costs of values that differ: others compile to another kernel, widths of accesses nearly to the same. */
 #define VECTOR_COST 1
 #define OTHER_COST  8
 
@@ -36,7 +36,7 @@ double hints_distance(const struct problem *p, const struct problem *q)
     return shape_distance(&x, &y) + OTHER_OP * ops + OTHER_TYPE * (p->type != q->type);
 }
 
-/* Of equally near ones that which came first stays first. */
+/* Inserts a hint; of equally near ones the first stays first. */
 static void insert(struct hints *h, const struct hint *hint)
 {
     int at = h->count;
@@ -76,7 +76,7 @@ static enum status take_all_pretuned(struct hints *h, const struct gpu *gpu)
     return st == E_MEMORY ? st : OK;
 }
 
-/* What the values of each parameter that differs cost; launch-time ones as told. */
+/* The cost of each parameter that differs; of launch-time ones launch_cost. */
 static void costs_of(const struct template *t, int launch_cost, int cost[CONFIG_PARAMS_MAX])
 {
     for (int p = 0; p < t->param_count; p++) {
@@ -107,8 +107,8 @@ static size_t most_like(const struct field *field, const struct config *config, 
     return found;
 }
 
-/* As it was launched there (launch-time values that differ count), and as the model would launch that kernel
- * here. */
+/* Two forms of a hint: launched as there (launch-time values that differ count), and as the model would
+ * launch that kernel here. */
 enum { LAUNCHED_THERE, LAUNCHED_HERE, LAUNCHED_COUNT };
 
 struct likenesses {

@@ -219,7 +219,7 @@ static void pass_over(struct job *job, size_t index)
     job->passed_over = true;
 }
 
-/* It crashed twice on this GPU, if for another problem. */
+/* Leaves out a candidate that is quarantined: it crashed twice on this GPU, for whatever problem. */
 static enum status leave_if_quarantined(struct job *job, size_t index, bool *left)
 {
     enum status st = db_quarantined(job->run->s->db, &job->context, &job->field.config[index], left);
@@ -263,7 +263,7 @@ static void drop_ahead(struct job *job, size_t at)
     memmove(&job->ahead[at], &job->ahead[at + 1], (job->ahead_count - at) * sizeof *job->ahead);
 }
 
-/* Those that the compiler refused or that spill. */
+/* Settles candidates that the compiler refused or that spill. */
 static enum status settle_unbuilt(struct job *job, bool *any)
 {
     const struct session *s = job->run->s;
@@ -303,7 +303,7 @@ enum status job_work_ahead(struct job *job)
 
 struct built *job_wants(const struct job *job)
 {
-    /* Of the race, too: another GPU's job may have found that a cubin is gone. */
+    /* Kernels of the race may be wanted, too: another GPU's job may have found that a cubin is gone. */
     const bool searching = job->phase == PHASE_SEARCH && !job->only_race;
     for (int i = 0; !searching && i < job->finalists.count; i++)
         if (job->finalists.finalist[i].built->state == BUILD_WANTED) return job->finalists.finalist[i].built;

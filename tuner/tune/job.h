@@ -63,7 +63,7 @@ struct job {
     struct job_result result;
 
     struct field field;
-    bool pinned; /* the field is what a person wants */
+    bool pinned; /* the field is what the user pinned */
     struct transferred transferred;
     struct search *search;
     struct ahead *ahead; /* in the order asked for */
@@ -78,11 +78,11 @@ struct job {
     int contenders;            /* that would race now */
     double trial_s;            /* what a trial takes, smoothed; 0: none yet */
     double slowness;           /* of the candidates tried, the least time over the model's; 0: none yet */
-    char trouble[256];         /* the last failure, for who has only one candidate */
+    char trouble[256];         /* the last failure, for a job with only one candidate */
     struct db_winner defender; /* job_defend; config.template NULL: none */
     bool defender_raced;       /* against all trials that were known when it was opened */
 
-    /* Of one slice. */
+    /* Members of one slice. */
     struct gpu_worker *gpu; /* that works on it; NULL: none does */
     enum job_phase phase;
     double began_s, share_s;
@@ -109,8 +109,8 @@ struct job {
 struct job *job_open(const struct gpu_worker *gpu, size_t at);
 void job_close(struct job *job); /* takes NULL */
 
-/* Its slice has ended, or was given back before it began: candidates, search and what that has proposed stay
- * as they are. The next one resumes, in place of job_open; there is nothing left to open. */
+/* The job's slice has ended, or was given back before it began: candidates, search and proposals stay as they
+ * are. The next slice calls job_resume in place of job_open. */
 void job_rest(struct job *job);
 void job_resume(struct job *job, const struct gpu_worker *gpu);
 size_t job_bytes(const struct job *job); /* what it holds, about */
@@ -125,8 +125,9 @@ void job_defend(struct job *job, const struct db_winner *winner, bool raced);
  * without the run's lock. Errors: E_ABSENT (nothing is legal), those of the database, E_MEMORY. */
 enum status job_open_search(struct job *job);
 
-/* What other problems have won since it was opened is taken as hints. first: of its problem in this run; what
- * it learnt from others is told once. Errors: those of the database, E_MEMORY. */
+/* Takes winners that other problems have found since the job was opened as hints. first: the first slice of
+ * its problem in this run, in which it tells what it learnt from others. Errors: those of the database,
+ * E_MEMORY. */
 enum status job_begin_search(struct job *job, bool first);
 
 /* Says and stores a sentence on how the search went. Errors: those of the database. */
@@ -155,8 +156,8 @@ void job_progress(const struct job *job, struct progress *progress);
 
 /* ---- job_library.c ---- */
 
-/* What cublasLt proposes in the answer to a preparation is tried first. Errors: those of the database,
- * E_MEMORY. */
+/* Takes the proposals of cublasLt from the answer to a preparation: they are tried first. Errors: those of
+ * the database, E_MEMORY. */
 enum status job_take_library(struct job *job, const json_t *answer);
 
 /* ---- job_time.c ---- */
@@ -186,7 +187,7 @@ bool job_keeps_defender(struct job *job);
 /* Chooses the finalists, or ends the job: nothing is usable. */
 enum status job_choose_finalists(struct job *job);
 bool job_finalists_are_built(const struct job *job); /* or refused */
-/* With those that could be built; ends the job if there are none. Errors: E_MEMORY. */
+/* Starts the race of the finalists that could be built; ends the job if there are none. Errors: E_MEMORY. */
 enum status job_start_race(struct job *job);
 
 /* The present block's time; INFINITY when it failed. Errors: E_MEMORY. */

@@ -61,7 +61,7 @@ static double slice_left_s(const struct job *job)
     return job->began_s + job->share_s - now_s();
 }
 
-/* Until the race. */
+/* The time left until the race. */
 static double search_left_s(const struct job *job)
 {
     if (job->best_us == 0) return slice_left_s(job); /* nothing to race yet */
@@ -133,13 +133,13 @@ static bool all_are_overdue(const struct job *job)
     return all;
 }
 
-/* What was proposed until it was satisfied is measured, so that the trials do not depend on when this is
- * asked. */
+/* True if the limit of trials is reached, all candidates are tried, or the search is satisfied and all that
+ * it had proposed is measured: so the trials do not depend on when this is called. */
 bool job_is_exhausted(const struct job *job)
 {
     const struct tune_options *o = job->run->s->options;
     const bool enough = o->max_trials > 0 && job->result.tried >= (size_t)o->max_trials;
-    /* Where the space has nothing, what the library proposes is heard of first. */
+    /* Where the space has nothing, the proposals of cublasLt must be known first. */
     const bool all =
         job->search_over && job->ahead_count == 0 && (job->gpu->prepared || job->field.count > 0);
     const bool satisfied = o->budget_s == 0 && job->satisfied && all_are_overdue(job);

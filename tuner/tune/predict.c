@@ -43,7 +43,7 @@ struct forecast {
     int best_registers;
 };
 
-/* What an earlier run stored of it needs no second row: the model is arithmetic. */
+/* Stores a prediction once: an earlier run's row says the same, since the model is arithmetic. */
 static enum status store_once(struct forecast *f, const struct config *config, const struct outcome *outcome)
 {
     struct outcome known;
@@ -68,7 +68,8 @@ static void take_outcome(struct forecast *f, size_t i, const struct outcome *out
     f->best_registers = outcome->facts.registers;
 }
 
-/* What earlier runs predicted is not compiled again: the search goes on where they stopped. */
+/* Recalls the predictions of earlier runs, which are not compiled again: the search goes on where they
+ * stopped. */
 static enum status recall(struct forecast *f)
 {
     for (size_t i = 0; i < f->wanted; i++) {
@@ -86,7 +87,7 @@ static enum status recall(struct forecast *f)
     return OK;
 }
 
-/* By how much trials of other problems have corrected what the model says of a candidate. */
+/* The correction of a candidate's predicted time by trials of other problems. */
 static double correction(const struct forecast *f, size_t i)
 {
     if (!f->transferred.trials) return 1;
@@ -94,7 +95,7 @@ static double correction(const struct forecast *f, size_t i)
            model_predict(&f->field.config[i], f->problem, &f->context.gpu, NULL).time_us;
 }
 
-/* What the compiled kernel says, put through the model again; stored like any trial. */
+/* The model's time with the registers of the compiled kernel, stored like any trial. */
 static enum status tell(struct forecast *f, size_t i)
 {
     const struct config *config = &f->field.config[i];
@@ -266,7 +267,7 @@ static enum status note_sample(struct forecast *f, const char *problem)
     return db_note(f->s->db, f->run_id, f->problem, text);
 }
 
-/* What trials of other problems say of the model's order. */
+/* Corrects the model's order by trials of other problems. */
 static enum status learn_from_others(struct forecast *f, const char *problem)
 {
     char text[256];

@@ -6,7 +6,7 @@
 
 #include "session.h"
 
-/* For every problem of the session on the named GPU; session->workers is not used. A problem that has a
+/* Predicts every problem of the session on the named GPU; session->workers is not used. A problem that has a
  * measured winner keeps it. Errors: E_INTERRUPTED, E_COMPILER, those of the database. */
 enum status predict_run(struct session *session, const struct gpu *gpu);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is stored for one problem on one GPU. */
+/* The pins and exclusions stored for one problem on one GPU. */
 struct stored {
     const struct gpu *gpu;
     char pin[CONFIG_TEXT_MAX];
@@ -123,7 +123,8 @@ static enum status store(const struct tune_options *o, struct db *db, const stru
     return OK;
 }
 
-/* What an interrupted command has taken back already is worth a remark only: given again, it goes on. */
+/* Takes back a pin or an exclusion. One that an interrupted command has taken back already is worth a remark
+ * only: given again, the command goes on. */
 static enum status take_back(const struct tune_options *o, struct db *db, const struct gpu *gpu,
                              const struct stored *stored)
 {

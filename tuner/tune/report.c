@@ -112,7 +112,7 @@ static void add_failures(struct line *line, const struct progress *p)
 
 /* ---- the line ---- */
 
-/* Its pieces, in the order in which they stand. */
+/* The pieces of the progress line, in their order. */
 enum piece {
     GPU,
     PROBLEM,

@@ -97,7 +97,7 @@ int run_gpus_alive(const struct run *run); /* that have not been given up */
 double run_left_s(const struct run *run);  /* of the budget */
 /* Problems that could use the time that one leaves over: no GPU works on them yet. */
 int run_waiting(const struct run *run);
-/* No more is done for this problem in this run. */
+/* Settles a problem: no more is done for it in this run. */
 void run_settle(struct run *run, size_t at);
 
 /* The next job of a GPU that has none: gpu->now stays NULL where there is no work. */

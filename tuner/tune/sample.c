@@ -56,7 +56,7 @@ static size_t slot_of(const struct field *field, const struct config *config)
     return at;
 }
 
-/* What is new in the field comes into the index. */
+/* Adds the field's new candidates to the index. */
 static bool index_field(const struct field *field)
 {
     struct sample *s = field->sample;
@@ -88,7 +88,7 @@ static bool is_excluded(const struct sample *s, const struct config *config)
     return false;
 }
 
-/* By how much trials of other problems have corrected the model there. */
+/* The correction of the model there by trials of other problems. */
 static double correction(const struct field *field, size_t at)
 {
     const struct sample *s = field->sample;
@@ -115,7 +115,7 @@ static size_t reach(void *self, const struct config *wanted, size_t from)
     struct field *field = self;
     const struct sample *s = field->sample;
     struct config config = *wanted;
-    /* What nobody's neighbour asks for is a winner, or was tried. */
+    /* A candidate that is no neighbour is a winner, or was tried. */
     if (!space_reach(s->space, &s->problem, &s->gpu, s->workspace_bytes, from == NEIGHBOURS_NONE, &config))
         return NEIGHBOURS_NONE;
     return take(field, &config, from);
@@ -184,7 +184,7 @@ static bool was_there(const struct descent *d, const struct template *template, 
     return false;
 }
 
-/* Of one kind, or of all (NULL). NEIGHBOURS_NONE: there are no others. */
+/* The next best candidate of one kind, or of all (NULL). NEIGHBOURS_NONE: there are no others. */
 static size_t next_best(const struct field *field, const struct descent *d, const struct template_kind *kind)
 {
     const double *us = field->predicted_us;
@@ -232,7 +232,7 @@ static double best_of(const struct field *field, const struct template_kind *kin
     return best;
 }
 
-/* Of the kinds those whose best is predicted near the best of all, in place; returns how many. */
+/* Keeps the kinds whose best is predicted near the best of all, in place; returns how many. */
 static int keep_near(const struct field *field, struct template_kind *kinds, int count)
 {
     const double best = best_of(field, NULL);

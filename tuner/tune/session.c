@@ -131,7 +131,7 @@ static enum status check_deserted(const struct run *run)
     return fail(E_GPU, "no GPU is left to work on: %s", why);
 }
 
-/* Those under way when the run had to end keep what they found. */
+/* Problems under way when the run had to end keep what they found. */
 static void keep_unfinished(struct run *run, enum status st)
 {
     for (int i = 0; i < run->gpus; i++) {

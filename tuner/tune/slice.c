@@ -33,14 +33,14 @@ static bool goes_on(const struct job *job, enum status st)
     return !st && job_runs(job);
 }
 
-/* Its process is not trusted any more, or is still at something that nobody waits for. */
+/* Replaces a worker whose process is not trusted any more, or is still at something that nobody waits for. */
 static void replace_worker(struct gpu_worker *gpu)
 {
     children_cancel(gpu->run->s->children, gpu->number);
     gpu->prepared = gpu->preparing = gpu->pending = false;
 }
 
-/* What a person should know of the search is kept. */
+/* Stores the notes on the search for the user. */
 static enum status keep_notes(const struct job *job)
 {
     const char *note = search_note(job->search);
@@ -63,7 +63,7 @@ static enum status interrupt(struct job *job)
     return keep_notes(job);
 }
 
-/* Whether the job has to end, for a reason that is not its own. */
+/* Ends the job if it has to end for a reason that is not its own. */
 static enum status heed(struct job *job)
 {
     struct gpu_worker *gpu = job->gpu;
@@ -89,7 +89,8 @@ static bool is_ready(const struct gpu_worker *gpu)
     return gpu->prepared && children_worker_idle(gpu->run->s->children, gpu->number);
 }
 
-/* Until something has happened. Meanwhile there is work for the compilers, and a problem that comes next. */
+/* Waits until something has happened, and meanwhile gives the compilers work and opens the problem that comes
+ * next. */
 static enum status idle(struct job *job)
 {
     bool opened = false;
@@ -115,7 +116,7 @@ static enum status send_request(struct job *job, json_t *request, double deadlin
     return OK;
 }
 
-/* Then gpu->answer is there, or the worker is lost, or the job has ended. */
+/* Waits until gpu->answer is there, or the worker is lost, or the job has ended. */
 static enum status await(struct job *job)
 {
     const struct gpu_worker *gpu = job->gpu;
@@ -131,7 +132,7 @@ static enum status ask(struct job *job, json_t *request, double deadline_s, cons
     return st ? st : await(job);
 }
 
-/* Its process answers that it cannot, and says why; it is replaced. */
+/* The worker's process answers that it cannot, and says why; it is replaced. */
 static void take_refusal(struct gpu_worker *gpu)
 {
     snprintf(gpu->reason, sizeof gpu->reason, "%.*s", (int)sizeof gpu->reason - 1, status_text());
@@ -206,7 +207,7 @@ static enum status take_preparation(struct job *job)
     return OK;
 }
 
-/* Until the worker is ready: at the beginning, and again whenever its process is another. */
+/* Prepares the worker until it is ready: at the beginning, and again whenever its process is another. */
 static enum status prepare(struct job *job)
 {
     struct gpu_worker *gpu = job->gpu;
@@ -454,8 +455,8 @@ static enum status race(struct job *job)
 
 /* ---- the last check, and the winner ---- */
 
-/* It passed the trial and failed the last check: that is remembered as its outcome, and the next one is
- * checked. */
+/* A finalist passed its trial and failed the last check: the failure is stored as its outcome, and the next
+ * one is checked. */
 static enum status refuse(struct job *job, struct finalist *f, enum verdict verdict, const char *detail,
                           int times)
 {

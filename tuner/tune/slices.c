@@ -49,7 +49,7 @@ void slice_ended(struct slice_history *history, double seconds, double time_us, 
 {
     const double gained = history->spent_s > 0 ? fmax(0, 1 - time_us / history->time_us) : 0;
     const double usual = fmin(GAIN_MOST, FEW_TRIALS / fmax(1, (double)tried));
-    /* What it has just gained says as much as what searches of this length gain. */
+    /* The problem's last gain counts as much as the usual gain of searches of this length. */
     history->expected = history->spent_s > 0 ? 0.5 * (usual + GROWTH * gained) : usual;
     if (!isnan(trial_gain)) history->expected = fmin(history->expected, trial_gain * (double)tried);
     history->spent_s += seconds;

@@ -13,7 +13,7 @@
 
 #define SLICE_FIRST_S 1.0
 
-/* What is known of one problem; zero, but for worth, before its first slice. */
+/* The history of one problem; zero, but for worth, before its first slice. */
 struct slice_history {
     double worth;            /* what it is worth against others: its share of a program's time, or 1 */
     double spent_s;          /* in all slices */
@@ -23,13 +23,13 @@ struct slice_history {
     bool wants_closing_race; /* the race that its winner has won (budget_wants_closing_race) */
 };
 
-/* Whether there is time for it. even_s: what an even division of the budget gives each problem. */
+/* True if there is time for it. even_s: what an even division of the budget gives each problem. */
 bool slices_fit(double even_s, size_t problems, int gpus);
 
 /* How long the problem's next slice lasts. left_s: of the run. */
 double slice_length_s(const struct slice_history *history, double even_s, double left_s);
 
-/* What a second of the next slice promises; INFINITY before the first. */
+/* The gain that a second of the next slice promises; INFINITY before the first. */
 double slice_promise(const struct slice_history *history, double even_s, double left_s);
 
 /* Time is left for a further slice of a problem that has a winner. */
@@ -40,15 +40,15 @@ bool slice_is_worth_beginning(double even_s, double left_s);
 void slice_ended(struct slice_history *history, double seconds, double time_us, size_t tried,
                  double trial_gain);
 
-/* Whether time is kept for its closing race: for one that is too long for this part of the budget it would be
+/* True if time is kept for its closing race: for one that is too long for this part of the budget it would be
  * kept in vain. */
 bool slice_closing_is_kept_time_for(const struct slice_history *history, double budget_s);
 
-/* What of the time left is kept for closing races. owed_s: what they take, one after the other; longest_s:
- * the longest of them. */
+/* The part of the time left that is kept for closing races. owed_s: what they take, one after the other;
+ * longest_s: the longest of them. */
 double slices_reserve_s(double owed_s, double longest_s, double budget_s, int gpus);
 
-/* Whether there is time for a closing race, and how long it lasts: longer where there is more than enough for
+/* True if there is time for a closing race, and how long it lasts: longer where there is more than enough for
  * all. owed_s: what all take, this one included. */
 bool slice_closing_fits(const struct slice_history *history, double left_s);
 double slice_closing_length_s(const struct slice_history *history, double owed_s, double left_s, int gpus);

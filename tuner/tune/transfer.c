@@ -90,8 +90,8 @@ static int by_hash(const void *x, const void *y)
     return (a->at > b->at) - (a->at < b->at);
 }
 
-/* Each configuration once: its newest trial, which comes first; not at all if that one failed, since what was
- * measured before is not to be believed then. */
+/* Keeps the newest trial of each configuration, which comes first; none if that one failed, since earlier
+ * times are not to be believed then. */
 static enum status drop_repeated(struct taking *t)
 {
     struct keyed *keyed = malloc((t->count + 1) * sizeof *keyed);

@@ -266,7 +266,8 @@ static enum status check_op_and_type(const struct option_parser *r, enum gemm_ty
                 gemm_type_likely(r->type, meant));
 }
 
-/* In the order of the share of the program's time. What multiplies nothing takes none. */
+/* Adds the problems of a capture in the order of their share of the program's time. An empty product takes
+ * none. */
 static enum status add_capture(struct option_parser *r)
 {
     struct tune_options *o = &r->o;

@@ -32,7 +32,7 @@ struct tune_options {
     bool transfer; /* and from what trials of other problems teach */
     bool library;  /* algorithms of NVIDIA's library are candidates, too */
 
-    /* What is wanted for the one problem of this command (db.h: preferences). */
+    /* Pins and exclusions for the one problem of this command (db.h: preferences). */
     bool preferring;   /* any of it */
     struct config pin; /* template NULL: none */
     bool unpin;

@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-/* Whether a configuration answers. ratio: the rival's time over its own, as raced, or as expected on a
+/* True if a configuration answers. ratio: the rival's time over its own, as raced, or as expected on a
  * problem near that of its race. */
 static inline bool answer_gains(double ratio)
 {
@@ -48,7 +48,7 @@ static inline bool answer_is_cublas(const struct db_winner *w)
     return strcmp(w->config_text, "cublas") == 0 || (!w->pin_holds && answer_is_rival(&w->base));
 }
 
-/* What answers, for tables: "kernel" or "cuBLAS"; NULL: nothing of an unusable row is used. */
+/* The answer's name, for tables: "kernel" or "cuBLAS"; NULL: nothing of an unusable row is used. */
 static inline const char *answer_name(const struct db_winner *w)
 {
     return w->unusable ? NULL : answer_is_cublas(w) ? "cuBLAS" : "kernel";

@@ -2,9 +2,9 @@
 
 #include "answer.h"
 
-/* For the problem's own type: the user's measured winner, else the pretuned one, those of the problem before
- * those of others that are as good, cold ones before hot ones, unless both are predictions. False: there is
- * neither. */
+/* Finds a winner of the problem's own type: the user's measured one, else the pretuned one, those of the
+ * problem before those of others that are as good, cold ones before hot ones, unless both are predictions.
+ * False: there is neither. */
 static bool find_of_type(struct winner_store *store, const struct problem *problem,
                          struct stored_winner *winner, struct config *config)
 {
@@ -42,7 +42,7 @@ enum status exact_find(struct winner_store *store, const struct problem *problem
         struct config its;
         p.type = (enum gemm_type)(((int)problem->type + i) % GEMM_TYPE_COUNT); /* the needed type first */
         if (!gemm_type_answers(p.type, problem->type) || !find_of_type(store, &p, &w, &its)) continue;
-        /* Of the other types the fastest measured one. */
+        /* Of the other types the fastest measured winner counts. */
         const bool rival = found && !winner->base.predicted;
         if (i > 0 && (w.base.predicted || (rival && answer_us(&winner->base) <= answer_us(&w.base))))
             continue;

@@ -113,8 +113,8 @@ enum status lookup_exact(struct winner_store *store, const struct problem *probl
     *count = take_pinned(store, problem, alignment, st ? NULL : &winner, &config, choices);
     if (*count == 1 || st || winner.base.predicted) return OK;
     const bool cublas_won = winner.config == CUBLAS_WON || answer_is_rival(&winner.base);
-    /* It was raced in the arithmetic of its own type; cuBLAS, which is listed with the others, may be allowed
-     * a less strict one here. */
+    /* The winner was raced in the arithmetic of its own type; cuBLAS, which is listed with the others, may be
+     * allowed a less strict one here. */
     if (winner.base.problem.type != problem->type) {
         const double cublas_us = nearest_cublas_us(&store->gpu, &winner, problem);
         if (cublas_won || (cublas_us > 0 && !answer_gains(cublas_us / winner.base.time_us))) return OK;

@@ -25,9 +25,8 @@ struct shape shape_of(const struct problem *problem);
  */
 double shape_distance(const struct shape *x, const struct shape *y);
 
-/* Whether the winner for one may compute the other: same op and epilogue, both with pointers or neither,
- * and a type that answers the other's.
- */
+/* True if the winner for one may compute the other: same op and epilogue, both with pointers or neither, and
+ * a type that answers the other's. */
 bool shape_answers(const struct shape *tuned, const struct shape *wanted);
 
 #endif

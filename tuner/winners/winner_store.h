@@ -57,7 +57,7 @@ enum status winner_store_ask(struct winner_store *store);
 bool winner_store_recorded(struct winner_store *store, const struct problem *problem,
                            struct stored_winner *winner, struct config *config);
 
-/* Whether the database's newest outcome of this configuration for exactly this problem is a failure, later
+/* True if the database's newest outcome of this configuration for exactly this problem is a failure, later
  * than `since` (as struct winner has it; "": whenever). False if it cannot be read. */
 bool winner_store_failed(struct winner_store *store, const struct problem *problem,
                          const struct config *config, const char *since);

@@ -231,7 +231,7 @@ static enum status from_worker(struct children *children, struct child_slot *slo
         return OK;
     }
 
-    /* It ended. Without a job during a greeting, it was cancelled by us. */
+    /* The process ended. Without a job during a greeting, it was cancelled by us. */
     *found = slot->stage == AT_WORK || slot->stage == READY;
     event->kind = CHILDREN_LOST;
     event->hung = e->kind == POOL_TIMEOUT;

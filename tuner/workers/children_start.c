@@ -28,7 +28,8 @@ enum status children_greet(struct children *children, struct child_slot *slot)
     slot->stage = GREETING;
     enum status st = pool_submit(children->pool, slot->child, hello, CHILDREN_DEADLINE_S, slot);
     json_decref(hello);
-    /* It is ending already, or gone. That is reported as an event; then it is greeted again or given up. */
+    /* The process is ending already, or gone. That is reported as an event; then it is greeted again or given
+     * up. */
     return st == E_BUSY || st == E_CHILD ? OK : st;
 }
 

@@ -55,7 +55,7 @@ static void say_text(const char *text)
 
 /* ---- settings ---- */
 
-/* Whether the program has chosen something other than strict FP32 for all of its cuBLAS calls. */
+/* True if the program has chosen something other than strict FP32 for all of its cuBLAS calls. */
 static const char *loosened(void)
 {
     if (env_is_nonzero("NVIDIA_TF32_OVERRIDE")) return "NVIDIA_TF32_OVERRIDE allows TF32";
@@ -296,8 +296,8 @@ static bool run_tuned(const struct blas_request *request, struct route *route, c
     return !untouched && !request->source && (scalars->on_device || scalars->adds);
 }
 
-/* Of a call with an epilogue: its result is also read, as another operand. The operands are exchanged: see
- * route.c. */
+/* True if the result of a call with an epilogue is also read, as another operand. The operands are exchanged:
+ * see route.c. */
 static bool is_shared(const struct blas_request *request, struct route *route)
 {
     if (!request->epilogue || route->unnamed) return false;

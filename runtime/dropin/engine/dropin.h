@@ -24,7 +24,7 @@ void dropin_in_child(void);
 /* False: everything goes to cuBLAS, as in a forked child. The first call reads the environment. */
 bool dropin_on(void);
 
-/* Whether calls that pass are counted or logged. False: only calls for a tuned kernel matter. */
+/* True if calls that pass are counted or logged. False: only calls for a tuned kernel matter. */
 bool dropin_is_watched(void);
 
 #endif

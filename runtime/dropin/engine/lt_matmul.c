@@ -86,8 +86,8 @@ static bool read_layout(const struct real_lt *real, lt_layout layout, struct mat
     return true;
 }
 
-/* With the ops of the descriptor. What is stored of a matrix in row order is its transpose, and that of D is
- * op(B)^T op(A)^T. False: the sizes do not match. */
+/* Fills in the sizes with the ops of the descriptor. A matrix in row order is stored as its transpose, and
+ * that of D is op(B)^T op(A)^T. False: the sizes do not match. */
 static bool fill_sizes(const struct form *form, bool op_a, bool op_b, struct blas_request *request)
 {
     const struct matrix *a = &form->a, *b = &form->b, *d = &form->d;
@@ -133,7 +133,7 @@ static bool read_form(const struct real_lt *real, lt_layout layout_a, lt_layout 
     }
     /* GEMMTUNE_ACCURACY may make it one. */
     if (form->types & GEMM_TYPE_BIT(GEMM_SGEMM)) form->types |= GEMM_TYPE_BIT(GEMM_SGEMM_NORMWISE);
-    /* Of FP32 only column order. */
+    /* FP32 is answered in column order only. */
     const bool by_rows = form->a.by_rows || form->b.by_rows || form->d.by_rows;
     if (!form->types || (form->a.type == BLAS_R_32F && by_rows)) return false;
     bool fits = false;
@@ -221,7 +221,7 @@ static struct form *candidate(const struct matmul *x, uint64_t place, struct for
     return NULL;
 }
 
-/* With the beta in `way`. Each bias may have a stride of 0, or its length. */
+/* Looks with the beta in `way`. Each bias may have a stride of 0, or its length. */
 static bool has_tuned(struct blas_request request, int way)
 {
     for (int strided = 0; strided <= (epilogue_bias(request.epilogue) != BIAS_NONE && request.batch > 1);
@@ -233,7 +233,7 @@ static bool has_tuned(struct blas_request request, int way)
     return false;
 }
 
-/* With the sizes and the type in `request`: few epilogues have winners. */
+/* Looks with the sizes and the type in `request`: few epilogues have winners. */
 static bool has_tuned_epilogue(struct blas_request request, int way, uint64_t epilogues)
 {
     for (request.epilogue = 0; request.epilogue < EPILOGUE_CODES; request.epilogue++)

@@ -176,7 +176,7 @@ static enum status collect(struct route *newest, struct capture *capture)
     return st;
 }
 
-/* A program that ends leaves its capture beside a file that somebody has locked. */
+/* A program that ends leaves its capture beside a file that another process has locked. */
 static enum status save(const struct capture *capture, bool ends)
 {
     char part[PATH_MAX];

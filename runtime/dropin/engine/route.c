@@ -204,7 +204,7 @@ static struct route *decided(const struct route_key *key, uint64_t hash)
     return r;
 }
 
-/* Where an address is a multiple of 2 bytes only. */
+/* True if an address is no multiple of an element. */
 static bool is_within_elements(const struct blas_request *request)
 {
     const struct gemm_type_row *row = gemm_type_row(request->type);

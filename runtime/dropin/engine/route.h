@@ -98,7 +98,7 @@ bool route_is_due(struct route *route);
  * captured. */
 struct gt_plan *route_plan(struct route *route, bool scalars_on_device, CUstream stream);
 
-/* From now on its calls go to cuBLAS, for good or (TUNED_LATER) for a number of calls. */
+/* The route's calls go to cuBLAS from now on, for good or (TUNED_LATER) for a number of calls. */
 void route_give_up(struct route *route, enum tuned_result result, const char *why);
 
 /* The reason for its present state. */

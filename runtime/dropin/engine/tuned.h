@@ -25,7 +25,7 @@ struct tuned_wish {
     const struct choice *choice; /* whose kernel is accepted, and no other */
 };
 
-/* In a few words what the choice's kernel is, and how fast. */
+/* Describes the choice's kernel and its speed in a few words. */
 void tuned_describe(const struct choice *choice, char why[TUNED_WHY_MAX]);
 
 /* Compiles if necessary. why: a description of the kernel, or why there is none. */
