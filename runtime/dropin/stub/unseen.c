@@ -118,7 +118,7 @@ __attribute__((destructor)) static void say_why(void)
     if (dladdr(&stub_engine_found, &own)) seen.stub = own.dli_fbase;
     dl_iterate_phdr(look_at, &seen);
     print_line(stderr, "gemmtune: no product of %s could be answered: %s%s", program_invocation_short_name,
-               seen.loaded   ? "it has called none of the functions of "
+               seen.loaded   ? "none came here, though it has loaded "
                : seen.inside ? "cuBLAS is linked statically into "
                              : "it has loaded no cuBLAS",
                seen.loaded            ? seen.loaded
