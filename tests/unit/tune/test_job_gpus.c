@@ -137,7 +137,7 @@ enum status __real_field_open(const struct space *space, const struct problem *p
 enum status __wrap_field_open(const struct space *space, const struct problem *problem, const struct gpu *gpu,
                               int64_t workspace_bytes, bool or_library, struct field *field)
 {
-    FILE *log = fopen(in_folder("log"), "a");
+    FILE *log = fopen(getenv("FAKE_LOG"), "a"); /* in_folder is for one thread */
     fprintf(log, "open %d\n", (int)getpid());
     fclose(log);
     if (slow_to_open && problem->m == 1024) {
