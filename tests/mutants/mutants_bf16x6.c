@@ -149,8 +149,6 @@ const struct mutant mutants_bf16x6[] = {
      FUSE("tile_a.load(a, gemm.lda, rows, left - BK)", "tile_a.load(a, gemm.lda, rows, left)")},
     {"B is loaded beyond its columns", FUSED, "nn", FUSE("columns, left);", "columns + 1, left);")},
     {"a vector is read beyond the end of k", FUSED_WIDE, "nt", FUSE("first + 8 <= k)", "first + 4 <= k)")},
-    {"products read what was not fenced", FUSED, "nn",
-     FUSE("        bulk_copy_fence(); /* wgmma reads as copies do */\n", "")},
     {"only the first warp says that pieces are there", FUSED, "nn", LOOP("FUSE ? WARPGROUP / 32 : 1", "1")},
     {"parts of k begin where all k does", FUSED_PARTS, "nn", FUSE("share.begin * step_b", "0 * step_b")},
     /* Storing. */
