@@ -1,6 +1,6 @@
 /* model_bf16x6.c — predicted time of a bf16x6 kernel: the splitting, which moves bytes; waves of tiles, each
- * limited by the tensor cores, by the bytes that arrive in its SM or, with FUSE, by splitting; fixed costs. Fitted to
- * two runs on an H100 (2026-11-25; test_model_bf16x6.c).
+ * limited by the tensor cores, by the bytes that arrive in its SM or, with FUSE, by splitting; fixed costs.
+ * Fitted to two runs on an H100 (2026-11-25; test_model_bf16x6.c).
  */
 #include "bf16x6_host.h"
 
