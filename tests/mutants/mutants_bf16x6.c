@@ -100,8 +100,6 @@ const struct mutant mutants_bf16x6[] = {
      SPLIT("inner * SPLIT_LINE + outer),", "outer * SPLIT_LINE + inner),")},
     {"a tile is read before it is there", PLAIN, "nn",
      SPLIT("    __syncthreads();\n    /* A warp", "    /* A warp")},
-    {"operands are read although alpha is 0", PLAIN, "nn",
-     SPLIT("    if (scalar_of(args.alpha_device, args.alpha) == 0.0f) return;", "")},
     /* The ring. */
     {"copies into a stage that is still read", PLAIN, "nn",
      LOOP("            mbarrier_wait(ring.empty(turn.stage), turn.parity ^ 1);\n", "")},
@@ -133,9 +131,6 @@ const struct mutant mutants_bf16x6[] = {
     {"parts where pieces are", PARTS, "nn", STORE(" + gridDim.z * pieces", "")},
     {"a block takes the first k", PARTS, "nn", LOOP("begin = split * args.k_per_split", "begin = 0")},
     {"the last part goes beyond k", PARTS, "nn", LOOP("end < k ? end : k}", "end}")},
-    {"a block counts before its part is stored", PARTS, "nn",
-     STORE("    group_sync(1, CONSUMER_THREADS);\n    if (threadIdx.x == 0) {",
-           "    if (threadIdx.x == 0) {")},
     /* Splitting by the block itself. */
     {"pieces are stored where they are still read", FUSED, "nn",
      FUSE("            mbarrier_wait(ring.empty(taken[i].stage), taken[i].parity ^ 1);\n", "")},
@@ -149,8 +144,6 @@ const struct mutant mutants_bf16x6[] = {
      FUSE("tile_a.load(a, gemm.lda, rows, left - BK)", "tile_a.load(a, gemm.lda, rows, left)")},
     {"B is loaded beyond its columns", FUSED, "nn", FUSE("columns, left);", "columns + 1, left);")},
     {"a vector is read beyond the end of k", FUSED_WIDE, "nt", FUSE("first + 8 <= k)", "first + 4 <= k)")},
-    {"products read what was not fenced", FUSED, "nn",
-     FUSE("        bulk_copy_fence(); /* wgmma reads as copies do */\n", "")},
     {"only the first warp says that pieces are there", FUSED, "nn", LOOP("FUSE ? WARPGROUP / 32 : 1", "1")},
     {"parts of k begin where all k does", FUSED_PARTS, "nn", FUSE("share.begin * step_b", "0 * step_b")},
     /* Storing. */
