@@ -378,7 +378,8 @@ TEST(a_budget_that_is_too_short_for_so_many_problems_ends_all_the_same)
     const double from = now_s();
     assert_int_equal(tune(words), 1); /* some have no winner */
     assert_true(now_s() - from < 20); /* all of them would take 100 s */
-    assert_non_null(strstr(text_of("err"), "the budget of 0.01 s was too short for 1000 problems, of which "));
+    assert_non_null(
+        strstr(text_of("err"), "the budget of 0.01 s was too short for 1000 problems, of which "));
     assert_non_null(strstr(text_of("err"), "sgemm:nn:64x256x256: tuned"));
     const int first = count_log("verify");
     assert_in_range(first, 1, 900);
