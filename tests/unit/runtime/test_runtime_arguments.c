@@ -121,7 +121,8 @@ TEST(wrong_arguments_are_refused_with_a_sentence)
         bool is_int;
         const char *part;
     } bad[] = {
-        {offsetof(struct gt_problem, type), 1, true, "type 1"},
+        {offsetof(struct gt_problem, type), -1, true, "type -1"},
+        {offsetof(struct gt_problem, type), GT_FP16_TO_F32 + 1, true, "type 8"},
         {offsetof(struct gt_problem, trans_a), 2, true, "trans_a is 2"},
         {offsetof(struct gt_problem, trans_b), -1, true, "trans_b is -1"},
         {offsetof(struct gt_problem, flags), 32, true, "of which this version knows 0x1f"},
