@@ -41,7 +41,8 @@ struct mbarrier {
     int64_t bytes;      /* announced in this phase and not yet copied */
     unsigned phase;
     struct held_back *held;
-    int held_count, held_room;
+    int held_count, held_room, held_arrivals;
+    int64_t held_bytes;
 };
 
 static struct mbarrier mbarriers[MBARRIERS_MAX]; /* of the running blocks */
@@ -167,13 +168,7 @@ static void land_copies_of(int thread, int end)
 /* Whether the phase only waits for what is held back. */
 static bool is_ready(const struct mbarrier *b)
 {
-    int64_t bytes = 0;
-    int arrivals = 0;
-    for (int i = 0; i < b->held_count; i++) {
-        if (b->held[i].to) bytes += b->held[i].bytes;
-        else arrivals++;
-    }
-    return b->pending <= arrivals && b->bytes == bytes;
+    return b->pending <= b->held_arrivals && b->bytes == b->held_bytes;
 }
 
 static bool is_complete(const struct mbarrier *b, unsigned parity)
@@ -203,8 +198,8 @@ static void complete(struct mbarrier *b)
         memcpy(held->to, held->data, (size_t)held->bytes);
         free(held->data);
     }
-    b->held_count = 0;
-    b->bytes = 0;
+    b->held_count = b->held_arrivals = 0;
+    b->bytes = b->held_bytes = 0;
     b->pending = b->count;
     b->phase++;
 }
@@ -240,6 +235,7 @@ void gt_mbarrier_arrive_copies(void *at)
     const struct thread *t = &threads[self];
     complete(b);
     hold_back(b)->copies = t->copies_landed + t->copy_count;
+    b->held_arrivals++;
     complete_if_awaited(b);
     let_others_run();
 }
@@ -249,6 +245,7 @@ static void send(void *to, const void *from, unsigned bytes, struct mbarrier *b)
     struct held_back *held = hold_back(b);
     held->to = to;
     held->bytes = (int)bytes;
+    b->held_bytes += bytes;
     held->data = malloc(bytes);
     if (!held->data) abort();
     memcpy(held->data, from, bytes); /* checked by the address sanitizer */

@@ -56,12 +56,12 @@ foreach(name test_cpu_block test_cpu_copies test_cpu_products)
 endforeach()
 
 gt_exec_program(exec_kernel exec/exec_kernel.c)
-# Each configuration with one op, and with an epilogue, pointers or neither; of the three longest lists every second one.
+# Each configuration with one op, and with an epilogue, pointers or neither; of the five longest lists every second one.
 set(lists ${CMAKE_CURRENT_SOURCE_DIR}/exec/lists)
-foreach(list ladder tall streamk mma mma16 gemv16 wgmma bf16x6)
+foreach(list ladder tall streamk mma mma16 gemv16)
   gt_exec_test(exec_mixed_${list} exec_kernel --mixed ${lists}/${list}.list turns)
 endforeach()
-foreach(list simt skinny resident)
+foreach(list simt skinny resident wgmma bf16x6)
   gt_exec_test(exec_mixed_${list} exec_kernel --mixed ${lists}/${list}.list turns 0/2)
 endforeach()
 

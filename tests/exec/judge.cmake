@@ -16,6 +16,7 @@ foreach(name test_judge test_answers test_judge_mma test_judge_mma16 test_judge_
   gt_test(${name} ${name})
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 600)
 endforeach()
+set_property(TEST test_judge_bf16x6 APPEND PROPERTY LABELS long)
 
 # The judge's kernels for other elements than FP32, of A and B, and of C.
 set(oracles)
