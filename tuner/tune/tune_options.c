@@ -202,9 +202,13 @@ static enum status add_problem(struct tune_options *o, const struct problem *pro
         problem_format(problem, text);
         return fail(E_INPUT, "%s multiplies nothing: M, N and K must be at least 1 to be tuned", text);
     }
-    struct problem *grown = realloc(o->problems, (o->problem_count + 1) * sizeof *grown);
-    if (!grown) return fail(E_MEMORY, "out of memory for the problems");
-    o->problems = grown;
+    if ((o->problem_count & (o->problem_count - 1)) ==
+        0) { /* 0 or a power of two: as many as there is room for */
+        const size_t room = o->problem_count ? 2 * o->problem_count : 1;
+        struct problem *grown = realloc(o->problems, room * sizeof *grown);
+        if (!grown) return fail(E_MEMORY, "out of memory for the problems");
+        o->problems = grown;
+    }
     o->problems[o->problem_count++] = *problem;
     return OK;
 }
