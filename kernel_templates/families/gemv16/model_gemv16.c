@@ -40,22 +40,6 @@
 #define SUM_US        0.25 /* over warps, for each 4096 sums of a block */
 #define SUMS_A_UNIT   4096.0
 
-struct grid {
-    double blocks, splits, k, sms; /* k: of a block; sms that blocks can fill */
-};
-
-static struct grid grid_of(const struct config *config, const struct problem *p, const struct gpu *gpu)
-{
-    struct launch_plan plan;
-    config->template->plan(config, p, &plan);
-    const struct gemm_args args = gemm_args_in(&plan);
-    const double splits = args.splits > 1 ? args.splits : 1;
-    return (struct grid){.blocks = (double)plan.kernel[0].grid[0] * splits * (double)p->batch,
-                         .splits = splits,
-                         .k = splits > 1 ? args.k_per_split : (double)p->k,
-                         .sms = CLUSTER ? cluster_sms(gpu, CLUSTER) : gpu->sm_count};
-}
-
 /* Issue slots of a warp's run. */
 static double run_slots(const struct config *config, bool small_along_k, bool stream_along_k)
 {
@@ -86,7 +70,7 @@ static double crowded(const struct config *config, double count, double at_once)
 }
 
 /* A wave of so many blocks, `count` of them on the busiest SM. */
-static double wave_us(const struct config *config, const struct problem *p, const struct grid *grid,
+static double wave_us(const struct config *config, const struct problem *p, const struct planned_grid *grid,
                       const struct gpu *gpu, double count, double blocks)
 {
     const bool trans_a = p->trans_a, trans_b = p->trans_b, stream_along_k = SIDE == 0 ? trans_b : !trans_a,
@@ -118,7 +102,7 @@ static double registers_needed(const struct config *config)
 struct prediction gemv16_predict(const struct config *config, const struct problem *problem,
                                  const struct gpu *gpu, const struct kernel_facts *facts)
 {
-    const struct grid grid = grid_of(config, problem, gpu);
+    const struct planned_grid grid = planned_grid(config, problem, gpu, CLUSTER);
     const int limit = registers_limit(gpu, THREADS, MIN_BLOCKS);
     const double needed = registers_needed(config);
     const double spills = facts ? facts->spill_bytes > 0 : registers_spill_chance(needed, limit);

@@ -40,22 +40,6 @@
 #define ASKED_US      0.25 /* of the latency, if L2 has what is copied first */
 #define PACK_US       3.0  /* a launch before the product, and its end; it moves bytes as a copy does */
 
-struct grid {
-    double blocks, splits, k, sms; /* k: of a block; sms that blocks can fill */
-};
-
-static struct grid grid_of(const struct config *config, const struct problem *p, const struct gpu *gpu)
-{
-    struct launch_plan plan;
-    config->template->plan(config, p, &plan);
-    const struct gemm_args args = gemm_args_in(&plan);
-    const double splits = args.splits > 1 ? args.splits : 1;
-    return (struct grid){.blocks = (double)plan.kernel[plan.kernels - 1].grid[0] * splits * (double)p->batch,
-                         .splits = splits,
-                         .k = splits > 1 ? args.k_per_split : (double)p->k,
-                         .sms = CLUSTER ? cluster_sms(gpu, CLUSTER) : gpu->sm_count};
-}
-
 /* Cycles that an SM's load units take for a tile side's elements of one k, by the elements of a copy. */
 static double copy_cycles(double x, int vector)
 {
@@ -80,8 +64,8 @@ static double blocks_us(const struct config *config, double count, double k, con
     return WAVE_US + (steps * fmax(busy + STEP_CYCLES / count, arrival) + store) / gpu->clock_mhz;
 }
 
-static double compute_us(const struct config *config, const struct problem *p, const struct grid *grid,
-                         const struct gpu *gpu, int at_once)
+static double compute_us(const struct config *config, const struct problem *p,
+                         const struct planned_grid *grid, const struct gpu *gpu, int at_once)
 {
     const double full = floor(grid->blocks / (at_once * grid->sms));
     const double rest = grid->blocks - full * at_once * grid->sms;
@@ -89,7 +73,7 @@ static double compute_us(const struct config *config, const struct problem *p, c
     return time + (rest > 0 ? blocks_us(config, ceil(rest / grid->sms), grid->k, p, gpu) : 0);
 }
 
-static double memory_us(const struct problem *p, const struct grid *grid, const struct gpu *gpu)
+static double memory_us(const struct problem *p, const struct planned_grid *grid, const struct gpu *gpu)
 {
     const double bytes = problem_bytes(p);
     const double smaller_one = 2 * (double)p->k * fmin((double)p->m, (double)p->n); /* of A and B */
@@ -98,8 +82,8 @@ static double memory_us(const struct problem *p, const struct grid *grid, const 
     return bytes * again / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3 * busy);
 }
 
-static double overhead_us(const struct config *config, const struct problem *p, const struct grid *grid,
-                          const struct gpu *gpu)
+static double overhead_us(const struct config *config, const struct problem *p,
+                          const struct planned_grid *grid, const struct gpu *gpu)
 {
     const double sum = grid->splits <= 1 ? 0 : CLUSTER ? CLUSTER_US : LAST_BLOCK_US + PART_US * grid->splits;
     const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
@@ -111,7 +95,7 @@ static double overhead_us(const struct config *config, const struct problem *p, 
 struct prediction mma16_predict(const struct config *config, const struct problem *problem,
                                 const struct gpu *gpu, const struct kernel_facts *facts)
 {
-    const struct grid grid = grid_of(config, problem, gpu);
+    const struct planned_grid grid = planned_grid(config, problem, gpu, CLUSTER);
     const int limit = registers_limit(gpu, THREADS, MIN_BLOCKS);
     const double held =
         (VA == 1 ? (double)BM * BK / 2 / THREADS : 0) + (VB == 1 ? (double)BN * BK / 2 / THREADS : 0);
