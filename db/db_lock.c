@@ -19,10 +19,12 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 
-#define LOCKED_BYTE (INT64_C(1) << 62)         /* far beyond the bytes that SQLite locks */
-#define WRITTEN_AS  "user.gemmtune.written_as" /* name under which the file has a log; absent without one */
+#define FORK_PATIENCE_S 5
+#define LOCKED_BYTE     (INT64_C(1) << 62)         /* far beyond the bytes that SQLite locks */
+#define WRITTEN_AS      "user.gemmtune.written_as" /* name under which the file has a log; absent without one */
 
 struct db_hold {
     dev_t device;
@@ -43,21 +45,42 @@ static void close_hold(struct db_hold *hold)
     free(hold);
 }
 
-/* A child does not keep its parent's locks: these are the descriptors that hold them. */
-static void drop_in_child(void)
+/* A child inherits the list as it is at the fork, which therefore waits until no thread changes it: but not
+ * for ever, since a file system may hang, or a signal's handler fork in a thread that has the mutex. */
+static _Thread_local bool unchanging;
+
+static void before_fork(void)
 {
-    pthread_mutex_init(&mutex, NULL);
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += FORK_PATIENCE_S;
+    unchanging = pthread_mutex_timedlock(&mutex, &until) == 0;
+}
+
+static void in_parent(void)
+{
+    if (unchanging) pthread_mutex_unlock(&mutex);
+}
+
+/* A child does not keep its parent's locks: these are the descriptors that hold them. */
+static void in_child(void)
+{
+    if (!unchanging) { /* the list may be half-changed: it keeps them until it ends */
+        pthread_mutex_init(&mutex, NULL);
+        return;
+    }
     for (struct db_hold *hold = holds; hold; hold = hold->next) {
         if (hold->writing >= 0) close(hold->writing);
         if (hold->name >= 0) close(hold->name);
         hold->writing = hold->name = -1;
     }
+    pthread_mutex_unlock(&mutex);
 }
 
 /* Before the mutex can be taken. */
 __attribute__((constructor)) static void watch_forks(void)
 {
-    pthread_atfork(NULL, NULL, drop_in_child);
+    pthread_atfork(before_fork, in_parent, in_child);
 }
 
 /* ---- one byte ---- */
