@@ -8,7 +8,8 @@
  * OP: nn, nt, tn, tt, all, or turns: one for each configuration, another for the next. WITH: --epilogues,
  * another epilogue for each kernel; --pointers, arrays of the addresses of batch items, and single elements
  * at a time of what is not packed, unless the kernel looks at the addresses; or --mixed, neither, an
- * epilogue, or pointers, in turn, and on fewer shapes.
+ * epilogue, or pointers, in turn. --mixed in turns runs fewer problems; --mixed with all runs one op of each
+ * configuration, in turn, on all problems, and each of the other three ops on another third of them.
  *
  * Exit: 0 all right, 1 something wrong (described on stderr), 2 usage.
  */
@@ -90,13 +91,24 @@ static int run_problem(const char *config_text, const char *problem_text)
     return tally.failures > 0;
 }
 
-/* Runs one configuration on all problems of a type and op that are legal for it, on fewer unless thorough. */
-static void run_config(const struct config *config, const struct problem *like, bool thorough,
+enum share { FEWER = -2, ALL = -1 }; /* of the problems; or 0, 1, 2: that third */
+
+/* Every third of the trials from this one on. Returns how many. */
+static int keep_third(struct trial *trials, int count, int first)
+{
+    int kept = 0;
+    for (int i = first; i < count; i += 3) trials[kept++] = trials[i];
+    return kept;
+}
+
+/* Runs one configuration on its share of the problems of a type and op that are legal for it. */
+static void run_config(const struct config *config, const struct problem *like, int share,
                        struct tally *tally)
 {
     static struct trial trials[TRIALS_MAX];
     struct cpu_kernel kernel;
-    int count = exec_problems(config, like, thorough, trials, TRIALS_MAX);
+    int count = exec_problems(config, like, share != FEWER, trials, TRIALS_MAX);
+    if (share >= 0 && count >= 3) count = keep_third(trials, count, share);
     if (count == 0) return;
     if (cpu_kernel_build(config, like, NULL, 0, &kernel)) {
         char text[CONFIG_TEXT_MAX];
@@ -107,7 +119,7 @@ static void run_config(const struct config *config, const struct problem *like, 
     }
     tally->kernels++;
     run_trials(&kernel, trials, count, tally);
-    run_far(&kernel, like, tally);
+    if (share < 0) run_far(&kernel, like, tally);
     cpu_kernel_close(&kernel);
 }
 
@@ -115,7 +127,8 @@ static void run_config(const struct config *config, const struct problem *like, 
 struct variants {
     const char *op;
     bool epilogues, pointers, mixed;
-    int turn;
+    int line;     /* configurations before this one */
+    int epilogue; /* kernels with epilogues before this one */
 };
 
 /* An epilogue: another one at each turn, until there are no others. */
@@ -162,36 +175,50 @@ static bool use_elements(struct config *config)
     return !t->check(config, NULL, exec_gpu());
 }
 
-/* Runs the ops that are wanted of a configuration, or, in turns, the first that is legal from this turn on.
- */
-static void run_ops(const struct config *config, const struct variants *variants, struct tally *tally)
+/* One kernel: this type and op of the configuration, with the epilogue in turn, pointers, or neither. False:
+ * no problem is legal. */
+static bool run_kernel(const struct config *config, const struct problem *bare, bool epilogue, bool pointers,
+                       int share, struct variants *variants, struct tally *tally)
 {
-    const bool turns = strcmp(variants->op, "turns") == 0, all = strcmp(variants->op, "all") == 0;
-    const int runs = tally->runs;
-    for (int i = 0; i < 4 && !(turns && tally->runs > runs); i++) {
-        const int op = turns ? (variants->turn + i) % 4 : i;
-        struct problem like = problem_make(1, 1, 1);
-        like.type = type_of_turn(config->template, variants->turn + variants->turn / 4 + i);
-        like.trans_a = op / 2;
-        like.trans_b = op % 2;
-        if (!turns && !all && strcmp(variants->op, problem_op_name(&like)) != 0) continue;
-        if (variants->epilogues) like.epilogue = epilogue_of_turn(variants->turn + i);
-        like.pointers = variants->pointers;
-        run_config(config, &like, !variants->mixed, tally);
-    }
+    const int runs = tally->runs, failures = tally->failures;
+    struct config it = *config;
+    struct problem like = *bare;
+    if (epilogue) like.epilogue = epilogue_of_turn(variants->epilogue);
+    like.pointers = pointers;
+    if (pointers && !use_elements(&it)) return false;
+    run_config(&it, &like, share, tally);
+    const bool legal = tally->runs > runs || tally->failures > failures;
+    variants->epilogue += legal && epilogue;
+    return legal;
 }
 
-/* Runs the configuration without anything, with an epilogue or with pointers: the first of the three that is
- * legal from this turn on. */
-static void run_mixed(const struct config *config, const struct variants *variants, struct tally *tally)
+/* Neither, an epilogue or pointers: of the three the first that is legal from this turn on. */
+static bool run_mixed(const struct config *config, const struct problem *bare, int share,
+                      struct variants *variants, struct tally *tally)
 {
-    const int runs = tally->runs;
-    for (int i = 0; i < 3 && tally->runs == runs; i++) {
-        struct variants one = *variants;
-        struct config it = *config;
-        one.epilogues = (variants->turn + i) % 3 == 1;
-        one.pointers = (variants->turn + i) % 3 == 2;
-        if (!one.pointers || use_elements(&it)) run_ops(&it, &one, tally);
+    const int first = variants->line + 2 * bare->trans_a + bare->trans_b;
+    for (int i = first; i < first + 3; i++)
+        if (run_kernel(config, bare, i % 3 == 1, i % 3 == 2, share, variants, tally)) return true;
+    return false;
+}
+
+/* Runs the ops that are wanted of a configuration, or, in turns, the first that is legal from this turn on.
+ */
+static void run_ops(const struct config *config, struct variants *variants, struct tally *tally)
+{
+    const bool turns = strcmp(variants->op, "turns") == 0, all = strcmp(variants->op, "all") == 0;
+    int kernels = 0;
+    for (int i = variants->line; i < variants->line + 4 && !(turns && kernels > 0); i++) {
+        struct problem like = problem_make(1, 1, 1);
+        like.type = type_of_turn(config->template, i + variants->line / 4);
+        like.trans_a = i % 4 / 2;
+        like.trans_b = i % 2;
+        if (!turns && !all && strcmp(variants->op, problem_op_name(&like)) != 0) continue;
+        if (variants->mixed)
+            kernels += run_mixed(config, &like, turns ? FEWER : kernels - 1, variants, tally);
+        else
+            kernels +=
+                run_kernel(config, &like, variants->epilogues, variants->pointers, ALL, variants, tally);
     }
 }
 
@@ -204,10 +231,10 @@ static void run_line(const char *line, struct variants *variants, struct tally *
         tally->failures++;
         return;
     }
-    if (variants->pointers && !use_elements(&config)) return;
-    if (variants->mixed) run_mixed(&config, variants, tally);
-    else run_ops(&config, variants, tally);
-    variants->turn += strcmp(variants->op, "turns") == 0 ? 1 : 4;
+    struct config elements = config;
+    if (variants->pointers && !use_elements(&elements)) return;
+    run_ops(&config, variants, tally);
+    variants->line++;
     if (tally->runs == runs) {
         const char *why = config.template->check(&config, NULL, exec_gpu());
         fprintf(stderr, "%s: no problem is legal%s%s\n", line, why ? ": " : " for this op", why ? why : "");

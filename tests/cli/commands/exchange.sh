@@ -1,7 +1,7 @@
 # Out of one database, into another, and several into one. Without a GPU the winners are predicted.
 export GEMMTUNE_LIBCUDA="$SCRATCH/no-driver" SOURCE_DATE_EPOCH=1795000000
 code=0
-tune --shape 256x256x256 --shape sgemm:nt:8x512x512 --gpu h200 --budget 2h --max-trials 4 --db one.db >/dev/null 2>progress || code=$?
+tune --shape 256x256x256 --shape sgemm:nt:8x512x512 --gpu h200 --space "$SOURCES/tests/fake/space.conf" --budget 2h --max-trials 4 --db one.db >/dev/null 2>progress || code=$?
 if [ $code = 6 ]; then skip "no NVRTC"; fi
 [ $code = 0 ]
 

@@ -13,6 +13,7 @@ tune explain --shape 256x256x256 --format json >explain.json
 t python3 -m json.tool explain.json /dev/null
 t tune verify
 t sh -c 'tune query >/dev/full'
+cp "$SOURCES/tests/fake/space.conf" .
 # An epilogue out of place whose C is not read, and one whose C is.
-t tune --shape 64x64x64:epilogue=bias+out --gpu h200 --max-trials 1 --budget 2h --db out.db
-t tune --shape 64x64x64:beta=1:epilogue=bias+out --gpu h200 --max-trials 1 --budget 2h --db out.db
+t tune --shape 64x64x64:epilogue=bias+out --gpu h200 --space space.conf --max-trials 1 --budget 2h --db out.db
+t tune --shape 64x64x64:beta=1:epilogue=bias+out --gpu h200 --space space.conf --max-trials 1 --budget 2h --db out.db

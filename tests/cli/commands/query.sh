@@ -11,7 +11,7 @@ t tune explain --shape 4x4x4 --db none.db
 t tune verify --db none.db
 t tune verify stray
 t ls
-tune --shape 64x64x64 --gpu h200 --max-trials 3 --budget 2h --db my.db >/dev/null 2>&1
+tune --shape 64x64x64 --gpu h200 --space "$SOURCES/tests/fake/space.conf" --max-trials 3 --budget 2h --db my.db >/dev/null 2>&1
 t tune query --db my.db
 t tune query --db my.db --measured --format json
 t tune query --db my.db --gpu a100 --format csv

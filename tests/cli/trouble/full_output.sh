@@ -3,6 +3,7 @@ full() { # COMMAND...
     t sh -c "tune $* >/dev/full"
 }
 export GEMMTUNE_DB="$PWD/my.db"
+cp "$SOURCES/tests/fake/space.conf" .
 tune import "$SOURCES/configs/winners/h200.jsonl" >imported
 full --help
 full help
@@ -29,4 +30,4 @@ full merge all.db my.db
 full verify
 full doctor
 full doctor --json
-full --shape 8x8x8 --gpu h200 --budget 5s --max-trials 1 '2>/dev/null'
+full --shape 8x8x8 --gpu h200 --space space.conf --budget 5s --max-trials 1 '2>/dev/null'

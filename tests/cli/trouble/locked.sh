@@ -1,6 +1,7 @@
 # One writer a database: the second is told who the first is, readers are not disturbed; killed, the first loses nothing
 # that it had finished, and the same command goes on from there.
-job="tune --shape 512x512x512 --shape sgemm:nt:768x768x768 --shape 1000x1000x1000 --gpu h200 --budget 2h --db my.db"
+cp "$SOURCES/tests/fake/space.conf" .
+job="tune --shape 512x512x512 --shape sgemm:nt:768x768x768 --shape 1000x1000x1000 --gpu h200 --space space.conf --budget 2h --db my.db"
 $job >first 2>&1 </dev/null &
 first=$!
 trap 'kill -9 $first 2>/dev/null || true' EXIT
@@ -24,5 +25,5 @@ kill -9 $first
 wait $first || true
 [ "$(python3 trials.py)" -ge "$finished" ] && echo "nothing is lost"
 t sh -c 'tune verify --db my.db >/dev/null'
-t tune --shape 512x512x512 --gpu h200 --max-trials 3 --budget 2h --db my.db
+t tune --shape 512x512x512 --gpu h200 --space space.conf --max-trials 3 --budget 2h --db my.db
 t sh -c 'tune verify --db my.db >/dev/null'
