@@ -94,10 +94,13 @@ TEST(threads_share_plans_that_come_and_go)
 
 enum { KERNELS = 400 };
 
+static char kernel_texts[KERNELS][CONFIG_TEXT_MAX];
+
 /* Different kernels that are legal for any k that is a multiple of 64. */
-static const char *kernel_text(int number, char *text)
+static void find_kernels(void)
 {
     static const int steps[] = {16, 32, 64}, tiles[] = {32, 64, 128};
+    const struct gpu gpu = store_context().gpu;
     struct config config;
     int found = 0;
     for (int bm = 0; bm < 3; bm++)
@@ -107,22 +110,16 @@ static const char *kernel_text(int number, char *text)
                     for (int unroll = 2; unroll <= 16; unroll *= 2)
                         for (int blocks = 0; blocks < 12; blocks++) {
                             char changes[128];
-                            struct gpu gpu = store_context().gpu;
                             snprintf(changes, sizeof changes,
                                      "BM=%d BN=%d BK=%d STAGES=%d UNROLL=%d MIN_BLOCKS=%d VC=%d", tiles[bm],
                                      tiles[bn], steps[bk], stages, unroll, 1 + blocks / 3, 1 << blocks % 3);
                             assert_ok(config_parse(config_text(7, changes), &config));
                             if (config.template->check(&config, NULL, &gpu)) continue;
-                            if (found++ == number) {
-                                config_format(&config, text);
-                                return text;
-                            }
+                            config_format(&config, kernel_texts[found]);
+                            if (++found == KERNELS) return;
                         }
     fail_msg("there are only %d kernels", found);
-    return NULL;
 }
-
-static char kernel_texts[KERNELS][CONFIG_TEXT_MAX];
 
 static void kernel_problem(int number, char text[64])
 {
@@ -134,8 +131,8 @@ static void put_kernels(void)
     char line[2048], text[64];
     char *all = calloc(KERNELS, sizeof line);
     assert_non_null(all);
+    find_kernels();
     for (int i = 0; i < KERNELS; i++) {
-        kernel_text(i, kernel_texts[i]);
         kernel_problem(i, text);
         pretuned_line(line, sizeof line, text, kernel_texts[i], 5);
         strcat(all + strlen(all), line);
