@@ -57,12 +57,14 @@ TEST(products_of_16_bit_elements_are_right)
 }
 
 /* A chain in which each product reads what the one before wrote: X of round i + 1 = A X of round i / 16,
- * added to what is there, with parts and counters, packed operands and clears of the result in between. */
+ * added to what is there, with parts and counters, packed operands and clears of the result in between. The
+ * result is the beginning of X, which may be larger; or X is the first operand, X A. */
 struct chain {
     struct gt_handle *handle;
     struct gt_plan *plan;
     struct device_buffer a, x[3];
-    size_t bytes;
+    size_t bytes, result_bytes; /* of X, and of what is written of it */
+    bool x_is_first;
 };
 
 enum { CHAIN_LENGTH = 24 };
@@ -73,9 +75,11 @@ static void chain_run(const struct chain *chain, bool one_by_one)
     for (int i = 0; i < CHAIN_LENGTH; i++) {
         const CUdeviceptr from = chain->x[i % 3].address, to = chain->x[(i + 1) % 3].address;
         if (i % 5 == 4)
-            assert_ok(device_check(cuda.MemsetD8Async(to, 0, chain->bytes, device.stream), "clear"));
-        struct gt_call call = gt_call_make(&alpha, (void *)(uintptr_t)chain->a.address,
-                                           (void *)(uintptr_t)from, &beta,        /* NOLINT */
+            assert_ok(device_check(cuda.MemsetD8Async(to, 0, chain->result_bytes, device.stream), "clear"));
+        const CUdeviceptr first = chain->x_is_first ? from : chain->a.address,
+                          second = chain->x_is_first ? chain->a.address : from;
+        struct gt_call call = gt_call_make(&alpha, (void *)(uintptr_t)first,      /* NOLINT */
+                                           (void *)(uintptr_t)second, &beta,      /* NOLINT */
                                            (void *)(uintptr_t)to, device.stream); /* NOLINT */
         call.flags = GT_AS_PLANNED;
         if (gt_launch(chain->plan, &call)) fail_msg("%s", gt_error_text());
@@ -114,7 +118,7 @@ static void chain_result(const struct chain *chain, int how, unsigned char *out)
             cuda.MemcpyDtoH(out + (size_t)i * chain->bytes, chain->x[i].address, chain->bytes), "read"));
 }
 
-static void check_chain(const char *problem, const char *config_text)
+static void check_chain_of(const char *problem, const char *config_text, bool x_is_first)
 {
     struct problem p;
     struct config config;
@@ -137,9 +141,13 @@ static void check_chain(const char *problem, const char *config_text)
         gt_plan_describe(chain.plan, &info))
         fail_msg("%s: %s", config_text, gt_error_text());
     if (!strstr(info.config, "PDL=")) fail_msg("%s: the library takes %s", config_text, info.config);
-    struct matrix a = random_matrix(gemm_type_row(p.type)->a, problem_span_a(&p), 5);
+    const int64_t span_a = problem_span_a(&p), span_b = problem_span_b(&p), span_c = problem_span_c(&p);
+    const int64_t span_x = x_is_first ? span_a : span_b;
+    struct matrix a = random_matrix(gemm_type_row(p.type)->a, x_is_first ? span_b : span_a, 5);
     chain.a = a.there;
-    chain.bytes = (size_t)((problem_span_c(&p) * 2 + 15) / 16 * 16);
+    chain.x_is_first = x_is_first;
+    chain.result_bytes = (size_t)(span_c * 2);
+    chain.bytes = (size_t)(((span_x > span_c ? span_x : span_c) * 2 + 15) / 16 * 16);
     for (int i = 0; i < 3; i++) assert_ok(device_allocate(&chain.x[i], chain.bytes));
     unsigned char *const alone = malloc(6 * chain.bytes), *const together = alone + 3 * chain.bytes;
     assert_non_null(alone);
@@ -155,6 +163,11 @@ static void check_chain(const char *problem, const char *config_text)
     matrix_free(&a);
     gt_plan_close(chain.plan);
     gt_close(chain.handle);
+}
+
+static void check_chain(const char *problem, const char *config_text)
+{
+    check_chain_of(problem, config_text, false);
 }
 
 TEST(dependent_launches_see_what_the_kernels_before_wrote)
@@ -177,10 +190,40 @@ TEST(dependent_launches_see_what_the_kernels_before_wrote)
         "STORE=0 GROUP=1 SPLIT_K=4 SMS=1 PDL=1");
 }
 
+/* With ASK a block asks L2 for an operand that the kernel before is still writing. */
+TEST(what_was_asked_for_early_is_what_the_kernel_before_wrote)
+{
+    check_chain("bf16gemm:nn:256x256x256:beta=1",
+                "mma16 BM=64 BN=64 BK=32 WM=32 WN=32 SWAP=0 WARPS_K=1 STAGES=3 PRELOAD=1 PACK=0 VA=8 VB=8 "
+                "VC=8 MIN_BLOCKS=1 REDUCE=1 GROUP=1 SPLIT_K=2 PDL=1 ASK=2");
+    check_chain("bf16gemm:nn:255x255x255:beta=1",
+                "mma16 BM=64 BN=64 BK=32 WM=32 WN=32 SWAP=0 WARPS_K=1 STAGES=3 PRELOAD=1 PACK=3 VA=8 VB=8 "
+                "VC=1 MIN_BLOCKS=1 REDUCE=1 GROUP=1 SPLIT_K=2 PDL=2 ASK=4");
+    check_chain("bf16gemm:nt:64x1024x2048:beta=1",
+                "mma16 BM=16 BN=32 BK=128 WM=16 WN=32 SWAP=0 WARPS_K=4 STAGES=3 PRELOAD=0 PACK=0 VA=8 VB=8 "
+                "VC=8 MIN_BLOCKS=1 REDUCE=4 GROUP=1 SPLIT_K=4 PDL=1 ASK=16");
+    /* X is the operand that is streamed. */
+    check_chain("bf16gemm:nn:16x1024x256:beta=1",
+                "gemv16 SIDE=0 FEW=16 TX=8 VX=8 VS=2 VC=4 WARPS_X=2 WARPS_K=4 SPAN=2 DEPTH=1 MIN_BLOCKS=1 "
+                "REDUCE=1 SPLIT_K=3 PDL=1 ASK=16 PAD=0");
+    check_chain("bf16gemm:nt:16x4096x2048:beta=1",
+                "gemv16 SIDE=0 FEW=16 TX=2 VX=8 VS=8 VC=8 WARPS_X=1 WARPS_K=8 SPAN=2 DEPTH=2 MIN_BLOCKS=1 "
+                "REDUCE=4 SPLIT_K=4 PDL=2 ASK=16 PAD=0");
+    check_chain_of("bf16gemm:nn:4096x8x2048:beta=1",
+                   "gemv16 SIDE=1 FEW=8 TX=2 VX=8 VS=1 VC=8 WARPS_X=1 WARPS_K=8 SPAN=2 DEPTH=2 MIN_BLOCKS=1 "
+                   "REDUCE=4 SPLIT_K=4 PDL=1 ASK=16 PAD=0",
+                   true);
+    /* And the few rows are what was written, the weights stay. */
+    check_chain("bf16gemm:nn:1024x8x1024:beta=1",
+                "gemv16 SIDE=1 FEW=8 TX=2 VX=8 VS=1 VC=8 WARPS_X=1 WARPS_K=8 SPAN=2 DEPTH=2 MIN_BLOCKS=1 "
+                "REDUCE=4 SPLIT_K=4 PDL=1 ASK=16 PAD=0");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_of_16_bit_elements_are_right),
-        cmocka_unit_test(dependent_launches_see_what_the_kernels_before_wrote)};
+        cmocka_unit_test(dependent_launches_see_what_the_kernels_before_wrote),
+        cmocka_unit_test(what_was_asked_for_early_is_what_the_kernel_before_wrote)};
     return no_gpu() ? SKIPPED : cmocka_run_group_tests(tests, open_gpu, close_gpu);
 }
