@@ -64,14 +64,15 @@ foreach(pair ladder/1 mma/1 gemv16/1 tall/2 mma16/2 resident/2 streamk/2 wgmma/2
   list(GET pair 1 parts)
   gt_exec_test(exec_mixed_${list} exec_kernel --mixed ${lists}/${list}.list turns 0/${parts})
 endforeach()
-# Each with every op that is legal: one of them, in turn, on all problems, and each of the others on another third.
-foreach(pair ladder/1 mma/1 gemv16/1 tall/1 mma16/1 resident/1 streamk/1 wgmma/1 bf16x6/1 skinny/2 simt/4)
-  string(REPLACE "/" ";" pair ${pair})
-  list(GET pair 0 list)
-  list(GET pair 1 parts)
+# Each with every op that is legal, those of the longest lists with two: one, in turn, on all problems, the others each on another third.
+foreach(row ladder/all/1 mma/all/1 gemv16/all/1 tall/all/1 mma16/all/1 resident/all/1 streamk/all/1 wgmma/all/1 bf16x6/all/1 skinny/two/1 simt/two/2)
+  string(REPLACE "/" ";" row ${row})
+  list(GET row 0 list)
+  list(GET row 1 ops)
+  list(GET row 2 parts)
   math(EXPR last "${parts} - 1")
   foreach(part RANGE ${last})
-    gt_long_exec_test(exec_all_${list}_${part} exec_kernel --mixed ${lists}/${list}.list all ${part}/${parts})
+    gt_long_exec_test(exec_${ops}_${list}_${part} exec_kernel --mixed ${lists}/${list}.list ${ops} ${part}/${parts})
   endforeach()
 endforeach()
 # More batch items than the z dimension of a grid allows.

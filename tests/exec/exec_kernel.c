@@ -5,11 +5,12 @@
  *     exec_kernel --config "simt BM=.." [OP]         one configuration
  *     exec_kernel --config "simt BM=.." PROBLEM      on one problem, in every order of the threads
  *
- * OP: nn, nt, tn, tt, all, or turns: one for each configuration, another for the next. WITH: --epilogues,
- * another epilogue for each kernel; --pointers, arrays of the addresses of batch items, and single elements
- * at a time of what is not packed, unless the kernel looks at the addresses; or --mixed, neither, an
- * epilogue, or pointers, in turn. --mixed in turns runs fewer problems; --mixed with all runs one op of each
- * configuration, in turn, on all problems, and each of the other three ops on another third of them.
+ * OP: nn, nt, tn, tt, all, or turns: one for each configuration, another for the next; or two of them. WITH:
+ * --epilogues, another epilogue for each kernel; --pointers, arrays of the addresses of batch items, and
+ * single elements at a time of what is not packed, unless the kernel looks at the addresses; or --mixed,
+ * neither, an epilogue, or pointers, in turn. --mixed in turns runs fewer problems; --mixed with all or two
+ * runs one op of each configuration, in turn, on all problems, and each of the others on another third of
+ * them.
  *
  * Exit: 0 all right, 1 something wrong (described on stderr), 2 usage.
  */
@@ -207,15 +208,18 @@ static bool run_mixed(const struct config *config, const struct problem *bare, i
 static void run_ops(const struct config *config, struct variants *variants, struct tally *tally)
 {
     const bool turns = strcmp(variants->op, "turns") == 0, all = strcmp(variants->op, "all") == 0;
+    const bool two = strcmp(variants->op, "two") == 0;
+    const int most = turns ? 1 : two ? 2 : 4;
     int kernels = 0;
-    for (int i = variants->line; i < variants->line + 4 && !(turns && kernels > 0); i++) {
+    for (int i = variants->line; i < variants->line + 4 && kernels < most; i++) {
+        const int third = (kernels - 1 + variants->line / 4) % 3;
         struct problem like = problem_make(1, 1, 1);
         like.type = type_of_turn(config->template, i + variants->line / 4);
         like.trans_a = i % 4 / 2;
         like.trans_b = i % 2;
-        if (!turns && !all && strcmp(variants->op, problem_op_name(&like)) != 0) continue;
+        if (!turns && !two && !all && strcmp(variants->op, problem_op_name(&like)) != 0) continue;
         if (variants->mixed)
-            kernels += run_mixed(config, &like, turns ? FEWER : kernels - 1, variants, tally);
+            kernels += run_mixed(config, &like, turns ? FEWER : kernels == 0 ? ALL : third, variants, tally);
         else
             kernels +=
                 run_kernel(config, &like, variants->epilogues, variants->pointers, ALL, variants, tally);
@@ -277,7 +281,7 @@ int main(int argc, char **argv)
     if (argc > at + 2 && sscanf(argv[at + 2], "%d/%d", &part, &parts) != 2) parts = 0;
     if (argc < 2 || parts < 1 || part < 0 || part >= parts) {
         fprintf(stderr, "usage: exec_kernel [--epilogues | --pointers | --mixed] FILE | --config TEXT "
-                        "[nn|nt|tn|tt|all|turns [PART/PARTS]]\n");
+                        "[nn|nt|tn|tt|all|turns|two [PART/PARTS]]\n");
         return 2;
     }
     if (one) {

@@ -14,7 +14,7 @@ foreach(name test_judge test_answers test_judge_mma test_judge_mma16 test_judge_
   target_include_directories(${name} PRIVATE unit/common)
   target_link_libraries(${name} PRIVATE gt_host_device gt_flags PkgConfig::cmocka m)
   gt_test(${name} ${name})
-  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 600)
+  set_tests_properties(${name} PROPERTIES LABELS exec TIMEOUT 600)
 endforeach()
 set_property(TEST test_judge_bf16x6 APPEND PROPERTY LABELS long)
 

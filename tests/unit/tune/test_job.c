@@ -68,29 +68,6 @@ TEST(a_tuned_problem_is_skipped_unless_asked_again)
     assert_int_equal(census(SHAPE, NULL)->twice, 0);
 }
 
-/* What a search over a sample has tried is known to the next one, be it in the sample or not. */
-TEST(a_search_over_a_sample_is_continued)
-{
-    char words[900];
-    assert_int_equal(tune("--space wide --strategy gp --max-trials 120 --shape " SHAPE), 0);
-    assert_said("too many to list");
-    assert_int_equal(census(SHAPE, NULL)->total, 120);
-    assert_true(winner_of(SHAPE).legal_count > 1000000);
-    assert_int_equal(tune("--space wide --strategy gp --max-trials 160 --again --shape " SHAPE), 0);
-    assert_said("120 known from earlier runs are skipped");
-    assert_int_equal(census(SHAPE, NULL)->total, 160);
-    assert_int_equal(census(SHAPE, NULL)->twice, 0);
-
-    const struct db_winner first = winner_of(SHAPE);
-    snprintf(words, sizeof words, "--space wide --max-trials 170 --again --exclude %s", first.config_text);
-    for (char *at = strstr(words, first.config_text); *at; at++)
-        if (*at == ' ') *at = '~';
-    strcat(words, " --shape " SHAPE);
-    assert_int_equal(tune(words), 0);
-    assert_string_not_equal(winner_of(SHAPE).config_text, first.config_text);
-    assert_clean_db();
-}
-
 TEST(a_winner_of_another_power_limit_is_not_up_to_date)
 {
     static const struct {
@@ -451,7 +428,6 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(the_fastest_candidate_wins_and_is_stored_with_its_evidence),
     JOB_TEST(a_race_that_cublas_won_is_no_victory),
     JOB_TEST(a_tuned_problem_is_skipped_unless_asked_again),
-    JOB_TEST(a_search_over_a_sample_is_continued),
     JOB_TEST(a_winner_of_another_power_limit_is_not_up_to_date),
     JOB_TEST(no_more_workspace_is_taken_than_is_allowed_and_a_winner_that_takes_more_is_tuned_anew),
     JOB_TEST(a_winner_from_another_space_stays_unless_a_faster_one_is_found),

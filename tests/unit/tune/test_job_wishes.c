@@ -1,4 +1,5 @@
-/* What a person pins and excludes, and what other problems teach: whole runs with fake children. */
+/* What a person pins and excludes, what other problems teach, and earlier searches of a sample: whole runs
+ * with fake children. */
 #include "job_runs.h"
 
 #include <signal.h>
@@ -359,6 +360,29 @@ TEST(a_search_with_nothing_to_learn_from_is_noted)
     assert_non_null(strstr(notes(SHAPE), "nothing to learn from"));
 }
 
+/* What a search over a sample has tried is known to the next one, be it in the sample or not. */
+TEST(a_search_over_a_sample_is_continued)
+{
+    char words[900];
+    assert_int_equal(tune("--space wide --strategy gp --max-trials 120 --shape " SHAPE), 0);
+    assert_said("too many to list");
+    assert_int_equal(census(SHAPE, NULL)->total, 120);
+    assert_true(winner_of(SHAPE).legal_count > 1000000);
+    assert_int_equal(tune("--space wide --strategy gp --max-trials 160 --again --shape " SHAPE), 0);
+    assert_said("120 known from earlier runs are skipped");
+    assert_int_equal(census(SHAPE, NULL)->total, 160);
+    assert_int_equal(census(SHAPE, NULL)->twice, 0);
+
+    const struct db_winner first = winner_of(SHAPE);
+    snprintf(words, sizeof words, "--space wide --max-trials 170 --again --exclude %s", first.config_text);
+    for (char *at = strstr(words, first.config_text); *at; at++)
+        if (*at == ' ') *at = '~';
+    strcat(words, " --shape " SHAPE);
+    assert_int_equal(tune(words), 0);
+    assert_string_not_equal(winner_of(SHAPE).config_text, first.config_text);
+    assert_clean_db();
+}
+
 const struct CMUnitTest job_tests[] = {
     JOB_TEST(a_pinned_configuration_is_measured_and_stays_the_winner_until_it_is_unpinned),
     JOB_TEST(a_killed_unpin_goes_on_with_the_same_command),
@@ -376,5 +400,6 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(a_kernel_that_was_measured_and_found_wrong_later_teaches_nothing),
     JOB_TEST(a_prediction_without_the_gpu_is_corrected_by_what_was_measured_on_it),
     JOB_TEST(a_search_with_nothing_to_learn_from_is_noted),
+    JOB_TEST(a_search_over_a_sample_is_continued),
 };
 const size_t job_test_count = sizeof job_tests / sizeof *job_tests;
