@@ -56,9 +56,9 @@ foreach(name test_cpu_block test_cpu_copies test_cpu_products)
 endforeach()
 
 gt_exec_program(exec_kernel exec/exec_kernel.c)
-# Each configuration with one op, and with an epilogue, pointers or neither; of the longer lists every second, third or fourth one.
+# Seven to fourteen configurations of each family (bf16x6: four), with one op, and with an epilogue, pointers or neither.
 set(lists ${CMAKE_CURRENT_SOURCE_DIR}/exec/lists)
-foreach(pair ladder/1 mma/1 gemv16/1 tall/2 mma16/2 resident/2 streamk/2 wgmma/2 bf16x6/2 skinny/3 simt/4)
+foreach(pair ladder/2 mma/2 gemv16/2 tall/3 mma16/3 resident/4 streamk/3 wgmma/3 bf16x6/4 skinny/6 simt/8)
   string(REPLACE "/" ";" pair ${pair})
   list(GET pair 0 list)
   list(GET pair 1 parts)
