@@ -213,11 +213,11 @@ static inline void pretuned_line(char *line, size_t room, const char *problem, c
     if (kernel) assert_ok(config_parse(config, &parsed));
     snprintf(line, room,
              "{\"problem\": \"%s\", \"gpu\": \"NVIDIA H200\", \"arch\": 90, \"sm_count\": 132, \"config\": "
-             "\"%s\", "
+             "\"%.*s\", "
              "\"template_hash\": \"%016llx\", \"time_us\": %g, \"cublas_us\": %g, \"ratio\": 1.1, \"more\": "
              "[1]}\n",
-             problem, config, kernel ? (unsigned long long)kernel_hash_of(&parsed, &of, 90) : 0, time_us,
-             1.1 * time_us);
+             problem, CONFIG_TEXT_MAX, config,
+             kernel ? (unsigned long long)kernel_hash_of(&parsed, &of, 90) : 0, time_us, 1.1 * time_us);
 }
 
 static inline void put_text(const char *name, const char *text)
