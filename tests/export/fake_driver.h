@@ -14,7 +14,7 @@ struct fake_launch {
     CUstream stream;
     int extended, dependent; /* by cuLaunchKernelEx; with programmatic stream serialization */
     unsigned cluster[3];
-    unsigned char args[512]; /* zeros behind what the kernel is passed */
+    unsigned char args[512]; /* and whatever lies behind what the kernel is passed */
 };
 
 extern const char *const fake_names[3];
