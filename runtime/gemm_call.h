@@ -14,7 +14,7 @@ struct gemm_call {
     CUdeviceptr workspace; /* the caller's, 0: none; the plan's own is used where it is too small */
     size_t workspace_bytes;
     const struct gt_prepared *prepared; /* A or B; NULL: none */
-    bool as_planned; /* by the plan's own executable or not at all */
+    bool as_planned;                    /* by the plan's own executable or not at all */
 };
 
 #endif

@@ -47,11 +47,11 @@ struct way {
         unsigned char argument[EXTENDED_ARGUMENT_MAX]; /* without pointers and scalars */
     } only;                                            /* of a usual one: the one launch that it is */
     CUfunction function[LAUNCH_KERNELS_MAX];
-    struct launch_plan form;    /* how the kernels are launched */
+    struct launch_plan form;         /* how the kernels are launched */
     struct prepared_forms *prepared; /* NULL: it takes no prepared operand */
-    struct module *module;      /* NULL: cuBLAS, or nothing to compute */
-    struct blas_lt_product lt;  /* of by_lt */
-    struct workspace_need need; /* bytes 0: none */
+    struct module *module;           /* NULL: cuBLAS, or nothing to compute */
+    struct blas_lt_product lt;       /* of by_lt */
+    struct workspace_need need;      /* bytes 0: none */
     struct gt_plan_info info;
 };
 
