@@ -31,8 +31,7 @@ enum status arguments_read_call(const struct gt_call *from, struct gt_call *to);
 
 static inline bool arguments_are_usual(const struct gt_call *call)
 {
-    const uintptr_t reserved = (call->flags & ~(uint32_t)GT_AS_PLANNED) | (uintptr_t)call->reserved[0] |
-                               (uintptr_t)call->reserved[1];
+    const uintptr_t reserved = (call->flags & ~(uint32_t)GT_AS_PLANNED) | (uintptr_t)call->reserved[0];
     return call->size == sizeof *call && !reserved;
 }
 

@@ -81,7 +81,11 @@ static enum launch_result launch_kernels(const struct way *way, CUdeviceptr work
         with.alpha = *(const float *)call->alpha;
         with.beta = *(const float *)call->beta;
     }
-    CUresult result = launcher_enqueue(&way->form, way->function, &with, call->stream, &touched);
+    const struct launch_plan *form =
+        call->prepared && way->prepared ? prepared_form(way->prepared, call->prepared) : NULL;
+    if (form) with.operand[LAUNCH_PREPARED] = prepared_at(call->prepared);
+    CUresult result =
+        launcher_enqueue(form ? form : &way->form, way->function, &with, call->stream, &touched);
     return result == CUDA_SUCCESS ? LAUNCH_DONE : failed(result, touched);
 }
 
@@ -360,13 +364,15 @@ static inline struct gemm_call call_by_rows(const struct gt_plan *plan, const st
                               .stream = x->stream,
                               .workspace = (CUdeviceptr)x->workspace,
                               .workspace_bytes = x->workspace_bytes,
+                              .prepared = x->prepared,
                               .as_planned = x->flags & GT_AS_PLANNED};
 }
 
 static inline enum gt_status launch_public(struct gt_plan *plan, const struct gt_call *call)
 {
     const struct gemm_call by_rows = call_by_rows(plan, call);
-    const enum status st = launch(plan, &by_rows);
+    enum status st = by_rows.prepared ? prepared_check(by_rows.prepared, plan) : OK;
+    if (!st) st = launch(plan, &by_rows);
     return st ? public_status(st) : GT_OK;
 }
 

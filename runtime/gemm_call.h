@@ -13,7 +13,8 @@ struct gemm_call {
     CUstream stream;
     CUdeviceptr workspace; /* the caller's, 0: none; the plan's own is used where it is too small */
     size_t workspace_bytes;
-    bool as_planned; /* by the plan's own executable or not at all */
+    const struct gt_prepared *prepared; /* A or B; NULL: none */
+    bool as_planned;                    /* by the plan's own executable or not at all */
 };
 
 #endif

@@ -145,6 +145,7 @@ enum gt_status gt_open(struct gt_handle **out, const struct gt_options *options)
 void gt_close(struct gt_handle *handle)
 {
     if (!object_close(&handle_pool, handle) || device_forked()) return;
+    prepared_free_all(handle);
     for (struct plan_entry *entry; (entry = plans_any(&handle->plans));) plan_free(entry->plan);
     plans_free(&handle->plans);
     for (struct gpu_context *context = atomic_load(&handle->contexts), *next; context; context = next) {

@@ -44,6 +44,7 @@ extern "C" {
 struct CUstream_st; /* CUstream and cudaStream_t are pointers to this */
 struct gt_handle;
 struct gt_plan;
+struct gt_prepared;
 
 enum gt_status {
     GT_OK = 0,
@@ -166,7 +167,8 @@ struct gt_call {
     const void *bias;       /* device memory, a multiple of 4 bytes; NULL without a bias */
     const void *source; /* C of a problem with GT_OUT_OF_PLACE, a multiple of 4 bytes: c itself, or apart from
                            it; not looked at if beta is 0 on the host. NULL without GT_OUT_OF_PLACE */
-    void *reserved[2];  /* NULL */
+    const struct gt_prepared *prepared; /* A or B by gt_prepare, which is passed as it is, too; NULL: none */
+    void *reserved[1];                  /* NULL */
 };
 
 /* With the library's own workspace, without bias and source. */
@@ -270,6 +272,35 @@ enum gt_status gt_launch(struct gt_plan *plan, const struct gt_call *call);
  * those after them the least recently used go. */
 enum gt_status gt_gemm(struct gt_handle *handle, const struct gt_problem *problem,
                        const struct gt_call *call);
+
+/* ---- constant operands ---- */
+
+enum gt_operand { GT_OPERAND_A = 0, GT_OPERAND_B = 1 };
+
+/* Make once what the kernel for this problem makes of A or B in every call: for a weight that many products
+ * read. Calls that name it (`prepared` of gt_call) leave that out, with bit-equal results. Only kernels of
+ * GT_SGEMM_ACCURATE and GT_SGEMM_NORMWISE that split their operands beforehand take one. Another kernel, be
+ * it for another M, ignores it and reads the operand itself, so a call passes that as well: with the same
+ * values, at any address. A matrix that is changed afterwards must be prepared again: until then some calls
+ * use its old values, and some the new ones.
+ *
+ * It serves problems of the same type with the same operand: its op, sizes, leading dimension, and batch
+ * stride if it has one for each item; the other operand, C, beta and epilogue may differ. A call with another
+ * problem, handle or context, or after gt_prepared_free, is GT_INVALID.
+ *
+ * Takes 1.5 times the operand's memory (gt_prepared_bytes), and returns when it is ready, so that any stream
+ * may use it: it waits for the stream. Not during a capture of the stream; calls that use it may be captured,
+ * and the graph needs it then. Errors: GT_UNAVAILABLE, with *prepared NULL (the kernel for this problem takes
+ * none: calls without are right), and all others. */
+enum gt_status gt_prepare(struct gt_handle *handle, const struct gt_problem *problem, enum gt_operand operand,
+                          const void *matrix, struct CUstream_st *stream, struct gt_prepared **prepared);
+
+/* Device memory that it takes; 0 for what is none. */
+size_t gt_prepared_bytes(const struct gt_prepared *prepared);
+
+/* No call that uses it may be running, nor a graph that holds one be launched again. Takes NULL. What was not
+ * freed is freed by gt_close. */
+void gt_prepared_free(struct gt_prepared *prepared);
 
 /* ---- why this kernel ---- */
 

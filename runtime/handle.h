@@ -11,6 +11,7 @@
  * workspaces.c  device memory for launches that need some, one a stream
  * graphs.c      the same for graphs that are captured, and the kernels that these hold
  * memory.c      where that memory comes from
+ * prepared.c    operands that were prepared, and the launches that use them
  * blas_pool.c   cuBLAS for any thread
  * object.c      what callers hold pointers to
  *
@@ -63,6 +64,7 @@ struct gt_handle {
     pthread_cond_t built; /* a module is ready, or failed */
     _Atomic(struct gpu_context *) contexts;
     struct plans plans;
+    struct gt_prepared *prepared; /* under the lock */
 };
 
 extern struct object_pool handle_pool;

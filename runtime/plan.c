@@ -84,6 +84,7 @@ static void way_free(struct way *way)
 {
     if (way->module) modules_release(way->module);
     blas_lt_close(&way->lt);
+    prepared_forms_free(way->prepared);
     free(way);
 }
 
@@ -160,6 +161,8 @@ static enum status load_kernel(struct wanted *wanted, const struct config *confi
     }
     if (st) return st;
     config->template->plan(config, &wanted->problem, &way->form);
+    st = prepared_forms_make(config, &wanted->problem, &way->prepared);
+    if (st) return st;
     if (wanted->plan->traits.scalars_on_device && way->form.slots.alpha_device == LAUNCH_NOWHERE)
         return fail(E_ABSENT, "its kernels take no scalars from the device");
     if (way->form.workspace_bytes > 0)

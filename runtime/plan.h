@@ -13,6 +13,7 @@
 #include "handle.h"
 #include "launch_plan.h"
 #include "overlap.h"
+#include "prepared.h"
 
 /* Operands as aligned as promised, or any; with a workspace if it wants one, or without; with beta = 0 if the
  * plan's problem is for another, and the other way round. Bits. */
@@ -46,10 +47,11 @@ struct way {
         unsigned char argument[EXTENDED_ARGUMENT_MAX]; /* without pointers and scalars */
     } only;                                            /* of a usual one: the one launch that it is */
     CUfunction function[LAUNCH_KERNELS_MAX];
-    struct launch_plan form;    /* how the kernels are launched */
-    struct module *module;      /* NULL: cuBLAS, or nothing to compute */
-    struct blas_lt_product lt;  /* of by_lt */
-    struct workspace_need need; /* bytes 0: none */
+    struct launch_plan form;         /* how the kernels are launched */
+    struct prepared_forms *prepared; /* NULL: it takes no prepared operand */
+    struct module *module;           /* NULL: cuBLAS, or nothing to compute */
+    struct blas_lt_product lt;       /* of by_lt */
+    struct workspace_need need;      /* bytes 0: none */
     struct gt_plan_info info;
 };
 

@@ -330,6 +330,40 @@ static void run_launch(const struct cpu_kernel *kernel, const struct launch_plan
     grid_run(&grid, launch->argument, (size_t)plan->argument_bytes);
 }
 
+static void run_launches(const struct cpu_kernel *kernel, const struct launch_plan *plan,
+                         const struct run_mode *mode, const struct launch_call *call,
+                         const struct cpu_operands *operands, const float *workspace)
+{
+    struct launch_walk walk;
+    struct launch launch;
+    launch_walk_start(&walk, plan, call);
+    while (launch_walk_next(&walk, &launch)) {
+        run_launch(kernel, plan, mode, call, operands, &launch);
+        if (launch.index == plan->kernels - 1) check_counters(plan, workspace);
+    }
+}
+
+/* Makes the operand's form, from which *plan reads it then. The caller frees it. */
+static float *prepare(const struct cpu_kernel *kernel, const struct problem *problem,
+                      const struct run_mode *mode, const struct cpu_operands *operands,
+                      struct launch_plan *plan)
+{
+    struct launch_plan preparation;
+    const enum launch_operand which = mode->prepared == 1 ? LAUNCH_A : LAUNCH_B;
+    const struct template *const template = kernel->config.template;
+    if (!template->prepare || !template->prepare(&kernel->config, problem, which, plan, &preparation)) {
+        fprintf(stderr, "broken test: the configuration takes no prepared operand\n");
+        _exit(1);
+    }
+    float *const made = build_workspace(&preparation);
+    const struct launch_call call = {.operand = {[LAUNCH_A] = which == LAUNCH_A ? (uintptr_t)operands->a : 0,
+                                                 [LAUNCH_B] = which == LAUNCH_B ? (uintptr_t)operands->b : 0,
+                                                 [LAUNCH_WORKSPACE] = (uintptr_t)made},
+                                     .alpha = 1};
+    run_launches(kernel, &preparation, mode, &call, operands, made);
+    return made;
+}
+
 void cpu_kernel_run(const struct cpu_kernel *kernel, const struct problem *problem,
                     const struct run_mode *mode, const struct cpu_operands *operands)
 {
@@ -339,22 +373,19 @@ void cpu_kernel_run(const struct cpu_kernel *kernel, const struct problem *probl
     float alpha = (float)problem->alpha, beta = (float)problem->beta;
     /* Scalars passed by pointer must not be read by value. */
     const void *const source = operands->source ? operands->source : operands->c;
-    const struct launch_call call = {.operand = {[LAUNCH_A] = (uintptr_t)operands->a,
-                                                 [LAUNCH_B] = (uintptr_t)operands->b,
-                                                 [LAUNCH_C] = (uintptr_t)operands->c,
-                                                 [LAUNCH_WORKSPACE] = (uintptr_t)workspace,
-                                                 [LAUNCH_SOURCE] = (uintptr_t)source,
-                                                 [LAUNCH_BIAS] = (uintptr_t)operands->bias},
-                                     .alpha = mode->scalars_on_device ? NAN : alpha,
-                                     .beta = mode->scalars_on_device ? NAN : beta,
-                                     .alpha_device = mode->scalars_on_device ? (uintptr_t)&alpha : 0,
-                                     .beta_device = mode->scalars_on_device ? (uintptr_t)&beta : 0};
-    struct launch_walk walk;
-    struct launch launch;
-    launch_walk_start(&walk, &plan, &call);
-    while (launch_walk_next(&walk, &launch)) {
-        run_launch(kernel, &plan, mode, &call, operands, &launch);
-        if (launch.index == plan.kernels - 1) check_counters(&plan, workspace);
-    }
+    struct launch_call call = {.operand = {[LAUNCH_A] = (uintptr_t)operands->a,
+                                           [LAUNCH_B] = (uintptr_t)operands->b,
+                                           [LAUNCH_C] = (uintptr_t)operands->c,
+                                           [LAUNCH_WORKSPACE] = (uintptr_t)workspace,
+                                           [LAUNCH_SOURCE] = (uintptr_t)source,
+                                           [LAUNCH_BIAS] = (uintptr_t)operands->bias},
+                               .alpha = mode->scalars_on_device ? NAN : alpha,
+                               .beta = mode->scalars_on_device ? NAN : beta,
+                               .alpha_device = mode->scalars_on_device ? (uintptr_t)&alpha : 0,
+                               .beta_device = mode->scalars_on_device ? (uintptr_t)&beta : 0};
+    float *const prepared = mode->prepared ? prepare(kernel, problem, mode, operands, &plan) : NULL;
+    call.operand[LAUNCH_PREPARED] = (uintptr_t)prepared;
+    run_launches(kernel, &plan, mode, &call, operands, workspace);
+    free(prepared);
     free(workspace);
 }

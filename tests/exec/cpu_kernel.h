@@ -37,6 +37,7 @@ struct run_mode {
     enum block_order order;
     uint64_t seed;
     bool scalars_on_device; /* alpha and beta are read through pointers */
+    int prepared;           /* 1: A is prepared beforehand; 2: B; 0: none */
 };
 
 /* Elements of the problem's type; with pointers a, b and c are arrays of addresses. */

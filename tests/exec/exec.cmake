@@ -55,6 +55,11 @@ foreach(name test_cpu_block test_cpu_copies test_cpu_products)
   gt_exec_test(${name} ${name})
 endforeach()
 
+gt_exec_program(test_prepared exec/test_prepared.c)
+target_include_directories(test_prepared PRIVATE unit/common)
+target_link_libraries(test_prepared PRIVATE PkgConfig::cmocka)
+gt_exec_test(test_prepared test_prepared)
+
 gt_exec_program(exec_kernel exec/exec_kernel.c)
 # Seven to fourteen configurations of each family (bf16x6: four), with one op, and with an epilogue, pointers or neither.
 set(lists ${CMAKE_CURRENT_SOURCE_DIR}/exec/lists)

@@ -13,7 +13,7 @@ cuda=${CUDA_HOME:-/usr/local/cuda}/include
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export XDG_DATA_HOME="$scratch" XDG_CACHE_HOME="$scratch"
-wanted=" ${*:-device launcher judge tf32 runtime export host dropin torch torch-models} "
+wanted=" ${*:-device launcher judge tf32 runtime prepared export host dropin torch torch-models} "
 failed=0
 started=$(date +%s)
 
@@ -40,6 +40,7 @@ step judge "$here/test_judge_gpu"
 step tf32 "$here/tf32.sh"
 step runtime "$here/test_runtime_gpu"
 step runtime-memory "$here/test_runtime_memory_gpu"
+step prepared "$here/test_prepared_gpu"
 step types "$here/test_types_gpu"
 step export "$here/gpu.sh" "$here/tune" "$here/winners.jsonl" "${CC:-cc}" "$cuda"
 step host "$here/bench_host"

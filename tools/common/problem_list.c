@@ -6,6 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of the problems from `first` on: options come in any order. */
+static void use_accuracy(struct problem_list *list, size_t first)
+{
+    for (size_t i = first; i < list->count; i++)
+        if (list->at[i].type == GEMM_SGEMM) list->at[i].type = list->accuracy;
+}
+
 static enum status append(struct problem_list *list, const struct problem *problems, size_t count)
 {
     struct problem *more = realloc(list->at, (list->count + count + 1) * sizeof *more);
@@ -13,6 +20,16 @@ static enum status append(struct problem_list *list, const struct problem *probl
     list->at = more;
     if (count) memcpy(more + list->count, problems, count * sizeof *more);
     list->count += count;
+    use_accuracy(list, list->count - count);
+    return OK;
+}
+
+enum status problem_list_accuracy(void *opaque, const struct command_option *option, char *value)
+{
+    struct problem_list *list = opaque;
+    if (!gemm_type_of_accuracy(value, &list->accuracy))
+        return fail(E_USAGE, "--%s '%.40s' is none of %s", option->name, value, GEMM_ACCURACIES);
+    use_accuracy(list, 0);
     return OK;
 }
 
@@ -39,6 +56,8 @@ enum status problem_list_each(const struct problem_list *list, struct db_filter 
                               enum status (*read)(void *self, const struct db_filter *filter), void *self)
 {
     const size_t count = list ? list->count : 0;
+    if (count == 0 && list && list->accuracy != GEMM_SGEMM)
+        return fail(E_USAGE, "--accuracy is of problems: say which, with --shape or --suite");
     enum status st = count == 0 ? read(self, &filter) : OK;
     for (size_t i = 0; i < count && !st; i++) {
         filter.problem = &list->at[i];

@@ -9,15 +9,18 @@
 struct problem_list {
     struct problem *at;
     size_t count;
+    enum gemm_type accuracy; /* --accuracy: in place of GEMM_SGEMM */
 };
 
 /* The options of a command that has a list, of a struct whose first member is the list. */
 enum status problem_list_shape(void *list, const struct command_option *option, char *value);
 enum status problem_list_suite(void *list, const struct command_option *option, char *value);
+enum status problem_list_accuracy(void *list, const struct command_option *option, char *value);
 #define OPTION_ROWS_PROBLEMS(about)                                                                          \
     {"shape", 's', "MxNxK", about "; may be repeated", .repeats = true, OPTION_CALL(problem_list_shape)},    \
+        {"suite", 0, "FILE", SUITE_ABOUT, .repeats = true, OPTION_CALL(problem_list_suite)},                 \
     {                                                                                                        \
-        "suite", 0, "FILE", SUITE_ABOUT, .repeats = true, OPTION_CALL(problem_list_suite)                    \
+        "accuracy", 0, GEMM_ACCURACIES, GEMM_ACCURACY_ABOUT, OPTION_CALL(problem_list_accuracy)              \
     }
 
 /* Calls `read` with the filter for each problem, or once for all if the list is empty or NULL. Errors:

@@ -125,6 +125,20 @@ const struct gemm_type_row *gemm_type_row(enum gemm_type type)
     return &rows[type];
 }
 
+bool gemm_type_of_accuracy(const char *name, enum gemm_type *type)
+{
+    static const char *const names[] = {[GEMM_SGEMM] = "strict",
+                                        [GEMM_SGEMM_ACCURATE] = "accurate",
+                                        [GEMM_SGEMM_NORMWISE] = "normwise",
+                                        [GEMM_TF32] = "tf32"};
+    for (int t = GEMM_SGEMM; t <= GEMM_TF32; t++) {
+        if (strcmp(name, names[t]) != 0) continue;
+        *type = (enum gemm_type)t;
+        return true;
+    }
+    return false;
+}
+
 bool gemm_type_find(const char *name, enum gemm_type *type)
 {
     for (int i = 0; i < GEMM_TYPE_COUNT; i++) {

@@ -51,6 +51,13 @@ const struct gemm_type_row *gemm_type_row(enum gemm_type type);
 /* Is it an accuracy class, for which measured errors decide which kernels may answer? */
 bool gemm_type_has_limits(enum gemm_type type);
 
+/* What --accuracy takes: the classes of FP32, in the order of their types from GEMM_SGEMM on. */
+#define GEMM_ACCURACIES     "strict|accurate|normwise|tf32"
+#define GEMM_ACCURACY_ABOUT "what is enough for problems of type sgemm (strict; docs/accuracy.md)"
+
+/* Returns false if no class has this name. */
+bool gemm_type_of_accuracy(const char *name, enum gemm_type *type);
+
 /* Returns false if no type has this name. */
 bool gemm_type_find(const char *name, enum gemm_type *type);
 

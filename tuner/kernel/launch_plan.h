@@ -34,8 +34,9 @@ struct kernel_launch {
     unsigned cluster[3];    /* size in blocks along x, y, z; all 0: no clusters */
     bool cluster_at_launch; /* false: the kernel declares its cluster itself */
     bool walks_items;       /* grid[2] stays as planned: the blocks find their items by slots.items */
-    bool dependent; /* may begin while the kernel before it on the stream still runs: it waits for that
-                       one itself (programmatic dependent launch) */
+    bool dependent;   /* may begin while the kernel before it on the stream still runs: it waits for that
+                         one itself (programmatic dependent launch) */
+    uint16_t zero_at; /* an int of the argument that this kernel gets as 0; 0: none */
 };
 
 /* Where a launch writes into the argument: offsets in bytes, LAUNCH_NOWHERE for values that the argument
@@ -56,6 +57,7 @@ enum launch_operand {
     LAUNCH_WORKSPACE,
     LAUNCH_SOURCE, /* C as an epilogue reads it: LAUNCH_C again, unless out of place */
     LAUNCH_BIAS,
+    LAUNCH_PREPARED, /* the form of A or B that was made before, of a plan by template.prepare */
     LAUNCH_OPERANDS
 };
 

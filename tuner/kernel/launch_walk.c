@@ -42,6 +42,8 @@ static void launch_fill_argument(const struct launch_walk *walk, struct launch *
     launch_write_scalar(argument, slots->beta, adds ? 1 : walk->call.beta);
     const int k = (int)launch->k;
     if (plan->k_slab) memcpy(argument + slots->k, &k, sizeof k);
+    const uint16_t zero_at = plan->kernel[launch->index].zero_at;
+    if (zero_at) memset(argument + zero_at, 0, sizeof(int));
     const int items = (int)launch->items;
     if (plan->kernel[launch->index].walks_items) memcpy(argument + slots->items, &items, sizeof items);
 }

@@ -122,6 +122,12 @@ struct template
     int (*redundant)(const struct config *config, int known, const struct problem *problem, int32_t *instead);
     /* Fills in *plan for a legal configuration. */
     void (*plan)(const struct config *config, const struct problem *problem, struct launch_plan *plan);
+    /* Optional: an operand, LAUNCH_A or LAUNCH_B, in the form that the kernels read, made once for many
+     * products. Changes *product, a plan by plan(), so that it finds that form at LAUNCH_PREPARED, and fills
+     * in *preparation, whose workspace it is. The form depends on the template and the operand alone: not on
+     * the parameters, nor on the other operand. Returns false if this configuration has none. */
+    bool (*prepare)(const struct config *config, const struct problem *problem, enum launch_operand operand,
+                    struct launch_plan *product, struct launch_plan *preparation);
     struct tile (*tile)(const struct config *config); /* NULL: the parameters of ROLE_TILE are m, n and k */
     template_predict *predict;
     /* Optional: configurations to fall back on where nothing was measured, with the least value of each

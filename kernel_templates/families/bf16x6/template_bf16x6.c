@@ -125,6 +125,46 @@ static void bf16x6_plan(const struct config *config, const struct problem *p, st
                                .dependent = pieces > 0};
 }
 
+/* Makes the pieces of `lines` lines lie alone. */
+static void view_alone(struct tensor_view *view, int64_t offset_bytes, int64_t lines)
+{
+    view->offset_bytes = offset_bytes;
+    view->stride_bytes[2] = lines * view->stride_bytes[1];
+}
+
+/* template.h: pieces as in the workspace, without the other operand's. The kernel that splits leaves out an
+ * operand that has no lines. */
+static bool bf16x6_prepare(const struct config *config, const struct problem *p, enum launch_operand operand,
+                           struct launch_plan *product, struct launch_plan *preparation)
+{
+    static const uint16_t length_at[] = {offsetof(struct gemm_args, m), offsetof(struct gemm_args, n)};
+    if (FUSE || p->pointers || product->views == 0) return false;
+    const bool b = operand == LAUNCH_B;
+    const int64_t lines = b ? p->n : p->m, others = b ? p->m : p->n;
+    const int64_t items = p->batch > 1 && (b ? p->stride_b : p->stride_a) != 0 ? p->batch : 1;
+    const int64_t tiles_k = ceil_div(p->k, SPLIT_SIDE), item_bytes = 2 * PIECES * lines * piece_line(p);
+
+    *preparation = *product;
+    preparation->kernels = 1;
+    preparation->kernel[0].grid[0] = (unsigned)(ceil_div(lines, SPLIT_SIDE) * tiles_k);
+    preparation->kernel[0].zero_at = length_at[!b];
+    preparation->views = preparation->counters = 0;
+    memset(preparation->argument + offsetof(struct gemm_args, counters), 0, sizeof(int));
+    preparation->batch = items;
+    preparation->batch_per_launch = GRID_Z_MAX;
+    preparation->batch_step_bytes[LAUNCH_WORKSPACE] = item_bytes;
+    preparation->workspace_bytes = items * item_bytes;
+
+    product->kernel[0].grid[0] = (unsigned)(ceil_div(others, SPLIT_SIDE) * tiles_k);
+    product->kernel[0].zero_at = length_at[b];
+    product->batch_step_bytes[LAUNCH_PREPARED] = items > 1 ? item_bytes : 0;
+    product->view[b].operand = LAUNCH_PREPARED;
+    if (items == 1) product->view[b].extent[2] = PIECES;
+    view_alone(&product->view[b], 0, lines);
+    view_alone(&product->view[!b], 4 * product->counters, others);
+    return true;
+}
+
 /* Written out, since gemm_block does not describe an argument with tensor maps. */
 extern const struct source_text sources_bf16x6[];
 extern const struct template template_bf16x6;
@@ -144,4 +184,5 @@ const struct template template_bf16x6 = {
     .check = template_check_all,
     .check_prefix = check_prefix,
     .plan = bf16x6_plan,
+    .prepare = bf16x6_prepare,
     .predict = bf16x6_predict};

@@ -14,6 +14,10 @@ t ls
 tune --shape 64x64x64 --gpu h200 --space "$SOURCES/tests/fake/space.conf" --max-trials 3 --budget 2h --db my.db >/dev/null 2>&1
 t tune query --db my.db
 t tune query --db my.db --measured --format json
+t tune query --db my.db --shape 64x64x64 --accuracy strict --format json
+t tune query --db my.db --accuracy accurate --shape 64x64x64
+t tune query --db my.db --accuracy accurate
+t tune query --db my.db --accuracy exact
 t tune query --db my.db --gpu a100 --format csv
 t tune query --db my.db --gpu sm_90 --shape 64x64x64 --predicted --format json
 t tune explain --db my.db --shape 64x64x64

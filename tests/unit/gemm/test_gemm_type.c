@@ -21,6 +21,20 @@ TEST(each_type_is_found_by_its_name_and_no_other_is)
                         "sgemm sgemm_accurate sgemm_normwise tf32gemm bf16gemm hgemm");
 }
 
+TEST(an_accuracy_names_a_class_of_fp32)
+{
+    static const char *const names[] = {"sgemm", "sgemm_accurate", "sgemm_normwise", "tf32gemm"};
+    char accuracies[] = GEMM_ACCURACIES;
+    enum gemm_type found;
+    int i = 0;
+    for (const char *name = strtok(accuracies, "|"); name; name = strtok(NULL, "|")) {
+        assert_true(gemm_type_of_accuracy(name, &found));
+        assert_string_equal(gemm_type_row(found)->name, names[i++]);
+    }
+    assert_int_equal(i, 4);
+    assert_false(gemm_type_of_accuracy("exact", &found) || gemm_type_of_accuracy("", &found));
+}
+
 TEST(c_has_the_elements_of_a_and_b_or_is_fp32)
 {
     static const struct {
@@ -120,6 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(c_has_the_elements_of_a_and_b_or_is_fp32),
         cmocka_unit_test(each_type_is_found_by_its_name_and_no_other_is),
+        cmocka_unit_test(an_accuracy_names_a_class_of_fp32),
         cmocka_unit_test(a_stricter_type_answers_a_laxer_one_and_never_the_reverse),
         cmocka_unit_test(what_was_never_held_to_a_limit_does_not_answer_a_type_with_one),
         cmocka_unit_test(elements_have_a_size_and_sixteen_bytes_hold_some),

@@ -88,6 +88,42 @@ TEST(pieces_lie_in_the_workspace_and_maps_have_their_extents)
     assert_int_equal(plan.workspace_bytes, 0);
 }
 
+/* Pieces of B lie alone then, and A's in the workspace as if there were no B. What they take does not depend
+ * on M, nor on the tile. */
+TEST(a_prepared_operand_has_a_form_of_its_own)
+{
+    const struct config config = base(), fused = with("FUSE", 1);
+    const struct problem p = problem_of("sgemm_accurate:tn:100x300x70:batch=4:stride_a=0"),
+                         none = problem_of("sgemm_accurate:nn:100x300x0");
+    struct launch_plan plan, preparation;
+    config.template->plan(&config, &p, &plan);
+    const int64_t workspace_bytes = plan.workspace_bytes;
+    assert_true(config.template->prepare(&config, &p, LAUNCH_B, &plan, &preparation));
+    assert_int_equal(preparation.kernels, 1);
+    assert_int_equal(preparation.kernel[0].grid[0], 5 * 2);
+    assert_int_equal(preparation.kernel[0].zero_at, offsetof(struct gemm_args, m));
+    assert_int_equal(preparation.batch, 4);
+    assert_int_equal(preparation.workspace_bytes, 4 * 3 * 300 * 128 * 2);
+    assert_int_equal(preparation.batch_step_bytes[LAUNCH_WORKSPACE], 3 * 300 * 128 * 2);
+    assert_int_equal(plan.kernel[0].grid[0], 2 * 2);
+    assert_int_equal(plan.kernel[0].zero_at, offsetof(struct gemm_args, n));
+    assert_int_equal(plan.view[1].operand, LAUNCH_PREPARED);
+    assert_int_equal(plan.view[1].offset_bytes, 0);
+    assert_int_equal(plan.view[1].stride_bytes[2], 300 * 128 * 2);
+    assert_int_equal(plan.view[0].stride_bytes[2], 100 * 128 * 2);
+    assert_int_equal(plan.batch_step_bytes[LAUNCH_PREPARED], 3 * 300 * 128 * 2);
+    assert_int_equal(plan.workspace_bytes, workspace_bytes);
+    config.template->plan(&config, &p, &plan);
+    assert_true(config.template->prepare(&config, &p, LAUNCH_A, &plan, &preparation));
+    assert_int_equal(preparation.batch, 1); /* of all items */
+    assert_int_equal(plan.view[0].extent[2], 3);
+    assert_int_equal(plan.batch_step_bytes[LAUNCH_PREPARED], 0);
+    config.template->plan(&config, &none, &plan);
+    assert_false(config.template->prepare(&config, &none, LAUNCH_B, &plan, &preparation));
+    fused.template->plan(&fused, &p, &plan);
+    assert_false(fused.template->prepare(&fused, &p, LAUNCH_B, &plan, &preparation));
+}
+
 /* The default limit is for parts of sums; pieces are as large as the operands. A limit of the user's holds.
  */
 TEST(pieces_have_more_room_than_the_default_unless_the_user_says_less)
@@ -124,6 +160,7 @@ int main(void)
         cmocka_unit_test(stages_fit_exactly_and_one_more_does_not),
         cmocka_unit_test(it_computes_what_is_content_with_its_accuracy_and_nothing_else),
         cmocka_unit_test(pieces_lie_in_the_workspace_and_maps_have_their_extents),
+        cmocka_unit_test(a_prepared_operand_has_a_form_of_its_own),
         cmocka_unit_test(pieces_have_more_room_than_the_default_unless_the_user_says_less),
         cmocka_unit_test(what_is_refused_early_is_refused_whatever_follows),
     };

@@ -73,9 +73,11 @@ TEST(sizes_and_reserved_words_are_checked_in_every_struct)
     assert_gt_fails(gt_launch(plan, &call), GT_INVALID, "flags of the call are 0x2");
     for (int i = 0; i < 2; i++) {
         call = good;
-        call.reserved[i] = data;
-        assert_gt_fails(gt_launch(plan, &call), GT_INVALID, "reserved members of struct gt_call");
-        assert_gt_fails(gt_gemm(handle, &problem, &call), GT_INVALID, "reserved members of struct gt_call");
+        const char *const why = i ? "none of this library's" : "reserved members of struct gt_call";
+        if (i) call.prepared = (const void *)data;
+        else call.reserved[0] = data;
+        assert_gt_fails(gt_launch(plan, &call), GT_INVALID, why);
+        assert_gt_fails(gt_gemm(handle, &problem, &call), GT_INVALID, why);
         p = problem;
         p.reserved[i] = 1;
         assert_gt_fails(gt_gemm(handle, &p, &good), GT_INVALID, "reserved members of struct gt_problem");
