@@ -305,7 +305,7 @@ TEST(a_winner_that_fails_the_last_check_yields_to_the_next)
     assert_int_equal(census(SHAPE, first.config_text)->verdict[VERDICT_WRONG], 1);
 }
 
-/* Of the space half divide k: 24, more than race at once. They are the fastest, and all are refused. */
+/* Of the space 18 divide k, more than race at once. They are the fastest, and all are refused. */
 static enum status tune_divided(const char *refusal, const char *problem)
 {
     char path[160], words[400];
