@@ -253,6 +253,12 @@ int field_best(const struct field *field, size_t *index, int room)
     return count;
 }
 
+void field_defer_divided(struct field *field)
+{
+    for (size_t i = next_of(field, 0); i < field->room + field->library; i = next_of(field, i + 1))
+        if (config_get(&field->config[i], "SPLIT_K") > 1) field->screened_out[i] = 1;
+}
+
 size_t field_rank(const struct field *field, size_t index)
 {
     size_t before = 0;

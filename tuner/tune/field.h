@@ -19,7 +19,8 @@ struct field {
     double *predicted_us;
     double *time_us;       /* 0: untried; INFINITY: tried and unusable; else what was measured */
     uint8_t *crashes;      /* and hangs, in this job: in trials, races and checks */
-    uint8_t *screened_out; /* 1: right, but dropped by the screen; not a finalist while others are */
+    uint8_t *screened_out; /* 1: right, but dropped by the screen, or divides k (field_defer_divided); not a
+                            * finalist while others are */
     size_t count, room;
     char nothing[256]; /* why the space has no candidate; "": it has some */
     size_t library;    /* algorithms of NVIDIA's library, which no search knows: they lie behind the room */
@@ -93,6 +94,9 @@ void field_tell(struct field *field, size_t index, const struct outcome *outcome
 
 /* The best usable ones, fastest first; returns how many (at most room). */
 int field_best(const struct field *field, size_t *index, int room);
+
+/* Candidates that divide k are no finalists while others are: their sums are not accurate enough. */
+void field_defer_divided(struct field *field);
 
 /* The best time of the model's first n over the best of all tried: 1 when the model put it there. 0: nothing
  * known. */

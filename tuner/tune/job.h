@@ -176,7 +176,8 @@ bool job_is_overdue(const struct job *job, const struct ahead *ahead);
 bool job_is_half_done(const struct job *job); /* half of its time is over, or its search */
 bool job_is_exhausted(const struct job *job); /* more time would not help its search */
 bool job_search_is_over(const struct job *job);
-double job_race_left_s(const struct job *job); /* until the check */
+double job_race_left_s(const struct job *job);  /* until the check */
+bool job_may_race_again(const struct job *job); /* after refusals: a little beyond the slice, too */
 
 /* ---- finalists.c ---- */
 

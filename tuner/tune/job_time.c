@@ -75,6 +75,11 @@ double job_race_left_s(const struct job *job)
     return slice_left_s(job) - fmin(job_check_s(job), most_s);
 }
 
+bool job_may_race_again(const struct job *job)
+{
+    return slice_left_s(job) + BUDGET_OVERRUN_S > job_check_s(job);
+}
+
 double job_prepare_limit_s(const struct job *job)
 {
     return fmax(run_ends_in_s(job), BUDGET_CHANCE_S);

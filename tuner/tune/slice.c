@@ -461,6 +461,9 @@ static enum status refuse(struct job *job, struct finalist *f, enum verdict verd
                           int times)
 {
     f->refused = true;
+    if (verdict == VERDICT_WRONG && gemm_type_has_limits(job->problem.type) &&
+        config_get(&f->config, "SPLIT_K") > 1)
+        field_defer_divided(&job->field);
     return record_failure(job, f, verdict, detail, times);
 }
 
@@ -511,6 +514,22 @@ static void end_without_winner(struct job *job)
     else job_end(job, JOB_FRUITLESS, "every finalist failed in the race or the last check");
 }
 
+/* All finalists are out, and the last check refused some: the next ones race. Each time fewer are left, for
+ * what is refused is no candidate any more. *raced: there are finalists again. */
+static enum status race_others(struct job *job, bool *raced)
+{
+    struct finalists *all = &job->finalists;
+    bool refused = false;
+    size_t next;
+    for (int i = 0; i < all->count; i++) refused |= all->finalist[i].refused;
+    *raced = refused && !job->pinned && job_may_race_again(job) && field_best(&job->field, &next, 1) > 0;
+    if (!*raced) return OK;
+    finalists_free(all);
+    const enum status st = race(job);
+    job->phase = PHASE_CHECK;
+    return st;
+}
+
 /* The winner of the race that passes the check is stored. */
 static enum status verify(struct job *job)
 {
@@ -521,6 +540,9 @@ static enum status verify(struct job *job)
         struct accuracy errors;
         const int choice = finalists_choice(&job->finalists, &tied);
         if (choice < 0) {
+            bool raced;
+            st = race_others(job, &raced);
+            if (raced) continue;
             end_without_winner(job);
             break;
         }

@@ -2,6 +2,7 @@
  * finished is lost, and the winner stays the same.
  */
 #include "job_runs.h"
+#include "race.h"
 
 #include "clock.h"
 #include "files.h"
@@ -304,6 +305,39 @@ TEST(a_winner_that_fails_the_last_check_yields_to_the_next)
     assert_int_equal(census(SHAPE, first.config_text)->verdict[VERDICT_WRONG], 1);
 }
 
+/* Of the space 18 divide k, more than race at once. They are the fastest, and all are refused. */
+static enum status tune_divided(const char *refusal, const char *problem)
+{
+    char path[160], words[400];
+    snprintf(path, sizeof path, "%s", in_folder("space.conf"));
+    file_write(path, "[simt]\nBM = 64 128\nBN = 64\nBK = 8\nWM = 32\nWN = 64\nTM = 8\nTN = 8\nSTAGES = 2 3\n"
+                     "LOADER = 0 1\nPACK = 0\nVA = 4\nVB = 4\nVC = 4\nUNROLL = 8\nSTORE_AT = 4\n"
+                     "MIN_BLOCKS = 1\nREDUCE = 0\nGROUP = 1 4 8\nSPLIT_K = 1 4\n");
+    setenv("FAKE_FAST", "SPLIT_K=4", 1);
+    setenv(refusal, "SPLIT_K=4", 1);
+    snprintf(words, sizeof words, "--space %s --shape %s", path, problem);
+    return tune(words);
+}
+
+TEST(where_all_finalists_fail_the_last_check_the_next_ones_race)
+{
+    assert_int_equal(tune_divided("FAKE_REFUSE", SHAPE), 0);
+    const struct db_winner w = winner_of(SHAPE);
+    assert_true(w.base.time_us > 0 && config_get(&w.config, "SPLIT_K") == 1);
+    assert_true(census(SHAPE, NULL)->verdict[VERDICT_WRONG] > RACE_RUNNERS_MAX);
+    assert_clean_db();
+}
+
+/* One round of refusals is enough to know that sums of divided k are the trouble. */
+TEST(a_class_of_accuracy_turns_to_kernels_that_do_not_divide_k)
+{
+    assert_int_equal(tune_divided("FAKE_INACCURATE", "sgemm_accurate:nn:" SHAPE), 0);
+    const struct db_winner w = winner_of("sgemm_accurate:nn:" SHAPE);
+    assert_true(w.base.time_us > 0 && config_get(&w.config, "SPLIT_K") == 1);
+    assert_in_range(census("sgemm_accurate:nn:" SHAPE, NULL)->verdict[VERDICT_WRONG], 2, RACE_RUNNERS_MAX);
+    assert_clean_db();
+}
+
 TEST(a_winner_that_a_later_check_finds_wrong_is_none_and_the_search_goes_on)
 {
     assert_int_equal(tune("--max-trials 20 --shape " SHAPE), 0);
@@ -473,6 +507,8 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(a_compiler_that_is_gone_for_good_keeps_no_other_from_compiling_ahead),
     JOB_TEST(a_cubin_that_another_gpu_misses_is_waited_for_in_the_race),
     JOB_TEST(a_winner_that_fails_the_last_check_yields_to_the_next),
+    JOB_TEST(where_all_finalists_fail_the_last_check_the_next_ones_race),
+    JOB_TEST(a_class_of_accuracy_turns_to_kernels_that_do_not_divide_k),
     JOB_TEST(a_winner_that_a_later_check_finds_wrong_is_none_and_the_search_goes_on),
     JOB_TEST(a_winner_that_is_refused_when_it_is_to_be_pinned_is_none),
     JOB_TEST(a_winner_that_crashes_in_a_later_race_is_none),
