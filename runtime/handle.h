@@ -31,6 +31,7 @@
 #include <stdatomic.h>
 
 struct module;
+struct watch;
 
 /* A CUDA context that plans live in. */
 struct gpu_context {
@@ -63,6 +64,8 @@ struct gt_handle {
     pthread_cond_t built; /* a module is ready, or failed */
     _Atomic(struct gpu_context *) contexts;
     struct plans plans;
+    struct watch *watch; /* of the database; NULL: none */
+    uint64_t renewals;   /* used by its thread */
 };
 
 extern struct object_pool handle_pool;

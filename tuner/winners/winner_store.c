@@ -160,6 +160,23 @@ enum status winner_store_ask(struct winner_store *store)
     return store->db && !store->preferences_read ? read_preferences(store) : OK;
 }
 
+bool winner_store_renew(struct winner_store *store, const char *database)
+{
+    char usual[4096];
+    struct db *fresh = NULL;
+    if (!database && db_default_path(usual, sizeof usual)) return false;
+    if (db_open(database ? database : usual, DB_GLANCE, &fresh)) return false;
+    db_close(store->db);
+    free(store->waiting);
+    store->waiting = NULL;
+    store->db = fresh;
+    store->held = store->loaded = false;
+    store->problem_count = 0;
+    while (store->set.count > 0 && !store->set.winners[store->set.count - 1].pretuned) store->set.count--;
+    read_preferences(store);
+    return store->db != NULL;
+}
+
 void winner_store_close(struct winner_store *store)
 {
     db_close(store->db);

@@ -50,6 +50,10 @@ void winner_store_close(struct winner_store *store); /* takes a zeroed struct */
  * been read may be free by now. Errors: E_MEMORY. */
 enum status winner_store_ask(struct winner_store *store);
 
+/* Reads what follows from the database as it is now, which is opened anew; after that choices may differ.
+ * False: it cannot be read, and all stays as it is. */
+bool winner_store_renew(struct winner_store *store, const char *database);
+
 /* The database's entry for exactly this problem, measured or predicted, of a kernel that has not changed;
  * where none was measured, one for a problem that is as good (problem_alike).
  * config.template NULL: cuBLAS won; else winner.config is not set. False: there is none, or it cannot be
