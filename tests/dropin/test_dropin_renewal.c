@@ -40,10 +40,11 @@ static void new_winners_are_used_without_a_restart(void **state)
     await(&o, 1, 0);
     operands_check(&o, 1, "the first winner");
     const unsigned threads = fake.launches[0].threads;
+    const int compiled = __atomic_load_n(fake.compilations, __ATOMIC_SEQ_CST);
     put_winner(TEXT, SIMT_LARGE, 4, false);
-    const int compiled = *fake.compilations;
-    for (int i = 0; *fake.compilations == compiled && i < PATIENCE_MS; i++) rest(); /* by no call */
-    assert_int_equal(*fake.compilations, compiled + 1);
+    for (int i = 0; __atomic_load_n(fake.compilations, __ATOMIC_SEQ_CST) == compiled && i < PATIENCE_MS; i++)
+        rest(); /* by no call */
+    assert_int_equal(__atomic_load_n(fake.compilations, __ATOMIC_SEQ_CST), compiled + 1);
     await(&o, 1, 2 * threads);
     operands_check(&o, 1, "the second winner");
     put_raced(TEXT, SIMT, 6, 0.9, false, false); /* cuBLAS is faster */

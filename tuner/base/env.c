@@ -59,6 +59,7 @@ static const struct variable variables[] = {
      .instead = "2"},
     TEXT_OF("GEMMTUNE_RUN"),
     TEXT_OF("GEMMTUNE_DB"),
+    TEXT_OF("GEMMTUNE_SYSTEM_DB"),
     {.name = "GEMMTUNE_DB_SAFE", .kind = CHOICE, .choices = {"auto", OFF, ON}},
     TEXT_OF("GEMMTUNE_CONFIGS"),
     TEXT_OF("GEMMTUNE_CACHE"),
