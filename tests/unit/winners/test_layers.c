@@ -109,8 +109,9 @@ TEST(what_is_chosen_does_not_depend_on_earlier_questions)
     srand(7);
     for (int i = 0; i < STORED; i++) {
         const struct problem p = problem_make(64 * (1 + i % 100), 64 * (1 + i / 100), 1024);
-        struct config config = numbered(i % 60);
-        if (i % 3 != 1) config_change(&config, "BM=128 BN=128 WM=64 TM=8 MIN_BLOCKS=2");
+        struct config config = numbered(0); /* there are more than are read before any question */
+        assert_true(config_set(&config, "STAGES", 2 + i % 3) && config_set(&config, "GROUP", 1 + i % 64) &&
+                    config_set(&config, "SPLIT_K", 1 + i / 64));
         struct db_winner w = store_winner(&p, &config);
         w.base.time_us = 5 + rand() % 3;
         assert_ok(db_set_winner(db, run, &w, NULL, 0, NULL, 0));
