@@ -25,7 +25,7 @@
 /* Who has measured it, if not the user. */
 static const char *layer_of(const struct choice *c)
 {
-    return c->system ? ", from the system's database" : c->pretuned ? ", pretuned" : "";
+    return c->system ? ", the system's" : c->pretuned ? ", pretuned" : "";
 }
 
 /* cublas: the choice is cuBLAS, which the winner was raced against, and not the winner's configuration. */
@@ -240,7 +240,7 @@ static struct choice choice_of(const struct listing *l, const struct neighbour *
     c.time_us = n->time_us;
     c.loss = estimated_loss(l, &c, n->distance);
     if (!c.cublas) c.gain = gain_of(l, n, config);
-    snprintf(c.why, sizeof c.why, "%s for %.110s, %.2f doublings away%s",
+    snprintf(c.why, sizeof c.why, "%s for %.110s, %.2f doublings away%.20s",
              !c.cublas ? "measured"
              : cublas && !answer_is_rival(&n->winner->base)
                  ? "cuBLAS is expected to be faster here, as measured"
