@@ -34,6 +34,10 @@ enum db_mode { DB_READ, DB_WRITE, DB_GLANCE };
  * created only by db_open with DB_WRITE. */
 enum status db_default_path(char *path, size_t room);
 
+/* The system's, which no user writes: GEMMTUNE_SYSTEM_DB, else /etc/gemmtune/gemmtune.db. E_ABSENT: it is not
+ * there, which is usual, or the variable says "off". */
+enum status db_system_path(char *path, size_t room);
+
 /* DB_WRITE creates the file; it backs up one of an older version beside it (PATH.vN-backup) and migrates it.
  * The other modes read an older file from a migrated copy of its content at opening time. Errors: E_BUSY
  * (another tuner holds it, with its process id), E_DB (foreign, newer, never published, corrupt, with several

@@ -18,6 +18,16 @@ enum status db_default_path(char *path, size_t room)
     return paths_user("GEMMTUNE_DB", "XDG_DATA_HOME", ".local/share", "gemmtune.db", path, room);
 }
 
+enum status db_system_path(char *path, size_t room)
+{
+    const char *chosen = env_text("GEMMTUNE_SYSTEM_DB");
+    const int length = snprintf(path, room, "%s", chosen ? chosen : "/etc/gemmtune/gemmtune.db");
+    if (length < 0 || (size_t)length >= room)
+        return fail(E_INPUT, "the path of the system's database is too long");
+    if (strcmp(path, "off") != 0 && access(path, F_OK) == 0) return OK;
+    return fail(E_ABSENT, "there is no system's database at %s", path);
+}
+
 void db_remove_files(const char *path)
 {
     static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};

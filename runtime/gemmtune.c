@@ -7,6 +7,7 @@
 #include "handle.h"
 #include "plan.h"
 #include "relaxed.h"
+#include "watch.h"
 #include "workspace.h"
 
 #include <stdatomic.h>
@@ -72,7 +73,7 @@ static enum status copy_options(struct gt_handle *handle, const struct gt_option
 {
     enum status st = arguments_check_zero("gt_options", o->reserved, sizeof o->reserved);
     if (st) return st;
-    const uint32_t known = GT_NO_CUBLAS | GT_NO_COMPILER | GT_QUIET | GT_LOADED_CUBLASLT;
+    const uint32_t known = GT_NO_CUBLAS | GT_NO_COMPILER | GT_QUIET | GT_LOADED_CUBLASLT | GT_KEEP_WINNERS;
     if (o->flags & ~known)
         return fail(E_INPUT, "flags are 0x%x, of which this version knows 0x%x", (unsigned)o->flags,
                     (unsigned)known);
@@ -112,6 +113,41 @@ static enum gt_status find_context(struct gt_handle *handle, int ordinal)
     return public_status(st);
 }
 
+/* ---- new winners ---- */
+
+/* In the thread of the watch. */
+static void renew_plan(struct gt_plan *plan)
+{
+    CUcontext popped;
+    if (!gpu_context_is_alive(plan->context) ||
+        cuda.CtxPushCurrent(plan->context->device.context) != CUDA_SUCCESS)
+        return;
+    plan_renew(plan);
+    cuda.CtxPopCurrent(&popped);
+}
+
+static void renew(void *self)
+{
+    struct gt_handle *handle = self;
+    bool all = true;
+    if (device_lost()) return;
+    for (struct gpu_context *c = atomic_load(&handle->contexts); c; c = c->next) {
+        pthread_mutex_lock(&c->lock);
+        all &= winner_store_renew(&c->winners, handle->database);
+        pthread_mutex_unlock(&c->lock);
+    }
+    handle->renewals++;
+    for (struct plan_entry *e; all && (e = plans_next_to_renew(&handle->plans, handle->renewals));)
+        renew_plan(e->plan);
+}
+
+static void watch_database(struct gt_handle *handle)
+{
+    const bool none = handle->database && !handle->database[0];
+    if (!none && !(handle->flags & GT_KEEP_WINNERS))
+        handle->watch = watch_start(handle->database, renew, handle);
+}
+
 static enum gt_status open_handle(struct gt_handle **out, const struct gt_options *options)
 {
     struct gt_options o = gt_options_make();
@@ -123,6 +159,7 @@ static enum gt_status open_handle(struct gt_handle **out, const struct gt_option
     pthread_cond_init(&handle->built, NULL);
     plans_start(&handle->plans);
     enum gt_status status = public_status(copy_options(handle, &o));
+    if (!status) watch_database(handle); /* before it is read */
     if (!status) status = find_context(handle, o.device);
     if (status) gt_close(handle);
     else *out = handle;
@@ -145,6 +182,7 @@ enum gt_status gt_open(struct gt_handle **out, const struct gt_options *options)
 void gt_close(struct gt_handle *handle)
 {
     if (!object_close(&handle_pool, handle) || device_forked()) return;
+    watch_stop(handle->watch);
     prepared_free_all(handle);
     for (struct plan_entry *entry; (entry = plans_any(&handle->plans));) plan_free(entry->plan);
     plans_free(&handle->plans);

@@ -190,11 +190,14 @@ static inline struct gt_call gt_call_make(const void *alpha, const void *a, cons
 /* ---- the library ---- */
 
 enum {
-    GT_NO_CUBLAS = 1,      /* never call cuBLAS, also where it is faster than all kernels */
-    GT_NO_COMPILER = 2,    /* never compile: what cannot be used without is computed by cuBLAS */
-    GT_QUIET = 4,          /* say nothing on standard error, as GEMMTUNE_QUIET=1 does */
-    GT_LOADED_CUBLASLT = 8 /* beside GT_NO_CUBLAS: run algorithms of cublasLt that won all the same, in the
+    GT_NO_CUBLAS = 1,       /* never call cuBLAS, also where it is faster than all kernels */
+    GT_NO_COMPILER = 2,     /* never compile: what cannot be used without is computed by cuBLAS */
+    GT_QUIET = 4,           /* say nothing on standard error, as GEMMTUNE_QUIET=1 does */
+    GT_LOADED_CUBLASLT = 8, /* beside GT_NO_CUBLAS: run algorithms of cublasLt that won all the same, in the
                               cublasLt that the program has loaded, if it has */
+    GT_KEEP_WINNERS = 16 /* what was chosen stays; else plans take new winners within seconds of a change of
+                            the database, from a thread that gt_open starts (GEMMTUNE_RENEW_S); captured
+                            graphs stay as they are. Results of another kernel have other bits */
 };
 
 enum { GT_NO_WORKSPACES = -1 };

@@ -10,9 +10,11 @@
 #include "relaxed.h"
 #include "workspace.h"
 
+#define XXH_INLINE_ALL
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 struct object_pool plan_pool = OBJECT_POOL(UINT64_C(0x67742d706c616e21), struct gt_plan);
 
@@ -408,6 +410,45 @@ void plan_improve(struct gt_plan *plan, enum plan_case which, struct way *stand_
     if (stand_in->patience < RETRY_MOST) stand_in->patience *= 2;
     atomic_store(&stand_in->retry, stand_in->patience);
     pthread_mutex_unlock(&plan->lock);
+}
+
+/* The first choice as it is now; false: there is none, or it cannot be asked for. */
+static bool first_choice(struct wanted *wanted, char text[CONFIG_TEXT_MAX])
+{
+    struct choice choices[CHOICES_MAX];
+    int count = 0;
+    enum status st = ask(wanted, false, choices, &count);
+    if (!st && count == 0) st = ask(wanted, true, choices, &count);
+    if (st || count == 0 || wanted->passing) return false;
+    if (choices[0].cublas) snprintf(text, CONFIG_TEXT_MAX, "cublas");
+    else config_format(&choices[0].config, text);
+    return true;
+}
+
+/* Under the plan's lock. What cannot be loaded is tried once. */
+static void renew(struct gt_plan *plan, enum plan_case which)
+{
+    char text[CONFIG_TEXT_MAX];
+    struct wanted wanted = want(plan, which);
+    const struct way *now = atomic_load(&plan->way[which]);
+    struct way *way = NULL;
+    if (!now || now->provisional || !first_choice(&wanted, text)) return;
+    const uint64_t hash = XXH3_64bits(text, strlen(text));
+    if (strcmp(text, now->info.config) == 0 || hash == plan->wanted[which]) return;
+    plan->wanted[which] = hash;
+    if (make_way(&wanted, &way)) return;
+    if (way->provisional || strcmp(way->info.config, now->info.config) == 0) way_free(way);
+    else install(plan, which, way);
+}
+
+void plan_renew(struct gt_plan *plan)
+{
+    if (plan->problem.m == 0 || plan->problem.n == 0) return;
+    for (int which = 0; which < PLAN_CASES; which++) {
+        pthread_mutex_lock(&plan->lock);
+        renew(plan, (enum plan_case)which);
+        pthread_mutex_unlock(&plan->lock);
+    }
 }
 
 void plan_describe(const struct gt_plan *plan, struct gt_plan_info *info)

@@ -77,6 +77,7 @@ struct gt_plan {
     _Atomic(struct way *) way[PLAN_CASES]; /* all but the first are NULL until one is needed */
     atomic_llong without;                  /* launches that could not have their workspace */
     pthread_mutex_t lock;                  /* making another way */
+    uint64_t wanted[PLAN_CASES];           /* hash of what was chosen at the last renewal; under the lock */
     struct way *ways; /* all that were made: another thread may still be launching an old one */
 };
 
@@ -100,6 +101,10 @@ enum status plan_prepare(struct gt_plan *plan, enum plan_case which, struct way 
 
 /* Try again what was refused for lack of memory and replaced by a stand-in. */
 void plan_improve(struct gt_plan *plan, enum plan_case which, struct way *stand_in);
+
+/* Looks up again what computes the plan, in each case that was prepared, and takes what is faster now; in the
+ * plan's context, which must be current. Calls go on as before until then, and graphs keep what they have. */
+void plan_renew(struct gt_plan *plan);
 
 void plan_describe(const struct gt_plan *plan, struct gt_plan_info *info);
 

@@ -10,6 +10,7 @@ _Static_assert(sizeof(struct plan_key) == sizeof(uint64_t) + 8 * sizeof(int32_t)
 void plans_start(struct plans *plans)
 {
     pthread_mutex_init(&plans->lock, NULL);
+    pthread_cond_init(&plans->rests, NULL);
 }
 
 void plans_free(struct plans *plans)
@@ -18,6 +19,7 @@ void plans_free(struct plans *plans)
         older = table->older;
         free(table);
     }
+    pthread_cond_destroy(&plans->rests);
     pthread_mutex_destroy(&plans->lock);
 }
 
@@ -98,7 +100,7 @@ static void drop(struct plans *plans, struct plan_entry *e)
 static struct plan_entry *evict(struct plans *plans)
 {
     struct plan_entry *e = plans->recent.oldest;
-    while (e && e->taken > 0) e = e->newer;
+    while (e && (e->taken > 0 || e == plans->renewing)) e = e->newer;
     if (e) drop(plans, e);
     return e;
 }
@@ -162,8 +164,23 @@ struct plan_entry *plans_evict(struct plans *plans)
 void plans_remove(struct plans *plans, struct plan_entry *entry)
 {
     pthread_mutex_lock(&plans->lock);
+    while (plans->renewing == entry) pthread_cond_wait(&plans->rests, &plans->lock);
     drop(plans, entry);
     pthread_mutex_unlock(&plans->lock);
+}
+
+struct plan_entry *plans_next_to_renew(struct plans *plans, uint64_t round)
+{
+    pthread_mutex_lock(&plans->lock);
+    struct plan_entry *e = plans->kept.newest;
+    while (e && e->renewed == round) e = e->older;
+    if (!e) e = plans->recent.newest;
+    while (e && e->renewed == round) e = e->older;
+    if (e) e->renewed = round;
+    plans->renewing = e;
+    pthread_cond_broadcast(&plans->rests);
+    pthread_mutex_unlock(&plans->lock);
+    return e;
 }
 
 struct plan_entry *plans_any(struct plans *plans)

@@ -44,6 +44,7 @@ struct plan_entry {
     struct plan_list *list; /* that it is in; NULL: none */
     struct plan_entry *newer, *older, *in_bucket;
     int taken;
+    uint64_t renewed; /* the round in which it was looked at last */
 };
 
 /* Entries are never removed. A table that is full is replaced by a larger one and kept until the end, because
@@ -59,6 +60,8 @@ struct plans {
     pthread_mutex_t lock;                      /* adding to the table, and what follows */
     struct plan_list kept, recent;             /* that stay, callers' included; the LRU cache */
     struct plan_entry *buckets[PLANS_BUCKETS]; /* of the LRU cache, by hash */
+    struct plan_entry *renewing;               /* it is not freed meanwhile; NULL: none */
+    pthread_cond_t rests;                      /* `renewing` has changed */
 };
 
 static inline bool plan_key_equal(const struct plan_key *x, const struct plan_key *y)
@@ -123,6 +126,11 @@ struct plan_entry *plans_evict(struct plans *plans);
 
 /* A plan that goes; one that gt_gemm keeps goes only with the handle. */
 void plans_remove(struct plans *plans, struct plan_entry *entry);
+
+/* Ends the last plan's renewal and begins that of another, for one thread; NULL: all have had their turn in
+ * this round. A plan is neither evicted nor freed meanwhile: who frees it waits. Rounds are numbered from 1.
+ */
+struct plan_entry *plans_next_to_renew(struct plans *plans, uint64_t round);
 
 /* Any plan; NULL: there is none. */
 struct plan_entry *plans_any(struct plans *plans);

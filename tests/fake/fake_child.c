@@ -17,6 +17,7 @@
  *   FAKE_NO_NVRTC=1     the compiler has no NVRTC
  *   FAKE_NO_CUBLAS=1    no anchor
  *   FAKE_FAST_CUBLAS=1  the anchor is faster than all candidates
+ *   FAKE_FAST_FOR=PART  the same for problems with this in their text
  *   FAKE_WRONG_CUBLAS=1 the anchor's product is wrong
  *   FAKE_LIBRARY=N      cublasLt proposes N algorithms (0)
  *   FAKE_NO_RIVAL=NAME  no "lt" or no "autotune"
@@ -58,6 +59,7 @@
 
 static uint64_t noise_state = 1;
 static int device;
+static char prepared[PROBLEM_TEXT_MAX]; /* the problem */
 
 static void note(const char *verb, const char *config)
 {
@@ -195,6 +197,7 @@ static json_t *prepare(const char *text)
     if (dead && atoi(dead) == device) abort();
     if (told("FAKE_NO_ROOM", text)) return message_failure(fail(E_GPU, "told to have no room"));
     take_time("FAKE_PREPARE_MS");
+    snprintf(prepared, sizeof prepared, "%s", text);
     const double launch_ms = take_time("FAKE_LAUNCH_MS");
     const char *dead_from = getenv("FAKE_DEAD_FROM");
     if (dead_from && access(dead_from, F_OK) == 0) abort();
@@ -252,8 +255,9 @@ static json_t *block(const char *who, const char *text)
     if (told("FAKE_CRASH_BLOCK", text)) abort();
     take_calls(1);
     if (told("FAKE_NO_RIVAL", who)) return message_failure(fail(E_ABSENT, "told to have no %s", who));
+    const bool fast = getenv("FAKE_FAST_CUBLAS") || told("FAKE_FAST_FOR", prepared);
     double us = strcmp(who, "config") == 0   ? time_of(text)
-                : strcmp(who, "anchor") == 0 ? (getenv("FAKE_FAST_CUBLAS") ? 0.5 : 1.1) * time_of("")
+                : strcmp(who, "anchor") == 0 ? (fast ? 0.5 : 1.1) * time_of("")
                                              : 0.9 * time_of(""); /* "lt", "autotune" */
     return json_pack("{s:b, s:f, s:i, s:s, s:{s:i}}", "ok", 1, "time_us", us, "launches", 10, "detail",
                      strcmp(who, "lt") == 0 ? "answer 2 of 7" : "", "state", "throttle_reasons", 0);

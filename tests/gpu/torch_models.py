@@ -3,8 +3,8 @@
 
     torch_models.py --dropin build/runtime/dropin/libgemmtune_cublas.so --tune build/tune [--budget 300s] [--json FILE]
 
-Models with random weights in the sizes of BERT-base (8 x 128 tokens), GPT-2 (512 tokens), ViT-B/16 (16 images) and a
-Llama-like decoder without biases (512 tokens, and 8 x 1): their products are captured once, tuned together in the budget,
+Models with random weights in the sizes of BERT-base (8 x 128 tokens), GPT-2 (512 tokens), ViT-B/16 (16 images), a
+Llama-like decoder without biases (512 tokens, and 8 x 1) and Whisper-small's encoder (1500 frames): their products are captured once, tuned together in the budget,
 and the models timed by replays of a CUDA graph, alternately in processes without and with the drop-in. Each output is
 compared with that of plain PyTorch and of FP64. Ends with 77 where there is no PyTorch with CUDA.
 """
@@ -95,6 +95,7 @@ def make_models(torch):
         "ViT-B/16, 16 images": (blocks(12, 768, 12, nn.Linear, True, True, functional.gelu, False), (16, 197, 768)),
         "Llama-like, 512 tokens": (llama, (1, 512, 2048)),
         "Llama-like, 8 x 1 token": (llama, (8, 1, 2048)),
+        "Whisper-like encoder, 1500 frames": (blocks(12, 768, 12, nn.Linear, False, True, functional.gelu, False), (1, 1500, 768)),
     }
     return {name: (m.cuda().eval(), torch.randn(*shape).cuda()) for name, (m, shape) in made.items()}
 

@@ -166,6 +166,20 @@ static void look_at_database(struct report *report, const char *chosen)
     if (!fresh) block(report, st == E_ABSENT ? E_IO : st, "database", detail);
 }
 
+/* Most machines have none. */
+static void look_at_system(struct report *report)
+{
+    char path[1024], detail[1200];
+    struct db *db = NULL;
+    enum status st = db_system_path(path, sizeof path);
+    if (st && !env_text("GEMMTUNE_SYSTEM_DB")) return;
+    if (!st) st = db_open(path, DB_READ, &db);
+    snprintf(detail, sizeof detail, "%s", st ? status_text() : path);
+    add(report, "system database", !st, "", detail,
+        st ? "winners of the user's database and pretuned ones are used" : "");
+    db_close(db);
+}
+
 static void look_at_cache(struct report *report, const char *chosen)
 {
     static const char advice[] =
@@ -263,6 +277,7 @@ enum status cmd_doctor(int argc, char **argv)
     judge_survey(&report);
     look_at_configs(&report);
     look_at_database(&report, options.db);
+    look_at_system(&report);
     look_at_cache(&report, options.cache);
     look_at_environment(&report);
     st = print(&report, options.format);

@@ -3,6 +3,7 @@
 #include "command_line.h"
 #include "commands.h"
 #include "db_view.h"
+#include "print.h"
 #include "problem_list.h"
 #include "race_cells.h"
 
@@ -199,6 +200,27 @@ static bool count_failed(void *self, const struct db_winner *winner)
     return true;
 }
 
+/* Where the user's database has nothing, or is not there, the system's is asked. */
+static enum status ask_system(struct query *query, enum status st)
+{
+    static char path[4096];
+    const bool asked = (!st && table_rows(query->table) > 0) || (st && st != E_ABSENT) || query->view.file;
+    char sentence[1024];
+    snprintf(sentence, sizeof sentence, "%s", st ? status_text() : "");
+    if (asked || db_system_path(path, sizeof path)) return st ? fail(st, "%s", sentence) : OK;
+    struct db_view users = query->view;
+    query->view.db = NULL;
+    query->view.file = path;
+    if (!db_view_open(&query->view) && !fill(query) && table_rows(query->table) > 0) {
+        db_close(users.db);
+        print_line(stderr, "tune: from the system's database, %s", path);
+        return OK;
+    }
+    db_close(query->view.db);
+    query->view = users;
+    return st ? fail(st, "%s", sentence) : OK;
+}
+
 /* Nothing found is told apart: the table is printed empty and the sentence says what was looked for. */
 static enum status nothing(struct query *query)
 {
@@ -231,6 +253,7 @@ enum status cmd_query(int argc, char **argv)
     if (st) goto out;
     st = db_view_open(&query.view);
     if (!st) st = fill(&query);
+    st = ask_system(&query, st);
     if (!st && query.order) st = table_sort(query.table, query.order);
     if (!st && query.limit) table_cut(query.table, (int)query.limit);
     if (!st && table_rows(query.table) == 0) st = nothing(&query);

@@ -128,7 +128,7 @@ double deal_length_s(const struct job *job)
 {
     const struct run *run = job->run;
     const struct problem_state *p = &run->problem[job->at];
-    if (!run->slices) return share_s(run, job);
+    if (!run->slices && !p->closing) return share_s(run, job);
     const struct owed owed = owed_of(run);
     if (p->closing)
         return slice_closing_length_s(&p->history, owed.all_s + p->history.closing_s, run_left_s(run),
@@ -145,12 +145,13 @@ static bool is_opened_ahead(const struct run *run, size_t at)
     return opened;
 }
 
-/* Chooses the waiting problem whose next slice promises most, of equals the first. ahead: none that is opened
- * ahead already. */
+/* Chooses the waiting problem whose next slice promises most, of equals the first; where that is the last
+ * percent, one that is behind cuBLAS. ahead: none that is opened ahead already. */
 static bool choose_slice(const struct run *run, bool ahead, size_t *at)
 {
     const struct owed owed = owed_of(run);
-    double most = -1;
+    double most = -1, most_behind = -1;
+    size_t behind = 0;
     for (size_t i = 0; i < problems(run); i++) {
         const struct problem_state *p = &run->problem[i];
         if (!is_waiting(run, i) || (ahead && is_opened_ahead(run, i))) continue;
@@ -158,10 +159,15 @@ static bool choose_slice(const struct run *run, bool ahead, size_t *at)
             !slice_is_worth_beginning(run->even_s, search_left_s(run, &p->history, owed)))
             continue;
         const double promise = promise_of(run, i, owed);
+        if (p->history.behind && promise > most_behind) {
+            most_behind = promise;
+            behind = i;
+        }
         if (promise <= most) continue;
         most = promise;
         *at = i;
     }
+    if (most_behind >= 0 && slice_is_last_percent(&run->problem[*at].history)) *at = behind;
     return most >= 0;
 }
 
@@ -255,6 +261,7 @@ static enum status look_up(struct run *run, const struct db_context *context, si
         struct slice_history *history = &run->problem[at].history;
         const double time_us = result->winner.base.time_us;
         slice_ended(history, SLICE_FIRST_S, time_us, tried, (double)NAN);
+        slice_compared(history, result->winner.base.ratio, tried);
         history->wants_closing_race = true;
         history->closing_s = budget_closing_s(time_us, budget_check_s(time_us));
         return OK;

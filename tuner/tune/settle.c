@@ -33,14 +33,16 @@ static void say_ended(struct run *run, const struct job_result *r)
     report_say(run->report, "    %s", w->config.template ? config : w->config_text);
 }
 
-/* More of it follows while the search could go on, or its winner wants a closing race. */
+/* More of it follows while the search could go on, or its winner wants a closing race. Where problems have
+ * one slice each, those that are behind have another. */
 static void await_more(const struct job *job)
 {
     struct run *run = job->run;
     struct problem_state *p = &run->problem[job->at];
     p->searched = job->result.exhausted;
     const bool due = !p->closing && (!p->searched || p->history.wants_closing_race);
-    if (run->slices && due && !run->stopping) p->standing = WAITING;
+    const bool more = run->slices ? due : p->history.behind && !p->searched && !p->closing;
+    if (more && !run->stopping) p->standing = WAITING;
     else run_settle(run, job->at);
 }
 
@@ -88,6 +90,7 @@ static void take_kept(const struct job *job)
     all->trials += r->trials;
     all->seconds += r->seconds;
     slice_ended(&p->history, r->seconds, p->history.time_us, r->tried, r->gain);
+    slice_compared(&p->history, all->winner.base.ratio, r->tried);
     if (r->wants_closing_race) {
         p->history.wants_closing_race = true;
         p->history.closing_s = r->closing_s;
@@ -118,6 +121,7 @@ static void take_result(const struct job *job)
         return;
     }
     slice_ended(&p->history, r->seconds, r->winner.base.time_us, r->tried, r->gain);
+    slice_compared(&p->history, r->winner.base.ratio, r->tried);
     p->history.wants_closing_race = r->wants_closing_race;
     p->history.closing_s = r->closing_s;
     p->fruitless = 0;

@@ -2,9 +2,10 @@
 
 #include <math.h>
 
-#define LEAST_S      3.0 /* of the later ones: opening, race and check take about half a second */
-#define LEAST_SHARE  0.1 /* of an even division */
-#define EVEN_LEAST_S 8.0 /* below, one slice is all */
+#define LEAST_S          3.0 /* of the later ones: opening, race and check take about half a second */
+#define LEAST_SHARE      0.1 /* of an even division */
+#define EVEN_LEAST_S     8.0 /* below, one slice is all */
+#define WEIGHTED_LEAST_S 4.0 /* the same of problems with weights: most need little more than the first */
 
 #define CLOSING_SHARE 0.15 /* of the budget, at most */
 #define CLOSING_FITS  0.9  /* of its time: it is estimated with some to spare */
@@ -16,9 +17,11 @@
 #define GAIN_MOST  0.3
 #define GROWTH     0.6
 
-bool slices_fit(double even_s, size_t problems, int gpus)
+#define LAST_PERCENT 0.01
+
+bool slices_fit(double even_s, size_t problems, int gpus, bool weighted)
 {
-    return even_s >= EVEN_LEAST_S && problems > (size_t)gpus;
+    return even_s >= (weighted ? WEIGHTED_LEAST_S : EVEN_LEAST_S) && problems > (size_t)gpus;
 }
 
 static double least_s(double even_s)
@@ -54,6 +57,18 @@ void slice_ended(struct slice_history *history, double seconds, double time_us, 
     if (!isnan(trial_gain)) history->expected = fmin(history->expected, trial_gain * (double)tried);
     history->spent_s += seconds;
     history->time_us = time_us;
+}
+
+void slice_compared(struct slice_history *history, double ratio, size_t tried)
+{
+    const double usual = fmin(GAIN_MOST, FEW_TRIALS / fmax(1, (double)tried));
+    history->behind = ratio > 0 && ratio < 1 && usual > LAST_PERCENT;
+    if (history->behind) history->expected = usual;
+}
+
+bool slice_is_last_percent(const struct slice_history *history)
+{
+    return history->spent_s > 0 && !history->behind && history->expected <= LAST_PERCENT;
 }
 
 bool slice_closing_is_kept_time_for(const struct slice_history *history, double budget_s)

@@ -19,12 +19,14 @@ struct slice_history {
     double spent_s;          /* in all slices */
     double time_us;          /* of its winner */
     double expected;         /* gain of the next slice, as a share of the time */
+    bool behind;             /* its winner is slower than cuBLAS, after few trials */
     double closing_s;        /* what a closing race takes */
     bool wants_closing_race; /* the race that its winner has won (budget_wants_closing_race) */
 };
 
-/* True if there is time for it. even_s: what an even division of the budget gives each problem. */
-bool slices_fit(double even_s, size_t problems, int gpus);
+/* True if there is time for it. even_s: what an even division of the budget gives each problem; weighted: a
+ * program's problems, of which some take most of the time. */
+bool slices_fit(double even_s, size_t problems, int gpus, bool weighted);
 
 /* How long the problem's next slice lasts. left_s: of the run. */
 double slice_length_s(const struct slice_history *history, double even_s, double left_s);
@@ -39,6 +41,13 @@ bool slice_is_worth_beginning(double even_s, double left_s);
  * next trial (NAN: it does not know). */
 void slice_ended(struct slice_history *history, double seconds, double time_us, size_t tried,
                  double trial_gain);
+
+/* Call it after slice_ended. ratio: of the winner to cuBLAS; 0: there was no race. Where a search that has
+ * hardly begun is slower than cuBLAS, what its strategy expects says little. */
+void slice_compared(struct slice_history *history, double ratio, size_t tried);
+
+/* True if the next slice is expected to gain no more than a percent: a problem that is behind goes first. */
+bool slice_is_last_percent(const struct slice_history *history);
 
 /* True if time is kept for its closing race: for one that is too long for this part of the budget it would be
  * kept in vain. */

@@ -6,7 +6,7 @@
 
 /* The choice, in this order: measured on this GPU with the current kernels, the user's before a pretuned one;
  * the fastest one measured for the same problem with a type that answers this one's; predicted by a model for
- * this problem. config.template NULL: cuBLAS won; else the configuration is added to the set. E_ABSENT: there
+ * this problem. config.template NULL: cuBLAS won; winner.config tells only whether it did. E_ABSENT: there
  * is none. Errors: E_MEMORY. */
 enum status exact_find(struct winner_store *store, const struct problem *problem,
                        struct stored_winner *winner, struct config *config);

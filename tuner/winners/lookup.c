@@ -22,6 +22,12 @@
 /* Share lost per unit of distance from the measured problem, in addition to what the model predicts. */
 #define LOSS_PER_DISTANCE 0.03
 
+/* Who has measured it, if not the user. */
+static const char *layer_of(const struct choice *c)
+{
+    return c->system ? ", the system's" : c->pretuned ? ", pretuned" : "";
+}
+
 /* cublas: the choice is cuBLAS, which the winner was raced against, and not the winner's configuration. */
 static struct choice from_winner(enum choice_source source, const struct stored_winner *w,
                                  const struct config *config, bool cublas)
@@ -30,7 +36,8 @@ static struct choice from_winner(enum choice_source source, const struct stored_
     struct choice c = {.source = source,
                        .cublas = cublas || alone,
                        .type = w->base.problem.type,
-                       .pretuned = w->pretuned,
+                       .pretuned = w->pretuned && !w->system,
+                       .system = w->system,
                        .stale = w->stale,
                        .time_us = cublas && !alone ? answer_us(&w->base) : w->base.time_us,
                        .ratio = w->base.ratio,
@@ -99,7 +106,7 @@ static void add_exact(const struct stored_winner *winner, const struct config *c
              c->cublas                        ? "cuBLAS won the race"
              : answer_is_rival(&winner->base) ? "measured, and slower than cuBLAS,"
                                               : "measured",
-             c->pretuned ? ", pretuned" : "", c->stale ? "; another driver or method is in use now" : "");
+             layer_of(c), c->stale ? "; another driver or method is in use now" : "");
 }
 
 enum status lookup_exact(struct winner_store *store, const struct problem *problem, int alignment,
@@ -177,7 +184,7 @@ static int ask_model(struct listing *l, struct modelled best[MODEL_KEPT])
 {
     const struct winner_store *store = l->store;
     int count = 0, predictions = 0;
-    for (int i = 0; i < store->set.config_count && predictions < MODELLED_MAX; i++) {
+    for (int i = 0; i < store->model_configs && predictions < MODELLED_MAX; i++) {
         if (template_is_library(store->set.configs[i].template) ||
             nearest_illegal(store, &store->set.configs[i], l->problem, l->alignment))
             continue;
@@ -233,12 +240,12 @@ static struct choice choice_of(const struct listing *l, const struct neighbour *
     c.time_us = n->time_us;
     c.loss = estimated_loss(l, &c, n->distance);
     if (!c.cublas) c.gain = gain_of(l, n, config);
-    snprintf(c.why, sizeof c.why, "%s for %.110s, %.2f doublings away%s",
+    snprintf(c.why, sizeof c.why, "%s for %.110s, %.2f doublings away%.20s",
              !c.cublas ? "measured"
              : cublas && !answer_is_rival(&n->winner->base)
                  ? "cuBLAS is expected to be faster here, as measured"
                  : "cuBLAS won the race",
-             c.tuned_for, n->distance, c.pretuned ? ", pretuned" : "");
+             c.tuned_for, n->distance, layer_of(&c));
     return c;
 }
 
@@ -295,7 +302,7 @@ static void list_modelled(struct listing *l, const struct modelled *best, int co
         c.loss = estimated_loss(l, &c, NEAREST_RADIUS);
         snprintf(c.why, sizeof c.why,
                  "nothing similar was measured: the model's choice among %d configurations",
-                 l->store->set.config_count);
+                 l->store->model_configs);
         list(l, &c);
     }
 }

@@ -22,9 +22,9 @@ enum choice_source { CHOICE_EXACT, CHOICE_NEAREST, CHOICE_PREDICTED, CHOICE_FALL
 
 struct choice {
     enum choice_source source;
-    bool cublas, pretuned, stale, pinned;
-    struct config config; /* unless cublas */
-    enum gemm_type type;  /* for which it was measured; may be stricter than the problem's */
+    bool cublas, pretuned, system, stale, pinned; /* system: of the system's database; pretuned: it ships */
+    struct config config;                         /* unless cublas */
+    enum gemm_type type; /* for which it was measured; may be stricter than the problem's */
     char tuned_for[PROBLEM_TEXT_MAX];
     char when[24];
     double time_us, ratio, loss; /* as in gt_plan_info of gemmtune.h */

@@ -11,10 +11,11 @@
 #define CUBLAS_WON (-1)
 
 struct stored_winner {
-    struct winner base; /* not exact: it serves its own problem only */
-    struct shape shape; /* of the problem */
-    int config;         /* index into configs, or CUBLAS_WON */
-    bool pretuned, stale;
+    struct winner base;      /* not exact: it serves its own problem only */
+    struct shape shape;      /* of the problem */
+    int config;              /* index into configs, or CUBLAS_WON */
+    bool pretuned, stale;    /* pretuned: not the user's own */
+    bool system;             /* then of the system's database */
     bool other_gpu, changed; /* then only its configuration is used. changed: or unproven */
 };
 

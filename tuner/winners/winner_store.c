@@ -100,6 +100,63 @@ static void open_database(struct winner_store *store, const char *path)
         notice(store->notices, NOTICE_DATABASE, "tuned winners are not used: %s", status_text());
 }
 
+/* ---- the system's database ---- */
+
+#define TOGETHER 128
+
+struct system_reading {
+    struct winner_store *store;
+    int64_t *ids;
+    size_t count, room;
+    enum status st;
+};
+
+static bool add_id(void *self, int64_t id, const struct problem *problem)
+{
+    struct system_reading *r = self;
+    (void)problem;
+    if (r->count == r->room) {
+        const size_t room = r->room ? 2 * r->room : 256;
+        int64_t *grown = realloc(r->ids, room * sizeof *grown);
+        if (!grown) return r->st = fail(E_MEMORY, "out of memory while reading problems"), false;
+        r->ids = grown;
+        r->room = room;
+    }
+    r->ids[r->count++] = id;
+    return true;
+}
+
+static bool add_of_system(void *self, const struct db_brief *brief)
+{
+    struct system_reading *r = self;
+    if (brief->base.predicted) return true;
+    r->st = add(r->store, brief, true);
+    if (!r->st) r->store->set.winners[r->store->set.count - 1].system = true;
+    return !r->st;
+}
+
+/* Its winners are read at once, as the pretuned ones are, before which they come. Errors: E_MEMORY. */
+static enum status open_system(struct winner_store *store)
+{
+    char path[4096];
+    struct db *db = NULL;
+    struct system_reading r = {.store = store};
+    if (db_system_path(path, sizeof path)) return OK;
+    enum status st = db_open(path, DB_GLANCE, &db);
+    if (!st) st = db_problems_each(db, add_id, &r);
+    for (size_t i = 0; !st && !r.st && i < r.count; i += TOGETHER) {
+        int64_t broken = 0;
+        const size_t left = r.count - i;
+        st = db_brief_of(db, &store->gpu, r.ids + i, (int)(left < TOGETHER ? left : TOGETHER), add_of_system,
+                         &r, &broken);
+    }
+    if (st && st != E_MEMORY)
+        notice(store->notices, NOTICE_SYSTEM, "the system's winners are not used: %s", status_text());
+    db_close(db);
+    free(r.ids);
+    return st == E_MEMORY ? st : r.st;
+}
+
 /* The database has become unreadable: print a notice, and continue without it. */
 static void lose_database(struct winner_store *store)
 {
@@ -138,7 +195,8 @@ enum status winner_store_open(struct winner_store *store, const struct gpu *gpu,
     store->workspace_bytes = workspace_from_environment();
     winner_store_driver(store->driver);
     if (!database || database[0]) open_database(store, database);
-    enum status st = !pretuned || pretuned[0] ? open_pretuned(store, pretuned) : OK;
+    enum status st = !database || database[0] ? open_system(store) : OK;
+    if (!st && (!pretuned || pretuned[0])) st = open_pretuned(store, pretuned);
     if (!st && store->db) st = read_preferences(store);
     if (st) winner_store_close(store);
     return st;
@@ -158,6 +216,23 @@ enum status winner_store_ask(struct winner_store *store)
         store->waiting = NULL;
     }
     return store->db && !store->preferences_read ? read_preferences(store) : OK;
+}
+
+bool winner_store_renew(struct winner_store *store, const char *database)
+{
+    char usual[4096];
+    struct db *fresh = NULL;
+    if (!database && db_default_path(usual, sizeof usual)) return false;
+    if (db_open(database ? database : usual, DB_GLANCE, &fresh)) return false;
+    db_close(store->db);
+    free(store->waiting);
+    store->waiting = NULL;
+    store->db = fresh;
+    store->held = store->loaded = false;
+    store->problem_count = 0;
+    while (store->set.count > 0 && !store->set.winners[store->set.count - 1].pretuned) store->set.count--;
+    read_preferences(store);
+    return store->db != NULL;
 }
 
 void winner_store_close(struct winner_store *store)
@@ -260,6 +335,7 @@ static enum status read_winners(struct winner_store *store, struct stored_proble
 
 enum status winner_store_load(struct winner_store *store)
 {
+    if (!store->db && !store->loaded) store->model_configs = store->set.config_count;
     if (store->loaded || !store->db) return OK;
     struct adding adding = {.store = store};
     store->problem_count = 0;
@@ -275,7 +351,9 @@ enum status winner_store_load(struct winner_store *store)
     const size_t step = (store->problem_count + WINNERS_SPREAD - 1) / WINNERS_SPREAD;
     int count = 0;
     for (size_t i = 0; i < store->problem_count; i += step) spread[count++] = &store->problems[i];
-    return read_winners(store, spread, count);
+    st = read_winners(store, spread, count);
+    store->model_configs = store->set.config_count;
+    return st;
 }
 
 enum status winner_store_read_near(struct winner_store *store, const struct shape *shape, double within,

@@ -35,13 +35,15 @@ struct winner_store {
     struct preferences preferences; /* the user's; none until they have been read */
     bool preferences_read;
     bool loaded;
+    int model_configs; /* the first so many configurations, which the model is asked about: those that were
+                          read before any question, so that its answer does not depend on earlier questions */
     struct stored_problem *problems; /* empty until loaded */
     size_t problem_count, problem_room;
     struct winner_set set; /* the pretuned ones, and those read from the user's database */
 };
 
-/* database: a file, NULL for the default one, "" for none; pretuned: a folder, with the same conventions. If
- * one is missing or unusable, a notice says so and it is left out. Errors: E_MEMORY. */
+/* database: a file, NULL for the default one, "" for none, nor the system's; pretuned: a folder, with the
+ * same conventions. If one is missing or unusable, a notice says so and it is left out. Errors: E_MEMORY. */
 enum status winner_store_open(struct winner_store *store, const struct gpu *gpu, const char *database,
                               const char *pretuned, struct notices *notices);
 void winner_store_close(struct winner_store *store); /* takes a zeroed struct */
@@ -49,6 +51,10 @@ void winner_store_close(struct winner_store *store); /* takes a zeroed struct */
 /* Call it at the start of a lookup: a database that was held when it, or the preferences in it, should have
  * been read may be free by now. Errors: E_MEMORY. */
 enum status winner_store_ask(struct winner_store *store);
+
+/* Reads what follows from the database as it is now, which is opened anew; after that choices may differ.
+ * False: it cannot be read, and all stays as it is. */
+bool winner_store_renew(struct winner_store *store, const char *database);
 
 /* The database's entry for exactly this problem, measured or predicted, of a kernel that has not changed;
  * where none was measured, one for a problem that is as good (problem_alike).

@@ -1,9 +1,11 @@
 #include "contexts.h"
 
 #include "memo.h"
+#include "watch.h"
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 _Atomic(struct context *) contexts_first;
 _Atomic unsigned contexts_types = UINT_MAX;
@@ -39,57 +41,76 @@ static int by_value(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-static bool add_hash(struct context *c, uint64_t hash)
+static bool add_hash(struct known *k, uint64_t hash)
 {
-    if (c->winner_count == c->winner_room) {
-        const size_t room = c->winner_room ? 2 * c->winner_room : 64;
-        uint64_t *grown = realloc(c->winners, room * sizeof *grown);
-        c->listed = grown;
+    if (k->count == k->room) {
+        const size_t room = k->room ? 2 * k->room : 64;
+        uint64_t *grown = realloc(k->winners, room * sizeof *grown);
+        k->listed = grown;
         if (!grown) return false;
-        c->winners = grown;
-        c->winner_room = room;
+        k->winners = grown;
+        k->room = room;
     }
-    c->winners[c->winner_count++] = hash;
+    k->winners[k->count++] = hash;
     return true;
 }
 
 /* Under its type, and under those of the accuracy classes that its winner answers, too. */
 static bool add_problem(void *self, int64_t number, const struct problem *problem)
 {
-    struct context *c = self;
+    struct known *k = self;
     struct problem request = *problem;
     (void)number;
-    c->epilogues |= UINT64_C(1) << problem->epilogue;
+    k->epilogues |= UINT64_C(1) << problem->epilogue;
     for (int type = 0; type < GEMM_TYPE_COUNT; type++) {
         request.type = (enum gemm_type)type;
         const bool better =
             gemm_type_has_limits(request.type) && gemm_type_answers(problem->type, request.type);
         if (request.type != problem->type && !better) continue;
-        c->types |= GEMM_TYPE_BIT(request.type);
-        if (!add_hash(c, hash_of(&request))) return false;
+        k->types |= GEMM_TYPE_BIT(request.type);
+        if (!add_hash(k, hash_of(&request))) return false;
     }
     return true;
 }
 
-/* Lists every stored problem: more than have a winner, but none is missing. */
-static void list_winners(struct context *c)
+static void free_known(struct known *k)
 {
-    c->listed = !c->store.held; /* else there may be more later */
-    for (size_t i = 0; i < c->store.set.count && c->listed; i++)
-        add_problem(c, 0, &c->store.set.winners[i].base.problem);
-    if (c->listed && c->store.db && db_problems_each(c->store.db, add_problem, c)) c->listed = false;
-    if (c->winner_count) qsort(c->winners, c->winner_count, sizeof *c->winners, by_value);
-    if (c->listed) return;
-    c->epilogues = UINT64_MAX;
-    c->types = UINT_MAX;
+    if (k) free(k->winners);
+    free(k);
+}
+
+static bool same_known(const struct known *x, const struct known *y)
+{
+    return x && x->listed == y->listed && x->count == y->count && x->epilogues == y->epilogues &&
+           x->types == y->types &&
+           (!x->count || memcmp(x->winners, y->winners, x->count * sizeof *x->winners) == 0);
+}
+
+/* Lists every stored problem: more than have a winner, but none is missing. False: no memory. */
+static bool list_winners(struct context *c)
+{
+    struct known *k = calloc(1, sizeof *k);
+    if (!k) return false;
+    k->listed = !c->store.held; /* else there may be more later */
+    for (size_t i = 0; i < c->store.set.count && k->listed; i++)
+        add_problem(k, 0, &c->store.set.winners[i].base.problem);
+    if (k->listed && c->store.db && db_problems_each(c->store.db, add_problem, k)) k->listed = false;
+    if (k->count) qsort(k->winners, k->count, sizeof *k->winners, by_value);
+    if (!k->listed) {
+        k->epilogues = UINT64_MAX;
+        k->types = UINT_MAX;
+    }
+    k->older = atomic_load(&c->known);
+    if (same_known(k->older, k)) free_known(k);
+    else atomic_store_explicit(&c->known, k, memory_order_release);
+    return true;
 }
 
 bool contexts_may_know(const struct context *context, const struct problem *problem)
 {
     const uint64_t hash = hash_of(problem);
-    return !context->listed ||
-           (context->winner_count &&
-            bsearch(&hash, context->winners, context->winner_count, sizeof hash, by_value));
+    const struct known *k = contexts_known(context);
+    return !k->listed || (k->count && bsearch(&hash, k->winners, k->count, sizeof hash, by_value));
 }
 
 static struct context *open_context(uint64_t id)
@@ -103,15 +124,59 @@ static struct context *open_context(uint64_t id)
     started = true;
     enum status st = device_of_context(&device);
     if (!st) st = winner_store_open(&c->store, &device.gpu, NULL, NULL, &notices);
+    if (!st && !list_winners(c)) {
+        st = fail(E_MEMORY, "out of memory for the winners");
+        winner_store_close(&c->store);
+    }
     if (st) {
         notice(&notices, NOTICE_KERNEL, "calls go to cuBLAS for now: %s", status_text());
         free(c);
         return NULL;
     }
     c->id = id;
+    c->handle = device.context;
     pthread_mutex_init(&c->opening, NULL);
-    list_winners(c);
     return c;
+}
+
+/* ---- new winners ---- */
+
+static void (*tell)(void);
+
+/* In the thread of the watch. */
+static void renew(void *self)
+{
+    (void)self;
+    bool all = true;
+    unsigned types = 0;
+    if (device_lost()) return;
+    pthread_mutex_lock(&contexts_lock);
+    for (struct context *c = atomic_load(&contexts_first); c; c = c->next) {
+        all &= winner_store_renew(&c->store, NULL) && list_winners(c);
+        types |= contexts_known(c)->types;
+    }
+    atomic_store(&contexts_types, types);
+    pthread_mutex_unlock(&contexts_lock);
+    if (all) tell();
+}
+
+void contexts_watch(void (*changed)(void))
+{
+    tell = changed;
+    watch_start(NULL, renew, NULL);
+}
+
+bool contexts_enter(const struct context *context)
+{
+    unsigned long long id;
+    return cuda.CtxGetId(context->handle, &id) == CUDA_SUCCESS && (uint64_t)id + 1 == context->id &&
+           cuda.CtxPushCurrent(context->handle) == CUDA_SUCCESS;
+}
+
+void contexts_leave(void)
+{
+    CUcontext popped;
+    cuda.CtxPopCurrent(&popped);
 }
 
 static struct context *add_context(uint64_t id)
@@ -122,7 +187,7 @@ static struct context *add_context(uint64_t id)
         atomic_store_explicit(&calls_to_pass, RETRY_CALLS, memory_order_relaxed);
         return NULL;
     }
-    atomic_store(&contexts_types, fresh->types | (count ? atomic_load(&contexts_types) : 0));
+    atomic_store(&contexts_types, contexts_known(fresh)->types | (count ? atomic_load(&contexts_types) : 0));
     count++;
     fresh->next = atomic_load(&contexts_first);
     atomic_store_explicit(&contexts_first, fresh, memory_order_release);

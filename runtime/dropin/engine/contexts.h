@@ -17,15 +17,22 @@
 
 #define CONTEXTS_MAX 64 /* calls in further ones go to cuBLAS */
 
+/* Which problems may have a winner; does not change once made. */
+struct known {
+    struct known *older;
+    bool listed;       /* `winners` is complete */
+    uint64_t *winners; /* hashes of the problems, sorted */
+    size_t count, room;
+    uint64_t epilogues; /* bit i: one of them has the epilogue of code i */
+    unsigned types;     /* bit i: one of them is of type i */
+};
+
 struct context {
     struct context *next;
     uint64_t id;
     struct winner_store store; /* under contexts_lock */
-    bool listed;               /* `winners` is complete */
-    uint64_t *winners;         /* hashes of all problems that may have one, sorted; do not change any more */
-    size_t winner_count, winner_room;
-    uint64_t epilogues; /* bit i: one of them has the epilogue of code i */
-    unsigned types;     /* bit i: one of them is of type i */
+    CUcontext handle;
+    _Atomic(struct known *) known; /* the newest; older ones are kept, for threads that are reading them */
 
     pthread_mutex_t opening;   /* protects library; never held during a compilation */
     struct gt_handle *library; /* the kernels of this context; NULL: not opened yet */
@@ -50,6 +57,18 @@ static inline struct context *contexts_find(uint64_t id)
 /* The context with this id, which must be current; opened if necessary. NULL: there are too many, or it could
  * not be opened; then it is tried again some calls later. */
 struct context *contexts_get(uint64_t id);
+
+static inline const struct known *contexts_known(const struct context *context)
+{
+    return atomic_load_explicit(&context->known, memory_order_acquire);
+}
+
+/* Calls changed after each change of the database that was read again. One call for the process. */
+void contexts_watch(void (*changed)(void));
+
+/* Makes the context current in this thread, which had none; false: it is gone. */
+bool contexts_enter(const struct context *context);
+void contexts_leave(void);
 
 /* Bit i: a context may have winners of type i; all bits until one has been opened. */
 extern _Atomic unsigned contexts_types;

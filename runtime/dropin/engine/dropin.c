@@ -5,9 +5,11 @@
 #include "env.h"
 #include "exclude.h"
 #include "graph_counts.h"
+#include "lt_matmul.h"
 #include "print.h"
 #include "served.h"
 #include "tf32.h"
+#include "watch.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -91,6 +93,14 @@ static enum gemm_type accuracy_wanted(void)
     return wanted == GEMM_TF32 && settings.tf32_forbidden ? GEMM_SGEMM : wanted;
 }
 
+/* In the thread that watches the database. */
+static void take_new_winners(void)
+{
+    if (!dropin_on()) return;
+    lt_matmul_renew();
+    routes_renew();
+}
+
 static void start(void)
 {
     const char *loose = loosened();
@@ -107,6 +117,7 @@ static void start(void)
         if (settings.log) say("everything goes to cuBLAS: %s", status_text());
     } else {
         start_recorder();
+        contexts_watch(take_new_winners);
         route_rules.all = settings.log || recorder_on();
         on = true;
     }
@@ -395,6 +406,7 @@ static void summarize(void)
 __attribute__((destructor)) static void finish(void)
 {
     if (atomic_load(&state) == FORKED) return;
+    watch_end();
     recorder_save(true);
     if (settings.log) summarize();
     /* Under tune run, which somebody has called to see it. */

@@ -188,6 +188,17 @@ static struct form *form_of(const struct real_lt *real, lt_layout a, lt_layout b
     return form;
 }
 
+void lt_matmul_renew(void)
+{
+    for (int i = 0; i < 1 << VERDICTS_BITS; i++)
+        atomic_store_explicit(&untuned.slots[i], 0, memory_order_relaxed);
+    for (struct memo_entry *e = atomic_load(&forms.entries); e; e = e->older) {
+        struct form *form = (struct form *)(void *)e;
+        for (size_t i = 0; i < sizeof form->untuned / sizeof *form->untuned; i++)
+            atomic_store_explicit(&form->untuned[i], 0, memory_order_relaxed);
+    }
+}
+
 /* ---- calls that pass whatever their descriptor ---- */
 
 static uint64_t hash_at(uint64_t hash, uint64_t place)

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Part of the table of routes that is reserved for problems that have a winner, which may come late. */
 #define ROOM_FOR_TUNED(all) ((all) / 4)
@@ -232,20 +233,20 @@ uint64_t route_place(const struct blas_request *request)
 uint64_t route_epilogues(uint64_t place)
 {
     const struct context *context = contexts_find(place / 32);
-    return context ? context->epilogues : 0;
+    return context ? contexts_known(context)->epilogues : 0;
 }
 
 unsigned route_types(uint64_t place)
 {
     const struct context *context = contexts_find(place / 32);
-    return context ? context->types : 0;
+    return context ? contexts_known(context)->types : 0;
 }
 
 /* A quick check that spares programs of another type than the winners' the rest. */
 static bool is_of_no_winner(uint64_t id, enum gemm_type type)
 {
     const struct context *context = route_rules.all ? NULL : contexts_find(id);
-    return context && !(context->types & GEMM_TYPE_BIT(type));
+    return context && !(contexts_known(context)->types & GEMM_TYPE_BIT(type));
 }
 
 struct route *route_of(const struct blas_request *request, bool adds)
@@ -324,6 +325,7 @@ static void prepare(struct route *r, bool scalars_on_device)
     pthread_mutex_lock(&changing);
     if (result == TUNED_READY) {
         snprintf(r->why, sizeof r->why, "%s", why);
+        config_format(&choice.config, r->config);
         /* Whichever of the two plans is one: what an algorithm may not answer goes to cuBLAS. */
         if (template_is_library(choice.config.template)) atomic_store(&r->by_library, true);
         atomic_store_explicit(&r->plan[scalars_on_device], plan, memory_order_release);
@@ -333,6 +335,87 @@ static void prepare(struct route *r, bool scalars_on_device)
     r->preparing = false;
     pthread_cond_broadcast(&prepared);
     pthread_mutex_unlock(&changing);
+}
+
+/* ---- new winners ---- */
+
+/* A plan of what was chosen now, in place of another or of none. The old one stays: a thread may be launching
+ * it. */
+static void replace(struct route *r, const struct choice *choice, struct gt_plan *const plan[2],
+                    const char *why)
+{
+    const bool library = template_is_library(choice->config.template);
+    pthread_mutex_lock(&changing);
+    if (library) atomic_store(&r->by_library, true); /* before a call can find it */
+    for (int i = 0; i < 2; i++)
+        if (plan[i]) atomic_store_explicit(&r->plan[i], plan[i], memory_order_release);
+    if (!library) atomic_store(&r->by_library, false);
+    snprintf(r->why, sizeof r->why, "%s", why);
+    config_format(&choice->config, r->config);
+    r->family = choice->config.template->name;
+    r->ratio = choice->ratio;
+    r->rival_won = false;
+    r->failures = 0;
+    atomic_store(&r->state, ROUTE_TUNED);
+    pthread_mutex_unlock(&changing);
+}
+
+/* Nothing else prepares it meanwhile: r->preparing. */
+static void decide_again(struct route *r, struct context *context)
+{
+    struct choice choice = {.cublas = true, .source = CHOICE_FALLBACK};
+    char text[CONFIG_TEXT_MAX], why[TUNED_WHY_MAX];
+    bool later;
+    const bool tuned = atomic_load(&r->state) == ROUTE_TUNED;
+    const char *other = why_not(r, context, &choice, &later);
+    if (other) {
+        if (!tuned || later) return;
+        pthread_mutex_lock(&changing);
+        r->rival_won = choice.source == CHOICE_EXACT;
+        give_up(r, TUNED_NEVER, other);
+        r->config[0] = '\0';
+        pthread_mutex_unlock(&changing);
+        return;
+    }
+    config_format(&choice.config, text);
+    if (strcmp(text, r->config) == 0) return; /* it is used, or could not be */
+    struct gt_plan *plan[2] = {NULL, NULL};
+    struct tuned_wish wish = {
+        .context = context, .problem = &r->problem, .alignment = r->key.alignment, .choice = &choice};
+    for (int i = 0; i < 2; i++) {
+        wish.scalars_on_device = i;
+        const bool wanted = atomic_load(&r->plan[i]) || (i == 0 && !atomic_load(&r->plan[1]));
+        const enum tuned_result got = wanted ? tuned_prepare(&wish, &plan[i], why) : TUNED_READY;
+        if (got == TUNED_READY) continue;
+        if (got == TUNED_NEVER) snprintf(r->config, sizeof r->config, "%s", text); /* once is enough */
+        return;
+    }
+    replace(r, &choice, plan, why);
+}
+
+static void renew(struct route *r)
+{
+    struct context *context = contexts_find(r->key.context);
+    if (r->unnamed || !context || !contexts_enter(context)) return;
+    pthread_mutex_lock(&changing);
+    const bool ours = !r->preparing;
+    r->preparing = true;
+    pthread_mutex_unlock(&changing);
+    if (ours) {
+        decide_again(r, context);
+        pthread_mutex_lock(&changing);
+        r->preparing = false;
+        pthread_cond_broadcast(&prepared);
+        pthread_mutex_unlock(&changing);
+    }
+    contexts_leave();
+}
+
+void routes_renew(void)
+{
+    for (int i = 0; i < 1 << VERDICTS_BITS; i++)
+        atomic_store_explicit(&untuned.slots[i], 0, memory_order_relaxed);
+    for (struct route *r = route_newest(); r; r = (struct route *)(void *)r->entry.older) renew(r);
 }
 
 struct gt_plan *route_plan(struct route *route, bool scalars_on_device, CUstream stream)

@@ -45,6 +45,7 @@ struct route {
     char text[PROBLEM_TEXT_MAX];
     const char *unnamed;               /* why it is no problem of ours; NULL: it is one */
     char why[ROUTE_WHY_MAX];           /* of its present state; changes under a lock: route_why */
+    char config[CONFIG_TEXT_MAX];      /* of its plans; "": not prepared yet; used by who prepares */
     const char *family;                /* of its winner; NULL: it has none */
     double ratio;                      /* cuBLAS's time over the winner's */
     bool rival_won;                    /* cuBLAS was measured to be as fast as any kernel */
@@ -106,6 +107,10 @@ void route_why(struct route *route, char why[ROUTE_WHY_MAX]);
 
 /* True while a call on the stream would be recorded into a graph, or would break a capture. */
 bool route_is_captured(CUstream stream);
+
+/* Decides again, from winners that were read again; what is faster now is prepared here, and then used by the
+ * calls that follow. For one thread. */
+void routes_renew(void);
 
 /* The newest; older ones by ->entry.older. */
 struct route *route_newest(void);

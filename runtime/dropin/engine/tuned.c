@@ -17,7 +17,7 @@ static enum gt_status open_library(struct context *context)
 {
     struct gt_options options = gt_options_make();
     enum gt_status status = GT_OK;
-    options.flags = GT_NO_CUBLAS | GT_LOADED_CUBLASLT;
+    options.flags = GT_NO_CUBLAS | GT_LOADED_CUBLASLT | GT_KEEP_WINNERS; /* routes_renew opens others */
     pthread_mutex_lock(&context->opening);
     if (!context->library) status = gt_open(&context->library, &options);
     pthread_mutex_unlock(&context->opening);

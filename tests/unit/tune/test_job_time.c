@@ -192,6 +192,29 @@ TEST(a_winner_that_the_check_has_refused_is_none_in_later_slices_either)
     assert_clean_db();
 }
 
+/* The first has all of the weight, and no kernel is faster than another. On a slow machine its searches are
+ * not at their last percent, and go on. */
+TEST(a_problem_that_is_behind_cublas_gets_time_before_the_last_percent_of_others)
+{
+    FILE *file = fopen(in_folder("seen.txt"), "w");
+    fputs("sgemm:nn:" SHAPE "  # count=1000000 time_us=1000\nsgemm:nn:" SHAPE2 "  # count=1 time_us=1\n",
+          file);
+    fclose(file);
+    setenv("FAKE_TRIAL_MS", "4", 1);
+    setenv("FAKE_FAST", "simt", 1);
+    setenv("FAKE_FAST_FOR", SHAPE2, 1);
+    char words[512];
+    snprintf(words, sizeof words, "--budget 12s --strategy random --from-capture %s", in_folder("seen.txt"));
+    assert_int_equal(tune(words), 0);
+    const char *err = text_of("err"), *other = strstr(err, SHAPE2 ": the search goes on");
+    int turns = 0, trials = 0;
+    for (const char *at = err; (at = strstr(at, SHAPE ": the search goes on (")) && (!other || at < other);
+         turns++)
+        trials = atoi(at += strlen(SHAPE ": the search goes on ("));
+    print_message("%d turns of the first, the last after %d trials\n", turns, trials);
+    if (turns == 0 || (turns > 1 && trials > 100)) fail_msg("%s", err);
+}
+
 TEST(closing_races_come_within_the_budget)
 {
     setenv("FAKE_TRIAL_MS", "45", 1); /* all of them would take 12 s a problem */
@@ -412,6 +435,7 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(with_time_for_it_each_problem_gets_a_first_winner_and_then_the_searches_go_on),
     JOB_TEST(slices_that_find_nothing_faster_keep_the_winner_and_a_closing_race_comes_in_the_end),
     JOB_TEST(a_winner_that_the_check_has_refused_is_none_in_later_slices_either),
+    JOB_TEST(a_problem_that_is_behind_cublas_gets_time_before_the_last_percent_of_others),
     JOB_TEST(closing_races_come_within_the_budget),
     JOB_TEST(a_winner_that_its_closing_race_finds_wrong_does_not_stay),
     JOB_TEST(an_interrupted_closing_race_leaves_the_winner_that_is_there),

@@ -7,10 +7,11 @@
 
 TEST(little_time_or_a_gpu_for_each_problem_makes_one_slice)
 {
-    assert_true(slices_fit(600, 2, 1));
-    assert_false(slices_fit(5, 20, 1));
-    assert_false(slices_fit(600, 2, 2));
-    assert_true(slices_fit(600, 3, 2));
+    assert_true(slices_fit(600, 2, 1, false));
+    assert_false(slices_fit(5, 20, 1, false));
+    assert_true(slices_fit(5, 20, 1, true)); /* a program's: a few take most of the time */
+    assert_false(slices_fit(600, 2, 2, false));
+    assert_true(slices_fit(600, 3, 2, false));
 }
 
 TEST(the_first_slice_is_a_second_and_the_later_ones_double)
@@ -83,6 +84,25 @@ TEST(a_slice_that_kept_its_winner_promises_less)
     assert_true(h.spent_s == 4);
 }
 
+/* The strategy expects nothing of either; what cuBLAS beats after one trial has hardly been searched. */
+TEST(who_is_behind_cublas_after_few_trials_is_not_at_its_last_percent)
+{
+    struct slice_history behind = {.worth = 0.001}, ahead = {.worth = 1}, long_behind = {.worth = 0.001};
+    slice_ended(&behind, 1, 100, 1, 1e-9);
+    slice_compared(&behind, 0.55, 1);
+    slice_ended(&ahead, 60, 100, 1000, 1e-9);
+    slice_compared(&ahead, 1.3, 1000);
+    slice_ended(&long_behind, 60, 100, 1000, 1e-9);
+    slice_compared(&long_behind, 0.55, 1000);
+    assert_false(slice_is_last_percent(&behind));
+    assert_true(slice_promise(&behind, 20, 600) > 0);
+    assert_true(slice_is_last_percent(&ahead));
+    assert_true(slice_is_last_percent(&long_behind)); /* it had its time */
+    slice_ended(&behind, 3, 60, 100, 1e-9);
+    slice_compared(&behind, 1.1, 100);
+    assert_true(slice_is_last_percent(&behind));
+}
+
 TEST(closing_races_are_kept_time_for_but_never_more_than_a_part_of_the_budget)
 {
     assert_true(slices_reserve_s(0, 0, 600, 1) == 0);
@@ -122,6 +142,7 @@ int main(void)
         cmocka_unit_test(a_search_that_expects_nothing_promises_nothing),
         cmocka_unit_test(time_follows_use),
         cmocka_unit_test(a_slice_that_kept_its_winner_promises_less),
+        cmocka_unit_test(who_is_behind_cublas_after_few_trials_is_not_at_its_last_percent),
         cmocka_unit_test(closing_races_are_kept_time_for_but_never_more_than_a_part_of_the_budget),
         cmocka_unit_test(no_time_is_kept_for_a_closing_race_that_is_longer_than_all_that_is_kept),
         cmocka_unit_test(

@@ -1,0 +1,123 @@
+/* A program under the drop-in while the database changes: its calls take the new winner, its graphs keep what
+ * they have. */
+#include "dropin_calls.h"
+#include "dropin_runs.h"
+
+#include <time.h>
+
+#define TEXT "sgemm:nn:16x24x32"
+
+enum { PATIENCE_MS = 20000 };
+
+static void rest(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+/* Calls until one makes so many launches of kernels with so many threads (0: any). */
+static void await(const struct operand_set *o, int launches, unsigned threads)
+{
+    for (int i = 0; i < PATIENCE_MS; i++) {
+        *fake.launch_count = program_blas_calls = 0;
+        assert_int_equal(sgemm_of(o), 0);
+        assert_int_equal(program_blas_calls, *fake.launch_count == 0); /* each is answered once */
+        if (*fake.launch_count == launches &&
+            (launches == 0 || !threads || fake.launches[0].threads == threads))
+            return;
+        rest();
+    }
+    fail_msg("no call made %d launches", launches);
+}
+
+static void new_winners_are_used_without_a_restart(void **state)
+{
+    (void)state;
+    put_winner("sgemm:nn:64x64x64", SIMT, 5, false); /* the database is there, without a winner for it */
+    arrive();
+    struct operand_set o = operands_make(TEXT, 0);
+    assert_went(sgemm_of(&o), 0, 1);
+    put_winner(TEXT, SIMT, 5, false);
+    await(&o, 1, 0);
+    operands_check(&o, 1, "the first winner");
+    const unsigned threads = fake.launches[0].threads;
+    const int compiled = __atomic_load_n(fake.compilations, __ATOMIC_SEQ_CST);
+    put_winner(TEXT, SIMT_LARGE, 4, false);
+    for (int i = 0; __atomic_load_n(fake.compilations, __ATOMIC_SEQ_CST) == compiled && i < PATIENCE_MS; i++)
+        rest(); /* by no call */
+    assert_int_equal(__atomic_load_n(fake.compilations, __ATOMIC_SEQ_CST), compiled + 1);
+    await(&o, 1, 2 * threads);
+    operands_check(&o, 1, "the second winner");
+    put_raced(TEXT, SIMT, 6, 0.9, false, false); /* cuBLAS is faster */
+    await(&o, 0, 0);
+    put_winner(TEXT, SIMT, 3, false);
+    await(&o, 1, threads);
+    operands_free(&o);
+}
+
+static void a_problem_of_cublaslt_is_asked_for_again(void **state)
+{
+    (void)state;
+    put_winner("sgemm:nn:64x64x64", SIMT, 5, false);
+    arrive();
+    struct operand_set o = operands_make(TEXT, 0);
+    struct lt_call x = lt_make();
+    assert_went(lt_run(&x, &o, &zero, o.c), 0, 1);
+    put_winner(TEXT, SIMT, 5, false);
+    *fake.launch_count = 0;
+    for (int i = 0; *fake.launch_count == 0 && i < PATIENCE_MS; i++) {
+        assert_int_equal(lt_run(&x, &o, &zero, o.c), 0);
+        rest();
+    }
+    assert_int_equal(*fake.launch_count, 1);
+    lt_free(&x);
+    operands_free(&o);
+}
+
+/* The kernels that it holds are not unloaded: the fake driver counts launches of what is gone. */
+static void a_captured_graph_stays_as_it_is(void **state)
+{
+    CUgraph graph;
+    (void)state;
+    struct operand_set o = arrive_tuned(TEXT, 0);
+    assert_went(sgemm_of(&o), 1, 0);
+    const int loaded = *fake.modules;
+    assert_int_equal(cuda.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+    assert_went(sgemm_of(&o), 1, 0);
+    const unsigned threads = fake.launches[0].threads;
+    put_winner(TEXT, SIMT_LARGE, 4, false);
+    await(&o, 1, 2 * threads); /* also where it is found during the capture */
+    assert_int_equal(cuda.StreamEndCapture(stream, &graph), CUDA_SUCCESS);
+    assert_int_equal(*fake.modules, loaded + 1); /* both */
+    assert_int_equal(*fake.stale_launches, 0);
+    operands_free(&o);
+}
+
+static void without_renewal_what_was_known_stays(void **state)
+{
+    (void)state;
+    struct operand_set o = arrive_tuned(TEXT, 0);
+    assert_went(sgemm_of(&o), 1, 0);
+    const unsigned threads = fake.launches[0].threads;
+    put_winner(TEXT, SIMT_LARGE, 4, false);
+    for (int i = 0; i < 300; i++) {
+        assert_went(sgemm_of(&o), 1, 0);
+        assert_int_equal(fake.launches[0].threads, threads);
+        rest();
+    }
+    operands_free(&o);
+}
+
+static const struct scenario scenarios[] = {
+    {"new_winners_are_used_without_a_restart", new_winners_are_used_without_a_restart, "GEMMTUNE_RENEW_S",
+     "0.02"},
+    {"a_problem_of_cublaslt_is_asked_for_again", a_problem_of_cublaslt_is_asked_for_again, "GEMMTUNE_RENEW_S",
+     "0.02"},
+    {"a_captured_graph_stays_as_it_is", a_captured_graph_stays_as_it_is, "GEMMTUNE_RENEW_S", "0.02"},
+    {"without_renewal_what_was_known_stays", without_renewal_what_was_known_stays, "GEMMTUNE_RENEW_S", "0"},
+};
+
+int main(int argc, char **argv)
+{
+    return dropin_main(argc, argv, "test_dropin_renewal", scenarios, sizeof scenarios / sizeof *scenarios,
+                       NULL, 0);
+}

@@ -1,0 +1,43 @@
+#!/bin/sh
+# wheel.sh BUILD PROGRAM FAKE_GPU: the wheel of this build, installed by pip without an index into an environment of its own: tune runs,
+# finds its configs and the drop-in, and a program links the library.
+set -eu
+build=$1 program=$2 gpu=$3
+here=$(cd "$(dirname "$0")" && pwd)
+grep -Eq '^GT_SANITIZE:[A-Z]+=(ON|address|thread)' "$build/CMakeCache.txt" && {
+    echo "skipped: built with sanitizers"
+    exit 77
+}
+python3 -c 'import venv, ensurepip' 2>/dev/null || {
+    echo "skipped: there is no python3-venv"
+    exit 77
+}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export HOME="$scratch" PIP_DISABLE_PIP_VERSION_CHECK=1
+unset GEMMTUNE_CONFIGS GEMMTUNE_DB GEMMTUNE_CACHE
+wheel=$(python3 "$here/../tools/wheel.py" "$build" "$scratch/made" --here)
+python3 -m venv "$scratch/env"
+"$scratch/env/bin/pip" install --quiet --no-index "$wheel"
+cd "$scratch"
+tune=$scratch/env/bin/tune
+version=$("$tune" --version)
+case $version in *gemmtune*) ;; *tune*) ;; *) echo "tune --version: $version" && exit 1 ;; esac
+"$tune" doctor >doctor 2>&1 || true # it says what this machine lacks
+grep -q "^configs *yes .*$scratch/env/.*share/gemmtune/configs" doctor || {
+    cat doctor
+    echo "tune does not use the configs of its wheel"
+    exit 1
+}
+GEMMTUNE_LIBCUDA=$gpu "$tune" run -- "$program" product >out 2>err
+grep -q "$scratch/env/lib/libgemmtune_cublas" out || {
+    cat out err
+    echo "tune run does not use the drop-in of its wheel"
+    exit 1
+}
+echo '#include <gemmtune.h>
+int main(void) { return gt_version()[0] == 0; }' >link.c
+cc link.c -I"$scratch/env/include" -L"$scratch/env/lib" -lgemmtune -o link
+LD_LIBRARY_PATH=$scratch/env/lib ./link
+"$scratch/env/bin/pip" uninstall --quiet --yes gemmtune
+[ ! -e "$tune" ] && [ ! -e "$scratch/env/lib/libgemmtune.so" ]
