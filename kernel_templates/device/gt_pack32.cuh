@@ -31,8 +31,8 @@ static __device__ __forceinline__ float *base_of(const struct gemm_args &args, s
 #if PACK
 /* `lines` lines of k floats, which lie along k or across it, ld apart; `turn` is the warp's. */
 template <bool ALONG_K>
-static __device__ __forceinline__ void pack_piece(const float *from, long long ld, float *to, int lines, int k,
-                                                  int piece, float (&turn)[PACK_SIDE][PACK_SIDE + 1])
+static __device__ __forceinline__ void pack_piece(const float *from, long long ld, float *to, int lines,
+                                                  int k, int piece, float (&turn)[PACK_SIDE][PACK_SIDE + 1])
 {
     const int row = (int)packed_line32(k), pieces = row / PACK_SIDE, lane = threadIdx.x % 32;
     const int line = piece / pieces * PACK_SIDE, first = piece % pieces * PACK_SIDE;

@@ -34,8 +34,7 @@ static __device__ __forceinline__ void wgmma_tf32(float (&sum)[COUNT][4], unsign
 {
     static_assert(WIDTH == WGMMA_N, "one width for all instructions of a kernel");
     static_assert(FIRST + WIDTH / 8 <= COUNT, "an instruction has a quad for 8 columns");
-    asm volatile(GT_WGMMA_TF32("%1")
-                 : "+l"(right), "+l"(left), GT_QUADS(WGMMA_N)(GT_QUAD_SUMS, GT_COMMA));
+    asm volatile(GT_WGMMA_TF32("%1") : "+l"(right), "+l"(left), GT_QUADS(WGMMA_N)(GT_QUAD_SUMS, GT_COMMA));
 }
 
 /* The three operands that follow an instruction's sums, by its width. */

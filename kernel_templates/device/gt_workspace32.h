@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* gt_workspace32.h — the layout of the workspace of kernels that read operands of 32 bits along k only; read
- * by host (C) and kernels (CUDA C++). It is that of gt_workspace16.h, but packed operands lie along k: A has a
- * line of k for each row of C, B for each column.
+ * by host (C) and kernels (CUDA C++). It is that of gt_workspace16.h, but packed operands lie along k: A has
+ * a line of k for each row of C, B for each column.
  */
 #ifndef GT_WORKSPACE32_H
 #define GT_WORKSPACE32_H

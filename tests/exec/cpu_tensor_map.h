@@ -13,8 +13,8 @@ struct cpu_tensor_map {
     int64_t extent[3], stride_bytes[3]; /* stride_bytes[0] is unused */
     unsigned box[3], swizzle_bytes;     /* 32, 64 or 128 */
     int element_bytes;
-    int tf32; /* FP32 is rounded on its way to shared memory */
     uint32_t mark;
+    int tf32; /* FP32 is rounded on its way to shared memory */
 };
 
 #endif

@@ -58,7 +58,7 @@ endforeach()
 gt_exec_program(exec_kernel exec/exec_kernel.c)
 # Each configuration with one op, and with an epilogue, pointers or neither; of the five longest lists every second one.
 set(lists ${CMAKE_CURRENT_SOURCE_DIR}/exec/lists)
-foreach(list ladder tall streamk mma mma16 gemv16)
+foreach(list ladder tall streamk mma mma16 gemv16 wgmma_tf32)
   gt_exec_test(exec_mixed_${list} exec_kernel --mixed ${lists}/${list}.list turns)
 endforeach()
 foreach(list simt skinny resident wgmma bf16x6)
@@ -85,6 +85,7 @@ endforeach()
 foreach(part RANGE 1)
   gt_long_exec_test(exec_wgmma_${part} exec_kernel ${lists}/wgmma.list all ${part}/2)
 endforeach()
+gt_long_exec_test(exec_wgmma_tf32 exec_kernel ${lists}/wgmma_tf32.list all)
 foreach(part RANGE 1)
   gt_long_exec_test(exec_gemv16_${part} exec_kernel ${lists}/gemv16.list all ${part}/2)
 endforeach()
@@ -93,6 +94,7 @@ gt_long_exec_test(exec_bf16x6 exec_kernel ${lists}/bf16x6.list all)
 gt_long_exec_test(exec_epilogues_gemv16 exec_kernel --epilogues ${lists}/gemv16.list all)
 gt_long_exec_test(exec_epilogues_bf16x6 exec_kernel --epilogues ${lists}/bf16x6.list all)
 gt_long_exec_test(exec_epilogues_wgmma exec_kernel --epilogues ${lists}/wgmma.list all)
+gt_long_exec_test(exec_epilogues_wgmma_tf32 exec_kernel --epilogues ${lists}/wgmma_tf32.list all)
 gt_long_exec_test(exec_epilogues_mma16 exec_kernel --epilogues ${lists}/mma16.list all)
 gt_long_exec_test(exec_epilogues_mma exec_kernel --epilogues ${lists}/mma.list all)
 gt_long_exec_test(exec_epilogues_tall exec_kernel --epilogues ${lists}/tall.list turns)
@@ -123,6 +125,9 @@ gt_long_exec_test(exec_pointers_bf16x6 exec_kernel --pointers ${lists}/bf16x6.li
 gt_long_exec_test(exec_pointers_wgmma exec_kernel --config
   "wgmma BM=64 BN=24 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=3 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=0 GROUP=1 SPLIT_K=1 SMS=1"
   bf16gemm:nt:70x50x100:batch=3:pointers:beta=2)
+gt_long_exec_test(exec_pointers_wgmma_tf32 exec_kernel --config
+  "wgmma_tf32 BM=64 BN=24 BK=32 SWAP=0 CONSUMERS=1 STAGES=2 PACK=3 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=0 GROUP=1 SPLIT_K=1 SMS=1"
+  tf32gemm:tn:70x50x100:batch=3:pointers:beta=2)
 gt_long_exec_test(exec_long_batch_pointers exec_kernel --config
   "simt BM=8 BN=4 BK=2 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=2 STORE_AT=1 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
   sgemm:nn:2x2x3:batch=65540:pointers:beta=1)

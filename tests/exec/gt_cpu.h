@@ -96,7 +96,7 @@ void gt_product_issue(float (*sums)[4], int quads, uint64_t left, uint64_t right
 /* The same for TF32, of 64 x 8 by 8 x 8 quads, with lines along k; x: the thread's four elements of the left
  * operand, where it is in registers, else NULL. */
 void gt_product_issue_tf32(float (*sums)[4], int quads, uint64_t left, const float *x, uint64_t right);
-extern int gt_sums_again;                                     /* calls of sums_again() */
+extern int gt_sums_again;          /* calls of sums_again() */
 void gt_product_commit(void);      /* what was issued since the last commit becomes one group */
 void gt_product_wait(int pending); /* until at most `pending` groups, the youngest ones, are on the way */
 

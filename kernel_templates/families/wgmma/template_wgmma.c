@@ -14,10 +14,10 @@
 #define PACK_BYTES_MAX (INT64_C(256) << 20) /* for packed operands */
 
 #define MAP_ALIGN_BYTES 16
-#define MAP_STRIDE_MAX (INT64_C(1) << 40) /* bytes, cuTensorMapEncodeTiled */
-#define LONG_FLOP      1e11               /* 0.15 ms and more */
-#define ACCUMULATORS   (TALL * RIGHT / 2)
-#define FRAGMENTS      (TALL * 16) /* of the left operand of TF32 */
+#define MAP_STRIDE_MAX  (INT64_C(1) << 40) /* bytes, cuTensorMapEncodeTiled */
+#define LONG_FLOP       1e11               /* 0.15 ms and more */
+#define ACCUMULATORS    (TALL * RIGHT / 2)
+#define FRAGMENTS       (TALL * 16) /* of the left operand of TF32 */
 
 _Static_assert(MAP_LEFT_AT >= sizeof(struct gemm_args) && MAP_LEFT_AT % 64 == 0,
                "the maps follow the arguments");

@@ -193,7 +193,8 @@ static __device__ __forceinline__ void multiply_stage(shared_place stage, int gr
 #if TF32
 /* A lane's elements of a piece of the left operand that lies across k, for TALL instructions and the piece's
  * k: with g = lane / 4 and t = lane % 4 those of rows g and g + 8 at k = t, then t + 4. Lanes of odd t load
- * the second k first, so that a load has each bank once: the swizzle moves 16 bytes of line k to place ^ k. */
+ * the second k first, so that a load has each bank once: the swizzle moves 16 bytes of line k to place ^ k.
+ */
 struct fragments {
     float of[PIECE_K / WGMMA_K][TALL][4];
 
