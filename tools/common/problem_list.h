@@ -9,6 +9,7 @@
 struct problem_list {
     struct problem *at;
     size_t count;
+    bool ranges; /* a text had a range of M */
 };
 
 /* The options of a command that has a list, of a struct whose first member is the list. */
