@@ -71,6 +71,13 @@ static const struct kept_kernel mma[] = {
     {80, 0, 1, {0, 0}, 0x4c9fdc36693b68a0}, {80, 0, 0, {0, 0}, 0x0cc2303f0757df02},
 };
 
+static const struct kept_kernel wgmma[] = {
+    {90, 1, 1, {0, 0}, 0xa04330f553853d31},
+    {90, 1, 0, {0, 0}, 0x5fd710c8e1844043},
+    {90, 0, 1, {0, 0}, 0xda82933ffd1d9453},
+    {90, 0, 0, {0, 0}, 0x9f0fa03320b0727f},
+};
+
 static const struct kept_kernel ladder_naive[] = {
     {0, 0, 0, {0, 0}, 0x7f5881f5f592b617},
 };
@@ -115,6 +122,7 @@ const struct kept_source kept_sources[] = {
     KEPT(tall, NULL, NULL, 0xa0229e558498415d),
     KEPT(streamk, NULL, NULL, 0x7b2d2b50cb845b1f),
     KEPT(mma, NULL, NULL, 0x9ae6ede1919aae9d),
+    KEPT(wgmma, NULL, NULL, 0x6d97f24a5a2d8337),
     KEPT(ladder_naive, NULL, NULL, 0xcbd0101a217f5ac0),
     KEPT(ladder_coalesced, NULL, NULL, 0xdae567f4b97fb1b6),
     KEPT(ladder_shared, NULL, NULL, 0x8b51d5aea637476e),

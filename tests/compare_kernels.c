@@ -26,7 +26,7 @@ static int config_count;
 static void read_list(const struct template *t)
 {
     char path[512], line[CONFIG_TEXT_MAX];
-    snprintf(path, sizeof path, "%s/tests/exec/%s.list", GT_SOURCE_DIR, t->name);
+    snprintf(path, sizeof path, "%s/tests/exec/lists/%s.list", GT_SOURCE_DIR, t->name);
     FILE *file = fopen(path, "r");
     config_count = 0;
     while (file && config_count < CONFIGS_MAX && fgets(line, sizeof line, file)) {

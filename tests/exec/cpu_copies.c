@@ -310,6 +310,17 @@ static char *element_of_box(const struct cpu_tensor_map *map, const int64_t orig
            (origin[1] + place[1]) * map->stride_bytes[1] + (origin[2] + place[2]) * map->stride_bytes[2];
 }
 
+/* To 10 bits of fraction: to nearest, ties away from zero, as the reference of trial_cpu.c. */
+static void round_to_tf32(unsigned char *element)
+{
+    uint32_t bits;
+    memcpy(&bits, element, sizeof bits);
+    if ((bits & 0x7f800000U) != 0x7f800000U) bits += 0x1000;
+    else if (bits & 0x7fffffU) bits |= 0x400000; /* a NaN stays one */
+    bits &= 0xffffe000U;
+    memcpy(element, &bits, sizeof bits);
+}
+
 /* Copies the elements of a box that are within the extents: from global memory, or to it. */
 static void copy_box(const struct cpu_tensor_map *map, const int64_t origin[3], unsigned char *box, bool out)
 {
@@ -320,6 +331,7 @@ static void copy_box(const struct cpu_tensor_map *map, const int64_t origin[3], 
                 char *const at = element_of_box(map, origin, (int64_t[]){i, j, k}, out, &offset);
                 if (at && out) memcpy(at, box + offset, (size_t)map->element_bytes);
                 else if (at) memcpy(box + offset, at, (size_t)map->element_bytes);
+                if (at && !out && map->tf32) round_to_tf32(box + offset);
             }
 }
 

@@ -269,6 +269,7 @@ static void encode_views(const struct launch_plan *plan, struct launch *launch)
         struct cpu_tensor_map map = {.base = (const char *)address,
                                      .swizzle_bytes = view->swizzle_bytes,
                                      .element_bytes = element_bytes(view->element),
+                                     .tf32 = view->element == ELEMENT_TF32,
                                      .mark = CPU_TENSOR_MAP};
         for (int i = 0; i < view->rank; i++) {
             const int64_t most = i == view->k_axis       ? launch->k

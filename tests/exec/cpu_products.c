@@ -11,13 +11,16 @@
 void gt_product_begin(void);
 void gt_product_issue(float (*sums)[4], int quads, uint64_t left, uint64_t right, int left_along_k,
                       int right_along_k, int bf16, int anew);
+void gt_product_issue_tf32(float (*sums)[4], int quads, uint64_t left, const float *x, uint64_t right);
+void gt_warp_share(const void *value, int bytes, void *all);
+void gt_not_tf32(float value);
 void gt_product_commit(void);
 void gt_product_wait(int pending);
 void gt_warp_barrier(unsigned mask);
 extern int gt_sums_again;
 int gt_sums_again;
 
-enum { PRODUCT_K = 16, QUADS_MAX = 32, HELD_MAX = 4, WARPGROUP = 4 * WARP };
+enum { PRODUCT_K = 16, PRODUCT_K_TF32 = 8, QUADS_MAX = 32, HELD_MAX = 4, WARPGROUP = 4 * WARP };
 
 /* A thread's sums that products on the way add to. The thread has NaN in their place. */
 struct held {
@@ -32,6 +35,8 @@ struct product {
     uint64_t left, right;
     int left_along_k, right_along_k, bf16;
     int anew; /* what was in the sums is not added to */
+    bool tf32, in_registers;
+    float rows[2][PRODUCT_K_TF32]; /* of the left operand, if it is in registers */
 };
 
 struct pending {
@@ -64,6 +69,34 @@ static void read_row(uint64_t matrix, int along_k, int x, int bf16, float row[PR
     for (int k = 0; k < PRODUCT_K; k++) row[k] = element_value(bf16, bits[k]);
 }
 
+/* Of TF32, in lines along k. */
+static float tf32_of(uint64_t matrix, int x, int k)
+{
+    uintptr_t at = (uintptr_t)(matrix * 16) + (uintptr_t)(x / 8 * 1024 + x % 8 * 128 + k * 4);
+    at ^= (at >> 7 & 7) << 4;
+    uint32_t bits;
+    float value;
+    memcpy(&bits, (const void *)at, sizeof bits);
+    memcpy(&value, &bits, sizeof value);
+    if (bits & 0x1fffU) gt_not_tf32(value);
+    return value;
+}
+
+static void read_left(const struct product *p, int i, int x, float row[PRODUCT_K])
+{
+    if (p->in_registers) memcpy(row, p->rows[i], sizeof p->rows[i]);
+    else if (p->tf32)
+        for (int k = 0; k < PRODUCT_K_TF32; k++) row[k] = tf32_of(p->left, x, k);
+    else read_row(p->left, p->left_along_k, x, p->bf16, row);
+}
+
+static void read_right(const struct product *p, int x, float row[PRODUCT_K])
+{
+    if (p->tf32)
+        for (int k = 0; k < PRODUCT_K_TF32; k++) row[k] = tf32_of(p->right, x, k);
+    else read_row(p->right, p->right_along_k, x, p->bf16, row);
+}
+
 /* A float not further from zero: what the tensor cores do to their sums. */
 static float truncated(double x)
 {
@@ -76,14 +109,15 @@ static float truncated(double x)
 __attribute__((no_sanitize("address", "undefined"))) static void compute(const struct product *p)
 {
     const int lane = self % WARP, row = self % thread_count % WARPGROUP / WARP * 16 + lane / 4;
+    const int depth = p->tf32 ? PRODUCT_K_TF32 : PRODUCT_K;
     float left[2][PRODUCT_K], right[PRODUCT_K];
-    for (int i = 0; i < 2; i++) read_row(p->left, p->left_along_k, row + 8 * i, p->bf16, left[i]);
+    for (int i = 0; i < 2; i++) read_left(p, i, row + 8 * i, left[i]);
     for (int q = 0; q < p->held->quads; q++)
         for (int j = 0; j < 2; j++) {
             float *const quad = p->held->value[q];
             double sum[2] = {p->anew ? 0 : quad[j], p->anew ? 0 : quad[2 + j]};
-            read_row(p->right, p->right_along_k, 8 * q + lane % 4 * 2 + j, p->bf16, right);
-            for (int k = 0; k < PRODUCT_K; k++) {
+            read_right(p, 8 * q + lane % 4 * 2 + j, right);
+            for (int k = 0; k < depth; k++) {
                 sum[0] += (double)left[0][k] * (double)right[k];
                 sum[1] += (double)left[1][k] * (double)right[k];
             }
@@ -130,8 +164,7 @@ void gt_product_begin(void)
     pending_of[self].begun = true;
 }
 
-void gt_product_issue(float (*sums)[4], int quads, uint64_t left, uint64_t right, int left_along_k,
-                      int right_along_k, int bf16, int anew)
+static void issue(float (*sums)[4], int quads, const struct product *product)
 {
     struct pending *t = &pending_of[self];
     if (quads < 1 || quads > QUADS_MAX) broken("multiplies by %d columns at once", 8 * quads);
@@ -142,14 +175,39 @@ void gt_product_issue(float (*sums)[4], int quads, uint64_t left, uint64_t right
     }
     struct held *const held = held_sums(t, sums, quads);
     held->products++;
-    t->product[t->count++] = (struct product){.held = held,
-                                              .group = -1,
-                                              .left = left,
-                                              .right = right,
-                                              .left_along_k = left_along_k,
-                                              .right_along_k = right_along_k,
-                                              .bf16 = bf16,
-                                              .anew = anew};
+    t->product[t->count] = *product;
+    t->product[t->count].held = held;
+    t->product[t->count++].group = -1;
+}
+
+void gt_product_issue(float (*sums)[4], int quads, uint64_t left, uint64_t right, int left_along_k,
+                      int right_along_k, int bf16, int anew)
+{
+    issue(sums, quads,
+          &(struct product){.left = left,
+                            .right = right,
+                            .left_along_k = left_along_k,
+                            .right_along_k = right_along_k,
+                            .bf16 = bf16,
+                            .anew = anew});
+}
+
+void gt_product_issue_tf32(float (*sums)[4], int quads, uint64_t left, const float *x, uint64_t right)
+{
+    struct product product = {.left = left, .right = right, .tf32 = true, .in_registers = x != NULL};
+    if (x) {
+        float all[WARP][4];
+        gt_warp_share(x, sizeof all[0], all);
+        for (int i = 0; i < 2; i++)
+            for (int k = 0; k < PRODUCT_K_TF32; k++)
+                product.rows[i][k] = all[self % WARP / 4 * 4 + k % 4][i + k / 4 * 2];
+        for (int i = 0; i < 4; i++) {
+            uint32_t bits;
+            memcpy(&bits, x + i, sizeof bits);
+            if (bits & 0x1fffU) gt_not_tf32(x[i]);
+        }
+    }
+    issue(sums, quads, &product);
 }
 
 void gt_product_commit(void)

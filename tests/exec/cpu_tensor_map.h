@@ -14,6 +14,7 @@ struct cpu_tensor_map {
     unsigned box[3], swizzle_bytes;     /* 32, 64 or 128 */
     int element_bytes;
     uint32_t mark;
+    int tf32; /* FP32 is rounded on its way to shared memory */
 };
 
 #endif

@@ -63,14 +63,14 @@ gt_exec_test(test_prepared test_prepared)
 gt_exec_program(exec_kernel exec/exec_kernel.c)
 # Seven to fourteen configurations of each family (bf16x6: four), with one op, and with an epilogue, pointers or neither.
 set(lists ${CMAKE_CURRENT_SOURCE_DIR}/exec/lists)
-foreach(pair ladder/2 mma/2 gemv16/2 tall/3 mma16/3 resident/4 streamk/3 wgmma/3 bf16x6/4 skinny/6 simt/8)
+foreach(pair ladder/2 mma/2 gemv16/2 tall/3 mma16/3 resident/4 streamk/3 wgmma/3 wgmma_tf32/2 bf16x6/4 skinny/6 simt/8)
   string(REPLACE "/" ";" pair ${pair})
   list(GET pair 0 list)
   list(GET pair 1 parts)
   gt_exec_test(exec_mixed_${list} exec_kernel --mixed ${lists}/${list}.list turns 0/${parts})
 endforeach()
 # Each with every op that is legal, those of the longest lists with two: one, in turn, on all problems, the others each on another third.
-foreach(row ladder/all/1 mma/all/1 gemv16/all/1 tall/all/1 mma16/all/1 resident/all/1 streamk/all/1 wgmma/all/1 bf16x6/all/1 skinny/two/1 simt/two/2)
+foreach(row ladder/all/1 mma/all/1 gemv16/all/1 tall/all/1 mma16/all/1 resident/all/1 streamk/all/1 wgmma/all/1 wgmma_tf32/all/1 bf16x6/all/1 skinny/two/1 simt/two/2)
   string(REPLACE "/" ";" row ${row})
   list(GET row 0 list)
   list(GET row 1 ops)
@@ -93,6 +93,9 @@ gt_long_exec_test(exec_long_batch_epilogue exec_kernel --config
 gt_long_exec_test(exec_pointers_wgmma exec_kernel --config
   "wgmma BM=64 BN=24 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=3 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=0 GROUP=1 SPLIT_K=1 SMS=1"
   bf16gemm:nt:70x50x100:batch=3:pointers:beta=2)
+gt_long_exec_test(exec_pointers_wgmma_tf32 exec_kernel --config
+  "wgmma_tf32 BM=64 BN=24 BK=32 SWAP=0 CONSUMERS=1 STAGES=2 PACK=3 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=0 GROUP=1 SPLIT_K=1 SMS=1"
+  tf32gemm:tn:70x50x100:batch=3:pointers:beta=2)
 gt_long_exec_test(exec_long_batch_pointers exec_kernel --config
   "simt BM=8 BN=4 BK=2 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 UNROLL=2 STORE_AT=1 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1"
   sgemm:nn:2x2x3:batch=65540:pointers:beta=1)

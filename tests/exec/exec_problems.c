@@ -70,10 +70,10 @@ static bool begins_anywhere(const struct config *config, const struct problem *p
  * bytes. */
 static int line_unit(const struct config *config, int operand)
 {
-    if (strcmp(config->template->name, "wgmma") != 0) return 1;
+    if (strncmp(config->template->name, "wgmma", 5) != 0) return 1;
     const bool mapped =
         operand == 4 ? config_get(config, "STORE") > 0 : !(config_get(config, "PACK") & operand);
-    return mapped ? 8 : 1;
+    return !mapped ? 1 : strcmp(config->template->name, "wgmma") == 0 ? 8 : 4;
 }
 
 static int larger(int x, int y)

@@ -93,7 +93,10 @@ void gt_product_begin(void); /* before a product with sums that no other one has
  * when this thread waits for its group; until then the sums are NaN. */
 void gt_product_issue(float (*sums)[4], int quads, uint64_t left, uint64_t right, int left_along_k,
                       int right_along_k, int bf16, int anew); /* anew: what is in the sums is not added to */
-extern int gt_sums_again;                                     /* calls of sums_again() */
+/* The same for TF32, of 64 x 8 by 8 x 8 quads, with lines along k; x: the thread's four elements of the left
+ * operand, where it is in registers, else NULL. */
+void gt_product_issue_tf32(float (*sums)[4], int quads, uint64_t left, const float *x, uint64_t right);
+extern int gt_sums_again;          /* calls of sums_again() */
 void gt_product_commit(void);      /* what was issued since the last commit becomes one group */
 void gt_product_wait(int pending); /* until at most `pending` groups, the youngest ones, are on the way */
 
@@ -622,6 +625,23 @@ static inline void wgmma(float (&sum)[COUNT][4], unsigned long long left, unsign
     static_assert(WIDTH % 8 == 0 && WIDTH >= 8 && WIDTH <= 256, "not an instruction's width");
     static_assert(FIRST + WIDTH / 8 <= COUNT, "an instruction has a quad for 8 columns");
     gt_product_issue(sum + FIRST, WIDTH / 8, left, right, LEFT_ALONG_K, RIGHT_ALONG_K, BF16, 0);
+}
+
+/* The functions of gt_wgmma_tf32.cuh. */
+static inline void wgmma_done()
+{
+    gt_product_wait(0);
+}
+template <int WIDTH, int FIRST, int COUNT>
+static inline void wgmma_tf32(float (&sum)[COUNT][4], unsigned long long left, unsigned long long right)
+{
+    static_assert(WIDTH % 8 == 0 && WIDTH >= 8 && WIDTH <= 256, "not an instruction's width");
+    gt_product_issue_tf32(sum + FIRST, WIDTH / 8, left, nullptr, right);
+}
+template <int WIDTH, int FIRST, int COUNT>
+static inline void wgmma_tf32(float (&sum)[COUNT][4], const float (&x)[4], unsigned long long right)
+{
+    gt_product_issue_tf32(sum + FIRST, WIDTH / 8, 0, x, right);
 }
 
 /* The functions of gt_promoted.cuh. */

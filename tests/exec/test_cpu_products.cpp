@@ -156,7 +156,7 @@ template <int STEPS> static void multiply(const struct gemm_args args)
     args.c[128 + thread] = sum[0][3];
 }
 
-enum { PRODUCT_SMEM = 1024 + 64 * 128 + 1024 };
+enum { PRODUCT_SMEM = 1024 + 64 * 128 + 1024 + 8 };
 
 TEST(products_are_those_of_the_matrices_when_they_are_waited_for)
 {
@@ -178,6 +178,67 @@ TEST(products_that_are_not_waited_for_or_not_begun_end_the_test)
     assert_int_equal(status_of(multiply<ALL & ~BEGIN>, 128, PRODUCT_SMEM), BROKEN_KERNEL);
 }
 
+/* ---- TF32 ---- */
+
+static float floats[8][32], multiplier; /* 8 lines along k */
+
+/* The map rounds, if ROUND. The left operand is an identity of 8 in each 8 rows, as lines in shared memory or
+ * in REGISTERS. */
+template <bool ROUND, bool REGISTERS> static void multiply_tf32(const struct gemm_args args)
+{
+    float *const left = swizzle_aligned(gt_shared_memory()), *const right = left + 64 * 32;
+    struct mbarrier *const b = reinterpret_cast<struct mbarrier *>(right + 8 * 32);
+    const int thread = threadIdx.x, g = thread % 32 / 4, t = thread % 4;
+    if (thread == 0) {
+        struct cpu_tensor_map m = {reinterpret_cast<const char *>(floats),
+                                   {32, 8, 1},
+                                   {4, 128, 1024},
+                                   {32, 8, 1},
+                                   128,
+                                   4,
+                                   CPU_TENSOR_MAP,
+                                   ROUND};
+        memcpy(&map, &m, sizeof m);
+        mbarrier_init(b, 1);
+        mbarrier_arrive_expect(b, 1024, true);
+        tensor_copy(right, map, 0, 0, 0, b);
+        mbarrier_wait(b, 0);
+    }
+    for (int i = thread; i < 64 * 8; i += 128)
+        left[i / 8 * 32 + (i % 8 / 4 ^ i / 8 % 8) * 4 + i % 4] = i / 8 % 8 == i % 8 ? multiplier : 0.0f;
+    __syncthreads();
+    float sum[1][4] = {{1, 1, 1, 1}};
+    const float x[4] = {g == t ? multiplier : 0, g == t ? multiplier : 0, g == t + 4 ? multiplier : 0,
+                        g == t + 4 ? multiplier : 0};
+    wgmma_begin();
+    if (REGISTERS) wgmma_tf32<8, 0>(sum, x, matrix_at(right));
+    else wgmma_tf32<8, 0>(sum, matrix_at(left), matrix_at(right));
+    wgmma_end();
+    wgmma_done();
+    args.c[thread] = sum[0][0];
+    args.c[128 + thread] = sum[0][3];
+}
+
+TEST(products_of_tf32_want_operands_that_a_map_or_somebody_else_has_rounded)
+{
+    for (int column = 0; column < 8; column++)
+        for (int k = 0; k < 32; k++) floats[column][k] = 1 + (float)(column + 8 * k) + 0x1p-15f;
+    multiplier = 2;
+    for (int way = 0; way < 2; way++) {
+        run(way ? multiply_tf32<true, true> : multiply_tf32<true, false>, 128, ORDER_RANDOM, 1, PRODUCT_SMEM);
+        for (int i = 0; i < 128; i++) { /* rows g and g + 8 are those of the identity */
+            const int g = i % 32 / 4, t = i % 4;
+            assert_true(out[i] == 1 + 2 * (float)(1 + 2 * t + 8 * g));
+            assert_true(out[128 + i] == 1 + 2 * (float)(1 + 2 * t + 1 + 8 * g));
+        }
+    }
+    assert_int_equal(status_of(multiply_tf32<true, true>, 128, PRODUCT_SMEM), 0);
+    assert_int_equal(status_of(multiply_tf32<false, true>, 128, PRODUCT_SMEM), BROKEN_KERNEL);
+    multiplier = 1 + 0x1p-15f;
+    assert_int_equal(status_of(multiply_tf32<true, true>, 128, PRODUCT_SMEM), BROKEN_KERNEL);
+    assert_int_equal(status_of(multiply_tf32<true, false>, 128, PRODUCT_SMEM), BROKEN_KERNEL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +250,7 @@ int main(void)
         cmocka_unit_test(threads_of_a_group_meet_at_their_barrier),
         cmocka_unit_test(products_are_those_of_the_matrices_when_they_are_waited_for),
         cmocka_unit_test(products_that_are_not_waited_for_or_not_begun_end_the_test),
+        cmocka_unit_test(products_of_tf32_want_operands_that_a_map_or_somebody_else_has_rounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,6 +20,21 @@ TEST(a_right_kernel_of_tensor_cores_is_measured_and_verified)
     assert_true(v.errors.rms == o.errors.rms && v.errors.max == o.errors.max); /* the same data again */
 }
 
+#define WARPGROUP                                                                                            \
+    "wgmma_tf32 BM=64 BN=24 BK=32 SWAP=0 CONSUMERS=1 STAGES=2 PACK=3 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=0 "     \
+    "GROUP=1 SPLIT_K=1 SMS=1"
+
+/* Also with a k of 1 to 3, where operands that are cut are found: its copies round. */
+TEST(a_right_kernel_of_warpgroups_is_measured_and_verified)
+{
+    judged_prepare(WARPGROUP, "tf32gemm:nn:48x40x64:beta=1", NULL, 0);
+    const struct outcome o = judged_trial("tf32gemm:nn:48x40x64:beta=1");
+    judged_assert_measured(&o);
+    const struct verification v = judged_verify();
+    if (v.verdict != VERDICT_MEASURED) fail_msg("%s", v.detail);
+    assert_true(v.shapes > 50);
+}
+
 TEST(it_is_right_for_whole_numbers_and_wrong_for_strict_fp32)
 {
     const struct outcome o = judged_trial("sgemm:nn:48x40x64");
@@ -84,6 +99,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_right_kernel_of_tensor_cores_is_measured_and_verified),
+        cmocka_unit_test(a_right_kernel_of_warpgroups_is_measured_and_verified),
         cmocka_unit_test(it_is_right_for_whole_numbers_and_wrong_for_strict_fp32),
         cmocka_unit_test(fragments_in_the_wrong_order_are_found_by_whole_numbers),
         cmocka_unit_test(a_lost_k_beyond_the_last_tile_is_found_by_the_last_check_if_the_problem_has_none),

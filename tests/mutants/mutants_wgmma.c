@@ -41,6 +41,17 @@
     "wgmma BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=2 STAGES=2 PACK=0 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=2 GROUP=1 "  \
     "SPLIT_K=1 SMS=1"
 
+/* TF32: both operands along k (nt), the left one through registers (tt; nn with SWAP), turned before. */
+#define TF32_PLAIN                                                                                           \
+    "wgmma_tf32 BM=128 BN=24 BK=64 SWAP=0 CONSUMERS=1 STAGES=2 PACK=0 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=0 "    \
+    "GROUP=1 SPLIT_K=1 SMS=1"
+#define TF32_SWAPPED                                                                                         \
+    "wgmma_tf32 BM=16 BN=128 BK=32 SWAP=1 CONSUMERS=2 STAGES=2 PACK=0 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=0 "    \
+    "GROUP=1 SPLIT_K=1 SMS=1"
+#define TF32_PACKED                                                                                          \
+    "wgmma_tf32 BM=64 BN=24 BK=32 SWAP=0 CONSUMERS=1 STAGES=2 PACK=3 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=0 "     \
+    "GROUP=1 SPLIT_K=1 SMS=1 PDL=1"
+
 #define LOOP(find, replace)                                                                                  \
     {                                                                                                        \
         "wgmma.cu", find, replace                                                                            \
@@ -73,9 +84,10 @@ const struct mutant mutants_wgmma[] = {
      LOOP("moved(ring.stage(turn.stage), piece * (LEFT_BYTES + RIGHT_BYTES))", "ring.stage(turn.stage)")},
     {"row and k of a map exchanged", PLAIN, "nt",
      LOOP("tensor_copy(to, map, k, row, item, full)", "tensor_copy(to, map, row, k, item, full)")},
-    {"blocks across k all begin at the first row", PAIR, "tn", LOOP("map, row + i * 64, k", "map, row, k")},
+    {"blocks across k all begin at the first row", PAIR, "tn",
+     LOOP("map, row + i * PIECE_K, k", "map, row, k")},
     {"blocks across k overlap", PAIR, "tn",
-     LOOP("tensor_copy(moved(to, i * 8192)", "tensor_copy(moved(to, i * 4096)")},
+     LOOP("tensor_copy(moved(to, i * BLOCK_BYTES)", "tensor_copy(moved(to, i * BLOCK_BYTES / 2)")},
     {"copies the first tile of rows for all blocks", PLAIN, "nt",
      LOOP("left = SWAP ? origin.n : origin.m", "left = 0")},
     {"copies the first tile of columns for all blocks", PLAIN, "nt",
@@ -93,7 +105,8 @@ const struct mutant mutants_wgmma[] = {
     {"one group of warps gives a stage back for all", PAIR, "nt",
      LOOP("mbarrier_init(ring.empty(i), SHARERS * 4)", "mbarrier_init(ring.empty(i), 4)")},
     {"sums are stored while products are on the way", PLAIN, "nt", LOOP("    wgmma_wait<0>(sum);\n", "")},
-    {"products begin without a fence", PLAIN, "nt", LOOP("        wgmma_begin();\n", "")},
+    {"products begin without a fence", PLAIN, "nt",
+     LOOP("        wgmma_begin();\n        multiply_stage", "        multiply_stage")},
     {"the parity does not change", PLAIN, "nt", LOOP("        parity ^= 1;\n", "")},
     {"sums begin with what registers hold", PLAIN, "nt", LOOP("sum[q][e] = 0.0f;", "sum[q][e] = 1.0f;")},
     {"all groups of warps multiply the first rows", PAIR, "nt", LOOP("moved(at, group * TALL * 8192)", "at")},
@@ -103,11 +116,13 @@ const struct mutant mutants_wgmma[] = {
     {"steps across k of half the length", PLAIN, "nn",
      LOOP("RIGHT_STEP = RIGHT_ALONG_K ? 2 : 128", "RIGHT_STEP = RIGHT_ALONG_K ? 2 : 64")},
     {"the last k of 64 dropped", PLAIN, "nt",
-     LOOP("k < PIECE_K / WGMMA_K; k++", "k < PIECE_K / WGMMA_K - 1; k++")},
+     LOOP("k < PIECE_K / WGMMA_K; k++) {\n            multiply<0>",
+          "k < PIECE_K / WGMMA_K - 1; k++) {\n            multiply<0>")},
     {"the right operand is said to lie along k", PLAIN, "nn",
-     LOOP("RIGHT_ALONG_K, RIGHT, 0>(sum", "true, RIGHT, 0>(sum")},
+     LOOP("RIGHT_ALONG_K, RIGHT, FIRST>(sum", "true, RIGHT, FIRST>(sum")},
     {"the right operand begins in the left one", PLAIN, "nt",
-     LOOP("right = matrix_at(moved(at, LEFT_BYTES))", "right = matrix_at(at)")},
+     LOOP("                                 right = matrix_at(moved(at, LEFT_BYTES))",
+          "                                 right = matrix_at(at)")},
     {"a tail of k dropped", PLAIN, "nt", LOOP(" + BK - 1) / BK;", ") / BK;")},
     {"a tail of k dropped in the last split", PARTS, "nt", LOOP(" + BK - 1) / BK;", ") / BK;")},
     {"every split begins at the first k", PARTS, "nt",
@@ -152,12 +167,13 @@ const struct mutant mutants_wgmma[] = {
     /* Blocks that take several tiles. */
     {"a tile left out", WALKING, "nt", LOOP("block += step * gridDim.x)", "block += 2 * step * gridDim.x)")},
     {"the last stage of a tile is not given back", WALKING, "nt",
-     LOOP("    if (WALK) mbarrier_arrive(ring.empty(before), speaks && tiles > 0);\n", "")},
+     LOOP("    if (WALK && !LEFT_IN_REGISTERS) mbarrier_arrive(ring.empty(before), speaks && tiles > 0);\n",
+          "")},
     {"the last stage of a tile is given back before it has been multiplied", WALKING, "nt",
-     LOOP(
-         "    wgmma_wait<0>(sum);\n    if (WALK) mbarrier_arrive(ring.empty(before), speaks && tiles > 0);\n",
-         "    if (WALK) mbarrier_arrive(ring.empty(before), speaks && tiles > 0);\n    "
-         "wgmma_wait<0>(sum);\n")},
+     LOOP("    wgmma_wait<0>(sum);\n    if (WALK && !LEFT_IN_REGISTERS) mbarrier_arrive(ring.empty(before), "
+          "speaks && tiles > 0);\n",
+          "    if (WALK) mbarrier_arrive(ring.empty(before), speaks && tiles > 0);\n    "
+          "wgmma_wait<0>(sum);\n")},
     {"every tile begins at the first stage", WALKING, "nt",
      LOOP("consume(ring, tiles, group, turn, sum);",
           "struct turn again; consume(ring, tiles, group, again, sum);")},
@@ -223,6 +239,49 @@ const struct mutant mutants_wgmma[] = {
           "return;\n")},
     {"only blocks with products wait", DEPENDENT, "nt",
      LOOP("    wait_for_kernel_before();\n", "    if (blockIdx.y == 0) wait_for_kernel_before();\n")},
+    /* TF32. */
+    {"lanes of odd t keep the second k first", TF32_PLAIN, "tt",
+     LOOP("of[i][tall][half] = odd ? y : x;", "of[i][tall][half] = x;")},
+    {"rows g and g + 8 exchanged", TF32_PLAIN, "tt",
+     LOOP("of[i][tall][2 + half] = odd ? x : y;", "of[i][tall][3 - half] = odd ? x : y;")},
+    {"fragments without the swizzle", TF32_PLAIN, "tt",
+     LOOP("(sixteen ^ half * 2 ^ k) * 16)", "(sixteen ^ half * 2) * 16)")},
+    {"fragments of the first k of 8 for all", TF32_PLAIN, "tt",
+     LOOP("tall * (2 * BLOCK_BYTES) + i * WGMMA_K * 128", "tall * (2 * BLOCK_BYTES)")},
+    {"fragments of the first 64 rows for all", TF32_PLAIN, "tt", LOOP("tall * (2 * BLOCK_BYTES) + i", "i")},
+    {"all warps load the first rows", TF32_SWAPPED, "nn",
+     LOOP("moved(block, warp / 2 * BLOCK_BYTES + g", "moved(block, g")},
+    {"both groups load the first columns", TF32_SWAPPED, "nn",
+     LOOP("moved(at, group * TALL * (2 * BLOCK_BYTES))", "at")},
+    {"a stage is given back before it has been multiplied", TF32_SWAPPED, "nn",
+     LOOP("        wgmma_end();\n        wgmma_done();\n", "        wgmma_end();\n")},
+    {"fragments are multiplied without a fence", TF32_SWAPPED, "nn",
+     LOOP("        wgmma_begin();\n#pragma", "#pragma")},
+    {"an operand across k is packed as if it lay along k",
+     TF32_PACKED,
+     "tn",
+     {"gt_pack32.cuh", "pack_piece<!TRANS_A>", "pack_piece<true>"}},
+    {"a packed operand is turned before all lanes have put it there",
+     TF32_PACKED,
+     "nn",
+     {"gt_pack32.cuh", "        __syncwarp();\n", ""}},
+    {"the last k of a line is not packed",
+     TF32_PACKED,
+     "nt",
+     {"gt_pack32.cuh", "place < length);", "place < length - 1);"}},
+    {"packed B in the place of A",
+     TF32_PACKED,
+     "nt",
+     {"gt_pack32.cuh", "base_of(args, item) + item.b, args.n", "base_of(args, item), args.n"}},
+    {"packed TF32 of a batch in one place",
+     TF32_PACKED,
+     "nt",
+     {"gt_pack32.cuh", "args.workspace + args.counters + blockIdx.z * item.floats",
+      "args.workspace + args.counters"}},
+    {"packs TF32 that the kernel before has not written yet",
+     TF32_PACKED,
+     "nt",
+     {"gt_pack32.cuh", "    wait_for_kernel_before();\n", ""}},
     /* Sizes. */
     {"stages overlap", PLAIN, "nt",
      RULES("(BK / PIECE_K * (LEFT_BYTES + RIGHT_BYTES))", "(BK / PIECE_K * LEFT_BYTES)")},

@@ -36,10 +36,17 @@ enum status problem_list_accuracy(void *opaque, const struct command_option *opt
 enum status problem_list_shape(void *list, const struct command_option *option, char *value)
 {
     struct problem problem;
+    char line[PROBLEM_TEXT_MAX];
+    enum status st = OK;
+    int lines = 0;
     (void)option;
-    enum status st = suite_line(value, GEMM_SGEMM, NULL, &problem);
-    if (st == E_ABSENT) return fail(E_INPUT, "'%.60s': %s", value, status_text());
-    return st ? st : append(list, &problem, 1);
+    for (int64_t m = 0; !st && suite_range(value, &m, line); lines++) {
+        st = suite_line(line, GEMM_SGEMM, NULL, &problem);
+        if (st == E_ABSENT) st = fail(E_INPUT, "'%.60s': %s", line, status_text());
+        if (!st) st = append(list, &problem, 1);
+    }
+    if (lines > 1) ((struct problem_list *)list)->ranges = true;
+    return st;
 }
 
 enum status problem_list_suite(void *list, const struct command_option *option, char *value)

@@ -7,9 +7,12 @@
 #include "problem_list.h"
 #include "race_cells.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define ANSWERED_MAX (PROBLEM_TEXT_MAX + 24)
 
 struct query {
     struct problem_list problems; /* --shape; none: all */
@@ -17,7 +20,8 @@ struct query {
     bool predicted, measured;          /* neither: both */
     struct db_preference *preferences; /* all that hold */
     size_t preference_count;
-    enum status st; /* of keeping them */
+    enum status st;                         /* of keeping them */
+    const struct problem *asked, *answered; /* of the list: now; the last that had a row */
     struct table *table;
     const char *order; /* --sort */
     int64_t limit;     /* --limit; 0: all */
@@ -56,7 +60,12 @@ static const char text[] =
     "--pin), excluded how "
     "many others they never want; tune explain names them. A shape for which nothing was measured is "
     "answered "
-    "as the library answers it: by winners for another alpha, or for another beta if neither is 0.\n"
+    "as the library answers it: by winners for another alpha, or for another beta if neither is 0. A range "
+    "of "
+    "M, "
+    "such as 1..64x4096x4096, stands for its ends and the powers of two between them; each row then names "
+    "the "
+    "M that its winner answers, which was tuned for the largest of them.\n"
     "\n"
     "json is one array of objects and csv has one header line; both use the same column names, print every "
     "digit, and add the versions, the reason for a state, and the size of the search.\n"
@@ -66,6 +75,7 @@ static const char text[] =
     "  tune query --gpu h200                      one GPU\n"
     "  tune query --gpu this --measured           the GPU of this machine\n"
     "  tune query --shape 512x512x512 --all       all about one problem\n"
+    "  tune query --shape 1..64x4096x4096         a row for each range of M\n"
     "  tune query --sort -ratio --limit 10        the ten greatest gains over cuBLAS\n"
     "  tune query --shape 4096x4096x4096 --json\n"
     "\n"
@@ -137,14 +147,33 @@ static void add_preferences(const struct query *query, const struct db_winner *w
     table_number(query->table, excluded ? excluded : (double)NAN);
 }
 
+/* The problem, with the M that its winner answers where ranges were asked for, as the library does
+ * (nearest.h): those above the M that was tuned before, and above half of its own. */
+static void format_answered(const struct query *query, const struct db_winner *w, char shown[ANSWERED_MAX])
+{
+    const struct problem_list *list = &query->problems;
+    const struct problem *asked = query->asked, *before = query->answered;
+    char problem[PROBLEM_TEXT_MAX];
+    int64_t least = w->base.problem.m;
+    problem_format(&w->base.problem, problem);
+    if (list->ranges && asked > list->at && problem_alike_but_m(asked, asked - 1)) {
+        least = asked->m / 2 + 1;
+        if (before && problem_alike_but_m(asked, before) && before->m >= least) least = before->m + 1;
+    }
+    const char *const op = strchr(problem, ':') + 1, *const sizes = strchr(op, ':') + 1;
+    if (least < w->base.problem.m)
+        snprintf(shown, ANSWERED_MAX, "%.*s%" PRId64 "..%s", (int)(sizes - problem), problem, least, sizes);
+    else snprintf(shown, ANSWERED_MAX, "%s", problem);
+}
+
 static bool add_row(void *self, const struct db_winner *w)
 {
     struct query *query = self;
     struct table *t = query->table;
     if (query->predicted != query->measured && w->base.predicted != query->predicted) return true;
-    char problem[PROBLEM_TEXT_MAX], arch[16], brief[CONFIG_TEXT_MAX];
+    char problem[ANSWERED_MAX], arch[16], brief[CONFIG_TEXT_MAX];
     reading_brief(w, brief);
-    problem_format(&w->base.problem, problem);
+    format_answered(query, w, problem);
     gpu_arch_name(w->gpu.arch, arch);
     table_text(t, w->gpu.name);
     table_text(t, problem);
@@ -181,8 +210,13 @@ static bool add_row(void *self, const struct db_winner *w)
 
 static enum status add_rows(void *self, const struct db_filter *filter)
 {
-    const struct db_view *r = &((struct query *)self)->view;
-    return db_winners(r->db, filter, r->now.gpu.name[0] ? &r->now : NULL, add_row, self);
+    struct query *const query = self;
+    const struct db_view *const r = &query->view;
+    const int before = table_rows(query->table);
+    query->asked = filter->problem;
+    const enum status st = db_winners(r->db, filter, r->now.gpu.name[0] ? &r->now : NULL, add_row, self);
+    if (table_rows(query->table) > before) query->answered = filter->problem;
+    return st;
 }
 
 static enum status fill(struct query *query)

@@ -11,6 +11,7 @@ static const struct {
     [ELEMENT_F32] = {4, "f32", "float"},
     [ELEMENT_F16] = {2, "f16", "__half"},
     [ELEMENT_BF16] = {2, "bf16", "__nv_bfloat16"},
+    [ELEMENT_TF32] = {4, "tf32", "float"},
 };
 
 int element_bytes(enum element element)

@@ -10,7 +10,8 @@
 #include "likely.h"
 #include <stdbool.h>
 
-enum element { ELEMENT_F32, ELEMENT_F16, ELEMENT_BF16, ELEMENT_COUNT };
+/* ELEMENT_TF32 is no type's: FP32 that tensor maps round as they copy it. */
+enum element { ELEMENT_F32, ELEMENT_F16, ELEMENT_BF16, ELEMENT_TF32, ELEMENT_COUNT };
 
 int element_bytes(enum element element);
 int element_vector(enum element element);            /* elements in 16 bytes, the widest access */

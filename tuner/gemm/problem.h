@@ -75,6 +75,10 @@ bool problem_equal(const struct problem *x, const struct problem *y);
 struct problem problem_class(const struct problem *problem);
 bool problem_alike(const struct problem *x, const struct problem *y);
 
+/* The same of problems that may also differ in M, and in what follows from it: A's lines, if it is
+ * transposed, and batch strides. */
+bool problem_alike_but_m(const struct problem *x, const struct problem *y);
+
 /* Stored shape of an operand: rows x cols of row-major storage. */
 int64_t problem_rows_a(const struct problem *p);
 int64_t problem_cols_a(const struct problem *p);

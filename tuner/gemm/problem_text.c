@@ -302,3 +302,14 @@ bool problem_alike(const struct problem *x, const struct problem *y)
     const struct problem of_x = problem_class(x), of_y = problem_class(y);
     return problem_equal(&of_x, &of_y);
 }
+
+bool problem_alike_but_m(const struct problem *x, const struct problem *y)
+{
+    struct problem like = *y;
+    like.m = x->m;
+    if (like.trans_a) like.lda = x->lda;
+    like.stride_a = x->stride_a;
+    like.stride_c = x->stride_c;
+    like.stride_bias = x->stride_bias;
+    return problem_alike(&like, x);
+}

@@ -6,6 +6,7 @@
 #include "utf8.h"
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,6 +120,28 @@ enum status suite_line(const char *text, enum gemm_type type, const char *op, st
     snprintf(full, sizeof full, "%.*s%s%s%s", before, text, adds_op ? op : "", adds_op ? ":" : "", sizes);
     join_sizes(full + before + (adds_op ? strlen(op) + 1 : 0));
     return problem_parse_as(full, type, problem);
+}
+
+bool suite_range(const char *text, int64_t *m, char *line)
+{
+    const char *const dots = strstr(text, ".."), *first = dots;
+    char *end = NULL;
+    while (first && first > text && isdigit((unsigned char)first[-1])) first--;
+    const int64_t least = first < dots ? strtoll(first, NULL, 10) : 0,
+                  most = dots && isdigit((unsigned char)dots[2]) ? strtoll(dots + 2, &end, 10) : 0;
+    const bool of_m = first && (first == text || first[-1] == ':');
+    const bool ranges = of_m && least >= 1 && most >= least && most <= PROBLEM_DIM_MAX;
+    if (*m == (ranges ? most : 1)) return false;
+    if (!ranges) {
+        *m = 1;
+        snprintf(line, PROBLEM_TEXT_MAX, "%s", text);
+        return true;
+    }
+    int64_t next = 1;
+    while (next <= *m) next *= 2;
+    *m = *m == 0 ? least : next < most ? next : most;
+    snprintf(line, PROBLEM_TEXT_MAX, "%.*s%" PRId64 "%s", (int)(first - text), text, *m, end);
+    return true;
 }
 
 /* Without the comment and the blanks around it. */

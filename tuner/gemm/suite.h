@@ -25,6 +25,11 @@ struct suite {
  */
 enum status suite_line(const char *text, enum gemm_type type, const char *op, struct problem *problem);
 
+/* The lines that a line with a range of M stands for, such as "nt:5..64x4096x4096" of 5, 8, 16, 32 and 64
+ * rows: the first, the powers of two after it, and the last. Any other line stands for itself. *m: 0 at
+ * first. Returns false after the last one; line: PROBLEM_TEXT_MAX bytes, of which a longer text fills all. */
+bool suite_range(const char *text, int64_t *m, char *line);
+
 /* path "-": standard input. '#' starts a comment, blank lines are skipped. What is left out is told on
  * standard error. Errors: E_IO, E_INPUT (with file:line, or because no problem is left). */
 enum status suite_read(const char *path, enum gemm_type type, const char *op, struct suite *suite);

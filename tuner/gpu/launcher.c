@@ -7,6 +7,8 @@ static CUtensorMapDataType launcher_data_type(enum element element)
         return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
     case ELEMENT_BF16:
         return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    case ELEMENT_TF32: /* rounds FP32 to nearest even */
+        return CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
     default:
         return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
     }

@@ -323,9 +323,12 @@ static enum status collect_problems(struct option_parser *r)
     enum status st = check_op_and_type(r, &type);
     for (size_t i = 0; i < r->shape_count && !st; i++) {
         struct problem problem;
-        st = suite_line(r->shapes[i], type, r->op, &problem);
-        if (st == E_ABSENT) st = fail(E_INPUT, "'%.60s': %s", r->shapes[i], status_text());
-        if (!st) st = add_problem(&r->o, &problem);
+        char line[PROBLEM_TEXT_MAX];
+        for (int64_t m = 0; !st && suite_range(r->shapes[i], &m, line);) {
+            st = suite_line(line, type, r->op, &problem);
+            if (st == E_ABSENT) st = fail(E_INPUT, "'%.60s': %s", line, status_text());
+            if (!st) st = add_problem(&r->o, &problem);
+        }
     }
     for (size_t i = 0; i < r->suite_count && !st; i++) st = add_suite_problems(r, r->suites[i], type);
     if (r->capture && !st) st = add_capture(r);

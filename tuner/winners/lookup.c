@@ -214,9 +214,9 @@ static struct neighbour expect_cublas(const struct listing *l, const struct neig
         const struct stored_winner *w = near[i].winner;
         if (w->config == CUBLAS_WON) return near[i];
         if (w->base.anchor_us <= 0) continue;
-        return (struct neighbour){w, near[i].distance, nearest_cublas_us(gpu, w, l->problem)};
+        return (struct neighbour){w, near[i].distance, nearest_cublas_us(gpu, w, l->problem), false};
     }
-    return (struct neighbour){NULL, 0, INFINITY};
+    return (struct neighbour){NULL, 0, INFINITY, false};
 }
 
 /* The ratio of the neighbour's race, carried over: the kernel's time scales as the model says, cuBLAS's with
@@ -255,7 +255,7 @@ static void list_neighbour(struct listing *l, const struct neighbour *n, const s
 {
     const struct choice kernel = choice_of(l, n, false);
     const struct neighbour own = {n->winner, n->distance,
-                                  nearest_cublas_us(&l->store->gpu, n->winner, l->problem)};
+                                  nearest_cublas_us(&l->store->gpu, n->winner, l->problem), n->bucket};
     const struct neighbour *rival = kernel.gain > 0 ? &own : cublas;
     const double gain = kernel.gain > 0 ? kernel.gain : cublas->time_us / n->time_us;
     if (!kernel.cublas && rival->winner && !answer_gains(gain)) {
@@ -271,7 +271,7 @@ static void list_nearest(struct listing *l, struct neighbour near[NEAREST_MAX], 
     for (int kept = 0; kept < NEAREST_KEPT && kept < count; kept++) {
         int best = kept;
         for (int i = kept + 1; i < count; i++)
-            if (near[i].time_us < near[best].time_us) best = i;
+            if (near[i].bucket || (!near[best].bucket && near[i].time_us < near[best].time_us)) best = i;
         const struct neighbour n = near[best];
         near[best] = near[kept];
         near[kept] = n;

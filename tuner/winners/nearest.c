@@ -102,7 +102,7 @@ static int list_read(const struct winner_store *store, const struct shape *shape
     for (size_t i = 0; i < store->set.count; i++) {
         const struct stored_winner *w = &store->set.winners[i];
         if (!serves_others(w) || is_of_library(store, w) || !shape_answers(&w->shape, shape)) continue;
-        struct neighbour n = {w, shape_distance(&w->shape, shape) + 0.1 * !w->base.cold, 0};
+        struct neighbour n = {w, shape_distance(&w->shape, shape) + 0.1 * !w->base.cold, 0, false};
         if (!(n.distance <= NEAREST_RADIUS)) continue;
         /* The user's own winner precedes an equal one. */
         if (w->pretuned) n.distance = nextafter(n.distance, INFINITY);
@@ -114,6 +114,19 @@ static int list_read(const struct winner_store *store, const struct shape *shape
 /* Limit of further reads for one lookup: a part of the database that contains only predictions, or another
  * GPU's winners, is not read completely. */
 #define READINGS_MAX 8
+
+/* Finds the one that is the problem's bucket. */
+static void mark_bucket(const struct problem *problem, struct neighbour *neighbours, int count)
+{
+    struct neighbour *bucket = NULL;
+    for (int i = 0; i < count; i++) {
+        const struct problem *tuned = &neighbours[i].winner->base.problem;
+        if (tuned->m < problem->m || tuned->m >= 2 * problem->m || !problem_alike_but_m(tuned, problem))
+            continue;
+        if (!bucket || tuned->m < bucket->winner->base.problem.m) bucket = &neighbours[i];
+    }
+    if (bucket) bucket->bucket = true;
+}
 
 enum status nearest_find(struct winner_store *store, const struct problem *problem, int alignment,
                          struct neighbour neighbours[NEAREST_MAX], int *count)
@@ -141,5 +154,6 @@ enum status nearest_find(struct winner_store *store, const struct problem *probl
         transfer(store, problem, &list[i]);
         *count = insert(neighbours, *count, NEAREST_MAX, list[i]);
     }
+    mark_bucket(problem, neighbours, *count);
     return OK;
 }

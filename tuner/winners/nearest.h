@@ -15,6 +15,9 @@ struct neighbour {
     const struct stored_winner *winner;
     double distance; /* of the shapes, plus 0.1 for times with a hot cache; includes waves once known */
     double time_us;  /* expected time of its configuration, or of cuBLAS, for the problem */
+    bool bucket; /* tuned for the least M from the problem's on, below twice that, and alike otherwise: its
+                    winner answers, whatever is expected of others, so that the M that were tuned divide
+                    all M into ranges */
 };
 
 /* Finds the winners of this GPU within the radius that were measured and judged exactly, and whose

@@ -49,9 +49,9 @@ static struct grid grid_of(const struct config *config, const struct problem *p,
 }
 
 /* How fast boxes come whose lines do not begin at multiples of 128 bytes: each takes two lines of L2. */
-static double straddling(int64_t ld)
+static double straddling(int64_t line_bytes)
 {
-    return ld % 64 == 0 ? 1 : ld % 32 == 0 ? 0.9 : 0.5;
+    return line_bytes % 128 == 0 ? 1 : line_bytes % 64 == 0 ? 0.9 : 0.5;
 }
 
 /* Cycles that an SM with so many blocks takes for the k of a tile of each. */
@@ -62,7 +62,8 @@ static double loop_cycles(const struct config *config, double count, double k, c
         gpu_peak_tflops(gpu, p->type) * 1e6 / gpu->sm_count / gpu->clock_mhz / 2 * WGMMA_SHARE;
     /* Both operands come from shared memory, where 64 rows of the left one take as long as some columns. */
     const double products = count * LEFT * fmax(RIGHT, TALL > 1 ? 52 : 89) * BK / rate;
-    const double from_l2 = SM_BYTES * fmin(PACK_A ? 1 : straddling(p->lda), PACK_B ? 1 : straddling(p->ldb));
+    const double from_l2 = SM_BYTES * fmin(PACK_A ? 1 : straddling(ELEMENT_BYTES * p->lda),
+                                           PACK_B ? 1 : straddling(ELEMENT_BYTES * p->ldb));
     const double on_the_way = count * (STAGES - 1) * STAGE_BYTES / LATENCY_US / gpu->clock_mhz;
     const double arrival = count * STAGE_BYTES / fmin(from_l2, on_the_way);
     return ceil(k / BK) * fmax(products + STEP_CYCLES / count, arrival);
@@ -118,8 +119,8 @@ static double memory_us(const struct problem *p, const struct gpu *gpu)
 static double overhead_us(const struct config *config, const struct problem *p, const struct grid *grid,
                           const struct gpu *gpu)
 {
-    const double packed =
-        2 * (double)p->batch * (double)p->k * ((PACK_A ? (double)p->m : 0) + (PACK_B ? (double)p->n : 0));
+    const double packed = ELEMENT_BYTES * (double)p->batch * (double)p->k *
+                          ((PACK_A ? (double)p->m : 0) + (PACK_B ? (double)p->n : 0));
     const double pack = PACK ? PACK_US + 2 * packed / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3) : 0;
     const double tile = (double)BM * BN, sum = grid->splits <= 1 ? 0
                                                : CLUSTER

@@ -3,7 +3,7 @@
 #include "wgmma_host.h"
 
 #include "gemm_block.h"
-#include "gt_workspace16.h"
+#include "gt_workspace32.h"
 #include "launch_limits.h"
 #include "model_registers.h"
 #include "split_k.h"
@@ -13,17 +13,18 @@
 
 #define PACK_BYTES_MAX (INT64_C(256) << 20) /* for packed operands */
 
-#define MAP_ALIGN      8                  /* elements: 16 bytes */
-#define MAP_STRIDE_MAX (INT64_C(1) << 40) /* bytes, cuTensorMapEncodeTiled */
-#define LONG_FLOP      1e11               /* 0.15 ms and more */
-#define ACCUMULATORS   (TALL * RIGHT / 2)
+#define MAP_ALIGN_BYTES 16
+#define MAP_STRIDE_MAX  (INT64_C(1) << 40) /* bytes, cuTensorMapEncodeTiled */
+#define LONG_FLOP       1e11               /* 0.15 ms and more */
+#define ACCUMULATORS    (TALL * RIGHT / 2)
+#define FRAGMENTS       (TALL * 16) /* of the left operand of TF32 */
 
 _Static_assert(MAP_LEFT_AT >= sizeof(struct gemm_args) && MAP_LEFT_AT % 64 == 0,
                "the maps follow the arguments");
 _Static_assert(MAP_RIGHT_AT == MAP_LEFT_AT + LAUNCH_VIEW_BYTES, "and each other");
 
 #define RULES    "wgmma_rules.h"
-#define COMPUTES "the wgmma family computes bf16gemm and hgemm"
+#define COMPUTES (TF32 ? "its type is tf32gemm" : "the wgmma family computes bf16gemm and hgemm")
 #include "family_template.h"
 
 static struct resources wgmma_resources(const struct config *config)
@@ -48,7 +49,8 @@ static const char *check_gpu(const struct config *config, int known, const struc
 /* Can a tensor map read an operand as it lies? */
 static bool is_mappable(const struct problem *p, int64_t ld, int64_t stride)
 {
-    return !p->pointers && ld % MAP_ALIGN == 0 && (p->batch <= 1 || stride % MAP_ALIGN == 0);
+    const int align = MAP_ALIGN_BYTES / element_bytes(gemm_type_row(p->type)->a);
+    return !p->pointers && ld % align == 0 && (p->batch <= 1 || stride % align == 0);
 }
 
 /* Are an operand's lines, or the items of its batch, too far apart for a tensor map? */
@@ -71,6 +73,7 @@ static const char *check_map(int64_t ld, int64_t stride, const struct problem *p
 /* Of an item's packed operands. In floating point: the largest problems pass 2^63. */
 static double pack_bytes(const struct config *config, const struct problem *p)
 {
+    if (TF32) return 4 * (double)packed_line32(p->k) * (double)((PACK_A ? p->m : 0) + (PACK_B ? p->n : 0));
     const double a = (double)problem_rows_a(p) * (double)packed_line(problem_cols_a(p)),
                  b = (double)problem_rows_b(p) * (double)packed_line(problem_cols_b(p));
     return 2 * ((PACK_A ? a : 0) + (PACK_B ? b : 0));
@@ -92,13 +95,16 @@ static struct k_cut cut(const struct config *config, int64_t k)
 static const char *check_problem(const struct config *config, int known, const struct problem *p,
                                  const struct gpu *gpu)
 {
-    (void)gpu;
     if (!p) return NULL;
     const char *why = NULL;
     if (KNOWN(PACK) && pack_bytes(config, p) > PACK_BYTES_MAX)
         why = "PACK needs more than 256 MiB of workspace";
     if (!why && KNOWN(PACK) && !PACK_A) why = check_map(p->lda, p->stride_a, p);
     if (!why && KNOWN(PACK) && !PACK_B) why = check_map(p->ldb, p->stride_b, p);
+    const bool TRANS_A = p->trans_a, TRANS_B = p->trans_b;
+    if (!why && gpu && KNOWN(STORE) && LEFT_IN_REGISTERS &&
+        ACCUMULATORS + FRAGMENTS + REGISTERS_BESIDES > registers_limit(gpu, THREADS, MIN_BLOCKS))
+        why = "the sums and the left operand do not fit in the registers";
     if (why) return why;
     if (KNOWN(VC) && VC > line_align(p)) return "VC is wider than C is aligned";
     const enum element c = gemm_type_row(p->type)->c;
@@ -123,8 +129,10 @@ static struct workspace_item plan_workspace(const struct config *config, const s
                                             int64_t tiles, struct gemm_args *args, struct launch_plan *plan)
 {
     const bool parts = args->splits > 1 && LAST_BLOCK;
-    const struct workspace_item item = workspace_item(PACK, p->trans_a, p->trans_b, p->m, p->n, p->k,
-                                                      parts ? tiles * args->splits * BM * BN : 0);
+    const int64_t floats = parts ? tiles * args->splits * BM * BN : 0;
+    const struct workspace_item item =
+        TF32 ? workspace_item32(PACK, p->m, p->n, p->k, floats)
+             : workspace_item(PACK, p->trans_a, p->trans_b, p->m, p->n, p->k, floats);
     plan->batch_per_launch = GRID_Z_MAX;
     if (item.floats == 0) return item;
     plan->batch_per_launch = items_per_launch(4 * item.floats);
@@ -147,7 +155,18 @@ static struct source packed(struct source source, int64_t floats, int64_t item_f
     source.operand = LAUNCH_WORKSPACE;
     source.offset_bytes = 4 * floats;
     source.ld = packed_line(source.length);
-    source.stride = 2 * item_floats;
+    source.stride = 4 * item_floats / element_bytes(source.element);
+    return source;
+}
+
+/* Of TF32: `lines` lines of k, whichever way the operand lies. */
+static struct source packed_along_k(struct source source, int64_t lines, int64_t k, int64_t floats,
+                                    int64_t item_floats)
+{
+    source.length = k;
+    source.lines = lines;
+    source = packed(source, floats, item_floats);
+    source.ld = packed_line32(k);
     return source;
 }
 
@@ -175,14 +194,28 @@ static void plan_views(const struct config *config, const struct problem *p, str
     const struct gemm_type_row *const type = gemm_type_row(p->type);
     const bool TRANS_A = p->trans_a, TRANS_B = p->trans_b;
     const int64_t batch = smaller(p->batch, plan->batch_per_launch);
-    struct source a = {
-        LAUNCH_A, type->a,     problem_cols_a(p), problem_rows_a(p),
-        p->lda,   p->stride_a, .box_bytes = 128,  .box_lines = TRANS_A ? PIECE_K : (unsigned)BM};
-    struct source b = {
-        LAUNCH_B, type->b,     problem_cols_b(p), problem_rows_b(p),
-        p->ldb,   p->stride_b, .box_bytes = 128,  .box_lines = TRANS_B ? (unsigned)BN : PIECE_K};
-    if (PACK_A) a = packed(a, plan->counters, item.floats);
-    if (PACK_B) b = packed(b, plan->counters + item.b, item.floats);
+    /* Their copies round to TF32. */
+    struct source a = {LAUNCH_A,
+                       TF32 ? ELEMENT_TF32 : type->a,
+                       problem_cols_a(p),
+                       problem_rows_a(p),
+                       p->lda,
+                       p->stride_a,
+                       .box_bytes = 128,
+                       .box_lines = (unsigned)(A_ALONG_K ? BM : PIECE_K)};
+    struct source b = {LAUNCH_B,
+                       TF32 ? ELEMENT_TF32 : type->b,
+                       problem_cols_b(p),
+                       problem_rows_b(p),
+                       p->ldb,
+                       p->stride_b,
+                       .box_bytes = 128,
+                       .box_lines = (unsigned)(B_ALONG_K ? BN : PIECE_K)};
+    const int64_t first_a = plan->counters, first_b = first_a + item.b;
+    if (PACK_A)
+        a = TF32 ? packed_along_k(a, p->m, p->k, first_a, item.floats) : packed(a, first_a, item.floats);
+    if (PACK_B)
+        b = TF32 ? packed_along_k(b, p->n, p->k, first_b, item.floats) : packed(b, first_b, item.floats);
     add_view(plan, &a, PACK_A ? batch : p->batch, SWAP ? MAP_RIGHT_AT : MAP_LEFT_AT);
     add_view(plan, &b, PACK_B ? batch : p->batch, SWAP ? MAP_LEFT_AT : MAP_RIGHT_AT);
     const struct source c = {LAUNCH_C,       type->c, p->n, p->m, p->ldc, p->stride_c, .box_bytes = BOX_LINE,
@@ -196,8 +229,10 @@ static void plan_views(const struct config *config, const struct problem *p, str
 static struct kernel_launch pack_launch(const struct config *config, const struct problem *p, unsigned slice)
 {
     int64_t pieces = 0;
-    if (PACK_A) pieces += pack_pieces(problem_rows_a(p), problem_cols_a(p));
-    if (PACK_B) pieces += pack_pieces(problem_rows_b(p), problem_cols_b(p));
+    if (PACK_A)
+        pieces += TF32 ? pack_pieces32(p->m, p->k) : pack_pieces(problem_rows_a(p), problem_cols_a(p));
+    if (PACK_B)
+        pieces += TF32 ? pack_pieces32(p->n, p->k) : pack_pieces(problem_rows_b(p), problem_cols_b(p));
     return (struct kernel_launch){.entry = "gemm_pack",
                                   .grid = {(unsigned)ceil_div(pieces, PACK_THREADS / 32), 1, slice},
                                   .threads = PACK_THREADS,
@@ -236,8 +271,8 @@ static int wgmma_redundant(const struct config *config, int known, const struct 
 {
     if (!KNOWN(PACK)) return -1;
     *instead = PACK;
-    if (PACK_A && is_mappable(p, p->lda, p->stride_a)) *instead -= 1;
-    if (PACK_B && is_mappable(p, p->ldb, p->stride_b)) *instead -= 2;
+    if (PACK_A && is_mappable(p, p->lda, p->stride_a) && (!TF32 || !p->trans_a)) *instead -= 1;
+    if (PACK_B && is_mappable(p, p->ldb, p->stride_b) && (!TF32 || p->trans_b)) *instead -= 2;
     if (*instead != PACK) return P_PACK;
     *instead = 0;
     return KNOWN(PDL) && PDL && problem_flop(p) > LONG_FLOP ? P_PDL : -1;
@@ -254,6 +289,25 @@ const struct template template_wgmma = {
     .param_count = P_COUNT,
     .computes = GEMM_TYPE_BIT(GEMM_BF16) | GEMM_TYPE_BIT(GEMM_F16) | GEMM_TYPE_BIT(GEMM_BF16_TO_F32) |
                 GEMM_TYPE_BIT(GEMM_F16_TO_F32),
+    .one_arch = true,
+    .macros = TEMPLATE_MACRO_TYPE | TEMPLATE_MACRO_EPILOGUE | TEMPLATE_MACRO_POINTERS,
+    .optional = OPTIONAL,
+    .sources = sources_wgmma,
+    .resources = wgmma_resources,
+    .check = template_check_all,
+    .check_prefix = check_prefix,
+    .redundant = wgmma_redundant,
+    .plan = wgmma_plan,
+    .predict = wgmma_predict};
+
+/* The same for elements of 32 bits. */
+const struct template template_wgmma_tf32 = {
+    .name = "wgmma_tf32",
+    .summary = "TF32 on the tensor cores of sm_90, by wgmma: any layout and alignment, split-K",
+    .space = "wgmma_tf32.conf",
+    .params = params,
+    .param_count = P_COUNT,
+    .computes = GEMM_TYPE_BIT(GEMM_TF32),
     .one_arch = true,
     .macros = TEMPLATE_MACRO_TYPE | TEMPLATE_MACRO_EPILOGUE | TEMPLATE_MACRO_POINTERS,
     .optional = OPTIONAL,

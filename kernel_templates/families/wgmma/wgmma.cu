@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* wgmma.cu — C[m,n] = alpha * op(A) * op(B) + beta * C by the tensor-core instructions of sm_90a, which read
  * both operands from shared memory: FP16 or BF16 operands, exact products, sums in FP32, C in the operands'
- * type or FP32.
+ * type or FP32; or FP32 operands rounded to TF32, which the copies do (to nearest even: wgmma truncates).
  *
  *                          STAGES tiles of BK k
  *                        +-----+-----+-----+-----+        CONSUMERS groups of four warps, each with a
@@ -13,7 +13,8 @@
  * An operand that lies along k has lines of 64 k, 128 bytes, in shared memory; one that lies across k has
  * blocks of 64 x 64. Both are in the 128-byte swizzle, for which wgmma has descriptors. Tensor maps have the
  * operands' true extents: what is beyond is zeros. With SWAP the left operand, of 64 rows an instruction, is
- * B^T.
+ * B^T. Of TF32 lines have 32 k and blocks 32 x 32, and wgmma reads no blocks: the left operand's pass through
+ * registers, the right operand is turned before (PACK).
  *
  * A block takes one tile of C, or every so many (WALK): then its warp for copies is ahead by the whole ring
  * while the others store a tile, and with WALK 2 each group has tiles of its own, in turns, so that one
@@ -37,12 +38,23 @@
 #include "gt_store16.cuh"
 #include "gt_teams.cuh"
 
+/* TYPE_A is float for TF32. */
+#define IS_float         1
+#define ELEMENT_IS(type) IS_##type
+#define IS_TF32(type)    ELEMENT_IS(type)
+#if IS_TF32(TYPE_A)
+#define TF32 1
+#else
+#define TF32 0
+#endif
+
 #if SWAP
 #define WGMMA_N BM
 #else
 #define WGMMA_N BN
 #endif
 #include "gt_wgmma.cuh"
+#include "gt_wgmma_tf32.cuh"
 
 #define RULE(last, holds, why)    static_assert(holds, why);
 #define RULE_OP(last, holds, why) static_assert(holds, why);
@@ -60,7 +72,11 @@ struct wgmma_args {
 };
 static_assert(sizeof(struct wgmma_args) == ARGUMENT_BYTES, "the host must know where everything is");
 
+#if TF32
+#include "gt_pack32.cuh"
+#else
 #include "gt_pack16.cuh"
+#endif
 #include "wgmma_store.cuh"
 
 /* The block's shared memory. */
@@ -105,7 +121,7 @@ struct turn {
     }
 };
 
-/* 64 k of EXTENT rows of an operand, from `row` and k on. */
+/* A piece of EXTENT rows of an operand, from `row` and k on. */
 template <bool ALONG_K, int EXTENT>
 static __device__ __forceinline__ void copy_piece(shared_place to, const struct tensor_map &map, int row,
                                                   int k, int item, struct mbarrier *full)
@@ -114,8 +130,8 @@ static __device__ __forceinline__ void copy_piece(shared_place to, const struct 
         tensor_copy(to, map, k, row, item, full);
     } else {
 #pragma unroll
-        for (int i = 0; i < EXTENT / 64; i++)
-            tensor_copy(moved(to, i * 8192), map, row + i * 64, k, item, full);
+        for (int i = 0; i < EXTENT / PIECE_K; i++)
+            tensor_copy(moved(to, i * BLOCK_BYTES), map, row + i * PIECE_K, k, item, full);
     }
 }
 
@@ -143,8 +159,19 @@ static __device__ __forceinline__ void produce(const struct wgmma_args &args, st
     }
 }
 
-/* 16 k further in a descriptor, in units of 16 bytes. */
+/* An instruction's k further in a descriptor, in units of 16 bytes. */
 constexpr int LEFT_STEP = LEFT_ALONG_K ? 2 : 128, RIGHT_STEP = RIGHT_ALONG_K ? 2 : 128;
+
+template <int FIRST>
+static __device__ __forceinline__ void multiply(float (&sum)[QUADS][4], unsigned long long left,
+                                                unsigned long long right)
+{
+#if TF32
+    wgmma_tf32<RIGHT, FIRST>(sum, left, right);
+#else
+    wgmma<BF16, LEFT_ALONG_K, RIGHT_ALONG_K, RIGHT, FIRST>(sum, left, right);
+#endif
+}
 
 /* The products of a stage. */
 static __device__ __forceinline__ void multiply_stage(shared_place stage, int group, float (&sum)[QUADS][4])
@@ -156,14 +183,69 @@ static __device__ __forceinline__ void multiply_stage(shared_place stage, int gr
                                  right = matrix_at(moved(at, LEFT_BYTES));
 #pragma unroll
         for (int k = 0; k < PIECE_K / WGMMA_K; k++) {
-            wgmma<BF16, LEFT_ALONG_K, RIGHT_ALONG_K, RIGHT, 0>(sum, left + k * LEFT_STEP,
-                                                               right + k * RIGHT_STEP);
+            multiply<0>(sum, left + k * LEFT_STEP, right + k * RIGHT_STEP);
             if constexpr (TALL > 1)
-                wgmma<BF16, LEFT_ALONG_K, RIGHT_ALONG_K, RIGHT, RIGHT / 8>(
-                    sum, left + k * LEFT_STEP + (8192 >> 4), right + k * RIGHT_STEP);
+                multiply<RIGHT / 8>(sum, left + k * LEFT_STEP + (8192 >> 4), right + k * RIGHT_STEP);
         }
     }
 }
+
+#if TF32
+/* A lane's elements of a piece of the left operand that lies across k, for TALL instructions and the piece's
+ * k: with g = lane / 4 and t = lane % 4 those of rows g and g + 8 at k = t, then t + 4. Lanes of odd t load
+ * the second k first, so that a load has each bank once: the swizzle moves 16 bytes of line k to place ^ k.
+ */
+struct fragments {
+    float of[PIECE_K / WGMMA_K][TALL][4];
+
+    __device__ __forceinline__ void load(shared_place block)
+    {
+        const int lane = threadIdx.x % 32, warp = threadIdx.x % WARPGROUP / 32, g = lane / 4, t = lane % 4;
+        const bool odd = t % 2 == 1;
+        const int k = t + (odd ? 4 : 0), sixteen = warp % 2 * 4 + g / 4;
+        const shared_place first = moved(block, warp / 2 * BLOCK_BYTES + g % 4 * 4);
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            const shared_place early = moved(first, k * 128 + (sixteen ^ half * 2 ^ k) * 16);
+            const shared_place late = moved(first, (k ^ 4) * 128 + (sixteen ^ half * 2 ^ k ^ 4) * 16);
+#pragma unroll
+            for (int i = 0; i < PIECE_K / WGMMA_K; i++)
+#pragma unroll
+                for (int tall = 0; tall < TALL; tall++) {
+                    const int at = tall * (2 * BLOCK_BYTES) + i * WGMMA_K * 128;
+                    float x, y;
+                    load_shared<1>(&x, moved(early, at));
+                    load_shared<1>(&y, moved(late, at));
+                    of[i][tall][half] = odd ? y : x;
+                    of[i][tall][2 + half] = odd ? x : y;
+                }
+        }
+    }
+};
+
+/* The products of a stage whose left operand passes through registers. They are done when it returns: the
+ * other group of the block, or another block, multiplies while this one loads. */
+static __device__ __forceinline__ void multiply_fragments(shared_place stage, int group,
+                                                          float (&sum)[QUADS][4])
+{
+#pragma unroll
+    for (int piece = 0; piece < BK / PIECE_K; piece++) {
+        const shared_place at = moved(stage, piece * (LEFT_BYTES + RIGHT_BYTES));
+        const unsigned long long right = matrix_at(moved(at, LEFT_BYTES));
+        struct fragments left;
+        left.load(moved(at, group * TALL * (2 * BLOCK_BYTES)));
+        wgmma_begin();
+#pragma unroll
+        for (int k = 0; k < PIECE_K / WGMMA_K; k++) {
+            wgmma_tf32<RIGHT, 0>(sum, left.of[k][0], right + k * RIGHT_STEP);
+            if constexpr (TALL > 1)
+                wgmma_tf32<RIGHT, RIGHT / 8>(sum, left.of[k][TALL - 1], right + k * RIGHT_STEP);
+        }
+        wgmma_end();
+        wgmma_done();
+    }
+}
+#endif
 
 /* A stage is empty as soon as the products of the next one have been started. With WALK 2 the groups go on
  * one after the other: who waits for a stage that is further ahead than the ring is long takes an older phase
@@ -177,6 +259,14 @@ static __device__ __forceinline__ void consume(struct ring ring, int tiles, int 
     for (int tile = 0; tile < tiles; tile++) {
         mbarrier_wait(ring.full(turn.stage), turn.parity);
         if (WALK == 2) mbarrier_arrive(ring.go((group + 1) % CONSUMERS), speaks && tile == tiles - 1);
+#if TF32
+        if constexpr (LEFT_IN_REGISTERS) {
+            multiply_fragments(ring.stage(turn.stage), WALK == 2 ? 0 : group, sum);
+            mbarrier_arrive(ring.empty(turn.stage), speaks);
+            turn.step();
+            continue;
+        }
+#endif
         wgmma_begin();
         multiply_stage(ring.stage(turn.stage), WALK == 2 ? 0 : group, sum);
         wgmma_end();
@@ -186,7 +276,7 @@ static __device__ __forceinline__ void consume(struct ring ring, int tiles, int 
         turn.step();
     }
     wgmma_wait<0>(sum);
-    if (WALK) mbarrier_arrive(ring.empty(before), speaks && tiles > 0);
+    if (WALK && !LEFT_IN_REGISTERS) mbarrier_arrive(ring.empty(before), speaks && tiles > 0);
 }
 
 /* Tiles of C that the blocks of an item take. */

@@ -12,8 +12,10 @@
 #define STORE     (config->value[P_STORE])
 #define SWAP      (config->value[P_SWAP])
 #define WALK      (config->value[P_WALK])
+#define TF32      (config->template == &template_wgmma_tf32)
 #include "wgmma_rules.h"
 
+extern const struct template template_wgmma_tf32;
 template_predict wgmma_predict;
 
 #endif

@@ -12,8 +12,16 @@
 /* The instruction's left operand, of 64 rows, is A or, if SWAP, B^T: the product is C^T then. */
 #define LEFT          (SWAP ? BN : BM)
 #define RIGHT         (SWAP ? BM : BN)
-#define LEFT_ALONG_K  (SWAP ? TRANS_B : !TRANS_A)
-#define RIGHT_ALONG_K (SWAP ? !TRANS_A : TRANS_B)
+#define LEFT_ALONG_K  (SWAP ? B_ALONG_K : A_ALONG_K)
+#define RIGHT_ALONG_K (SWAP ? A_ALONG_K : B_ALONG_K)
+
+/* As tensor maps see them: PACK turns operands of TF32, which wgmma reads along k only. */
+#define A_ALONG_K (!TRANS_A || (TF32 && PACK_A))
+#define B_ALONG_K (TRANS_B || (TF32 && PACK_B))
+
+/* The left operand of TF32 that lies across k passes through registers. */
+#define LEFT_IN_REGISTERS (TF32 && !LEFT_ALONG_K)
+#define ELEMENT_BYTES     (TF32 ? 4 : 2)
 
 /* A warpgroup is four warps. The last warp of the block starts the copies. */
 #define WARPGROUP        128
@@ -24,7 +32,7 @@
 #define SHARERS (WALK == 2 ? 1 : CONSUMERS)
 
 #define WGMMA_M 64
-#define WGMMA_K 16
+#define WGMMA_K (32 / ELEMENT_BYTES)
 #define TALL    (LEFT / SHARERS / WGMMA_M) /* instructions down a warpgroup's rows */
 
 #define PACK_A (PACK % 2 == 1)
@@ -33,11 +41,12 @@
 #define LAST_BLOCK (REDUCE == 1)
 #define CLUSTER    (REDUCE > 1 ? REDUCE : 0)
 
-/* A stage consists of pieces of 64 k, which are lines of 128 bytes for each row of an operand, or blocks of
- * 64 x 64. */
-#define PIECE_K     64
-#define LEFT_BYTES  (2 * PIECE_K * LEFT)
-#define RIGHT_BYTES (2 * PIECE_K * RIGHT)
+/* A stage consists of pieces of 64 k (TF32: 32), which are lines of 128 bytes for each row of an operand, or
+ * blocks of 64 x 64 (TF32: 32 x 32). */
+#define PIECE_K     (128 / ELEMENT_BYTES)
+#define BLOCK_BYTES (128 * PIECE_K)
+#define LEFT_BYTES  (128 * LEFT)
+#define RIGHT_BYTES (128 * RIGHT)
 #define STAGE_BYTES (BK / PIECE_K * (LEFT_BYTES + RIGHT_BYTES))
 #define RING_BYTES  (STAGES * STAGE_BYTES)
 
@@ -81,7 +90,7 @@
 #ifdef RULE
 RULE(BM, BM % 8 == 0, "BM must be a multiple of 8")
 RULE(BN, BN % 8 == 0, "BN must be a multiple of 8")
-RULE(BK, BK % PIECE_K == 0, "BK must be a multiple of 64")
+RULE(BK, BK % PIECE_K == 0, "BK must be a multiple of 64 (TF32: 32)")
 RULE(SWAP, LEFT % WGMMA_M == 0,
      "the tile's side along the 64 rows of an instruction (BM, with SWAP BN) must be a multiple of 64")
 RULE(VC, VC == 1 || VC == 2 || VC == 4 || VC == 8, "VC must be 1, 2, 4 or 8")
@@ -97,8 +106,10 @@ RULE(REDUCE, BM >= REDUCE, "REDUCE: each block of a cluster adds at least one ro
 #endif
 
 #ifdef RULE_OP
-RULE_OP(SWAP, RIGHT_ALONG_K || RIGHT % 64 == 0,
+RULE_OP(SWAP, TF32 || RIGHT_ALONG_K || RIGHT % 64 == 0,
         "an operand across k is copied in blocks of 64: BN (with SWAP BM) must be a multiple of 64")
+RULE_OP(PACK, !TF32 || RIGHT_ALONG_K,
+        "TF32 is read along k only: B (with SWAP A) lies along k, or PACK turns it")
 #endif
 
 #ifdef HOST_RULES

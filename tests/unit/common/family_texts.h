@@ -39,6 +39,9 @@
 #define WGMMA_BASE                                                                                           \
     "wgmma BM=128 BN=256 BK=64 SWAP=0 CONSUMERS=2 STAGES=4 PACK=0 VC=8 MIN_BLOCKS=1 REDUCE=1 WALK=0 "        \
     "GROUP=8 SPLIT_K=1 SMS=1"
+#define WGMMA_TF32_BASE                                                                                      \
+    "wgmma_tf32 BM=128 BN=208 BK=32 SWAP=0 CONSUMERS=2 STAGES=4 PACK=0 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=0 "   \
+    "GROUP=8 SPLIT_K=1 SMS=1"
 #define BF16X6_BASE "bf16x6 BM=128 BN=208 BK=64 STAGES=5 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
 
 #endif

@@ -116,4 +116,13 @@ static inline void assert_none_beats_tensor_cores(const char *file)
     assert_true(counted.least > 50);
 }
 
+static inline void assert_none_beats_tf32(const char *file)
+{
+    static const char *const problems[] = {"tf32gemm:nn:4096x4096x4096", "tf32gemm:tn:1023x1025x1027",
+                                           "tf32gemm:nt:8x4096x4096", "tf32gemm:tt:2048x64x64:batch=4"};
+    const struct counted counted = assert_none_beats_the_gpu(file, "tf32", (double)INFINITY, problems,
+                                                             sizeof problems / sizeof *problems);
+    assert_true(counted.least > 50);
+}
+
 #endif

@@ -38,6 +38,38 @@ TEST(sizes_may_stand_between_blanks_or_commas)
     }
 }
 
+/* The lines of a range, each followed by a blank. */
+static const char *lines_of(const char *text)
+{
+    static char all[2000];
+    char line[PROBLEM_TEXT_MAX];
+    all[0] = '\0';
+    for (int64_t m = 0; suite_range(text, &m, line);) {
+        strncat(all, line, sizeof all - strlen(all) - 1);
+        strncat(all, " ", sizeof all - strlen(all) - 1);
+    }
+    return all;
+}
+
+TEST(a_range_of_m_stands_for_its_ends_and_the_powers_of_two_between)
+{
+    assert_string_equal(lines_of("1..8x64x32"), "1x64x32 2x64x32 4x64x32 8x64x32 ");
+    assert_string_equal(lines_of("hgemm:nt:5..33x64x32:beta=1"),
+                        "hgemm:nt:5x64x32:beta=1 hgemm:nt:8x64x32:beta=1 hgemm:nt:16x64x32:beta=1 "
+                        "hgemm:nt:32x64x32:beta=1 hgemm:nt:33x64x32:beta=1 ");
+    assert_string_equal(lines_of("7..7x64x32"), "7x64x32 ");
+    static const char *const alone[] = {"64x64x32", "",          "8..1x64x32",         "0..4x1x1",
+                                        "..4x1x1",  "1..x1x1",   "1..99999999999x1x1", "1x1x1..4",
+                                        "1x1..4x1", "-1..4x1x1", "1x1x1:batch=1..4"};
+    for (size_t i = 0; i < sizeof alone / sizeof *alone; i++) {
+        char line[PROBLEM_TEXT_MAX];
+        int64_t m = 0;
+        assert_true(suite_range(alone[i], &m, line));
+        assert_string_equal(line, alone[i]);
+        assert_false(suite_range(alone[i], &m, line));
+    }
+}
+
 TEST(type_and_op_are_for_lines_without_one)
 {
     assert_string_equal(read_as("64 128 256", GEMM_BF16, "nt"), "bf16gemm:nt:64x128x256");
@@ -139,6 +171,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_may_stand_between_blanks_or_commas),
+        cmocka_unit_test(a_range_of_m_stands_for_its_ends_and_the_powers_of_two_between),
         cmocka_unit_test(type_and_op_are_for_lines_without_one),
         cmocka_unit_test(heads_of_tables_hold_no_problem),
         cmocka_unit_test(tunableop_is_read_as_the_row_major_problem_of_the_same_addresses),

@@ -76,7 +76,7 @@ static struct launch_plan plan_of(struct problem *p)
                                             .dependent = true};
     plan.views = 2;
     plan.view[0] = (struct tensor_view){.operand = LAUNCH_A,
-                                        .element = ELEMENT_F32,
+                                        .element = ELEMENT_TF32, /* FP32 that copies round */
                                         .rank = 3,
                                         .extent = {100, 64, 5},
                                         .stride_bytes = {4, 4 * 112, 4 * 64 * 112},
@@ -132,7 +132,7 @@ TEST(attributes_and_views_arrive_with_every_piece)
         const struct fake_view of_a = view_in(x, AT_VIEW_A), of_c = view_in(x, AT_VIEW_C);
         assert_int_equal(of_a.address, a);
         assert_int_equal(of_a.rank, 3);
-        assert_int_equal(of_a.type, CU_TENSOR_MAP_DATA_TYPE_FLOAT32);
+        assert_int_equal(of_a.type, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32);
         assert_int_equal(of_a.swizzle, CU_TENSOR_MAP_SWIZZLE_128B);
         assert_true(of_a.extent[0] == (unsigned)k && of_a.extent[1] == 64 &&
                     of_a.extent[2] == (unsigned)items);

@@ -22,8 +22,8 @@ TEST(judge_and_roofline_compile_without_spills_for_every_architecture)
     const struct source_text roofline[] = {{"roofline.cu", text_roofline_cu}};
     for (size_t i = 0; i < sizeof archs / sizeof *archs; i++) {
         struct compiled built;
-        for (int element = 0; element < (archs[i] == 90 ? ELEMENT_COUNT : 1); element++) {
-            static const char *const all[ELEMENT_COUNT][3] = {
+        for (int element = 0; element < (archs[i] == 90 ? ELEMENT_TF32 : 1); element++) {
+            static const char *const all[ELEMENT_TF32][3] = {
                 {"-DORACLE_A=0", "-DORACLE_B=0", "-DORACLE_C=0"},
                 {"-DORACLE_A=1", "-DORACLE_B=1", "-DORACLE_C=0"},
                 {"-DORACLE_A=2", "-DORACLE_B=2", "-DORACLE_C=2"}};

@@ -29,9 +29,9 @@ static void assert_complete(const char *const *texts, size_t count)
 /* Configurations with up to six values changed to anything, of the largest problem, too. */
 TEST(no_value_however_insane_breaks_the_check)
 {
-    static const char *const legal[] = {SIMT_BASE,  SKINNY_BASE, RESIDENT_BASE, RESIDENT_NARROW,
-                                        TALL_BASE,  TALL_LOW,    STREAMK_BASE,  MMA_BASE,
-                                        MMA16_BASE, GEMV16_BASE, WGMMA_BASE,    BF16X6_BASE};
+    static const char *const legal[] = {
+        SIMT_BASE, SKINNY_BASE, RESIDENT_BASE, RESIDENT_NARROW, TALL_BASE,       TALL_LOW,   STREAMK_BASE,
+        MMA_BASE,  MMA16_BASE,  GEMV16_BASE,   WGMMA_BASE,      WGMMA_TF32_BASE, BF16X6_BASE};
     static const int32_t values[] = {INT32_MIN, -1, 0,  1,   2,    3,     4,     5,
                                      8,         16, 64, 512, 1024, 65536, 46341, INT32_MAX};
     struct problem huge = problem_make(PROBLEM_DIM_MAX, PROBLEM_DIM_MAX, PROBLEM_DIM_MAX);
@@ -93,6 +93,11 @@ TEST(an_empty_c_launches_nothing_and_an_empty_k_one_kernel)
          "hgemm:nn:0x64x64",
          "hgemm:nn:64x0x64:ldb=8",
          "hgemm:tn:64x64x0"},
+        {WGMMA_TF32_BASE,
+         {{"SPLIT_K", 4}},
+         "tf32gemm:nt:0x64x64",
+         "tf32gemm:nt:64x0x64",
+         "tf32gemm:nt:64x64x0:lda=4:ldb=4"},
         {BF16X6_BASE,
          {{"VC", 1}},
          "sgemm_accurate:nn:0x64x64",
@@ -126,7 +131,8 @@ TEST(long_batches_are_cut_by_the_grid)
                  {MMA_BASE, {{0}}, "tf32gemm:nn:64x64x64:batch=70000"},
                  {MMA16_BASE, {{0}}, "bf16gemm:nn:64x64x64:batch=70000"},
                  {GEMV16_BASE, {{0}}, "bf16gemm:nt:8x64x64:batch=70000"},
-                 {WGMMA_BASE, {{0}}, "bf16gemm:nn:64x64x64:batch=70000"}};
+                 {WGMMA_BASE, {{0}}, "bf16gemm:nn:64x64x64:batch=70000"},
+                 {WGMMA_TF32_BASE, {{0}}, "tf32gemm:nt:64x64x64:batch=70000"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct config config = changed(cases[i].text, cases[i].change);
         const struct problem p = problem_of(cases[i].problem);

@@ -208,6 +208,7 @@ TEST(a_spread_of_the_tensor_cores_spaces_builds_for_every_architecture_that_has_
         add_tensor_cores("gemv16.conf", types[i], i, 2, "8x4096x4096", "1001x33x77");
         add_tensor_cores("wgmma.conf", types[i], i, 2, "4096x4096x4096", "1001x333x77");
     }
+    add_tensor_cores("wgmma_tf32.conf", "tf32gemm", 0, 1, "4096x4096x4096", "1001x333x77");
     add_tensor_cores("bf16x6.conf", "sgemm_accurate", 0, 1, "4096x4096x4096", "1001x333x777");
     build_all();
 }
@@ -228,6 +229,7 @@ TEST(a_spread_of_the_wide_spaces_builds_wherever_the_rules_say_so)
         {"mma16", "hgemm", {"4096x4096x4096", "1001x333x77"}, {3, 1}},
         {"gemv16", "hgemm", {"7x2048x4096", "3001x33x777"}, {1, 0}},
         {"wgmma", "bf16gemm", {"4096x4096x4096", "1001x333x77"}, {0, 2}},
+        {"wgmma_tf32", "tf32gemm", {"4096x4096x4096", "1001x333x77"}, {0, 3}},
         {"bf16x6", "sgemm_accurate", {"4096x4096x4096", "1001x333x777"}, {0, 2}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -318,6 +320,9 @@ static const struct {
      90},
     {"wgmma BM=64 BN=128 BK=128 SWAP=1 CONSUMERS=1 STAGES=3 PACK=0 VC=2 MIN_BLOCKS=1 REDUCE=4 WALK=0 GROUP=1 "
      "SPLIT_K=4 SMS=1",
+     90},
+    {"wgmma_tf32 BM=96 BN=128 BK=32 SWAP=1 CONSUMERS=1 STAGES=3 PACK=1 VC=4 MIN_BLOCKS=1 REDUCE=1 WALK=0 "
+     "GROUP=1 SPLIT_K=4 SMS=1",
      90},
     {"bf16x6 BM=128 BN=208 BK=64 STAGES=5 FUSE=0 VA=1 VB=1 VC=2 GROUP=1 SPLIT_K=1 SMS=1", 90},
     {"bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=1 VA=1 VB=4 VC=1 GROUP=1 SPLIT_K=4 SMS=1", 90},

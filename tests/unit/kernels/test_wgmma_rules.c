@@ -7,7 +7,7 @@ static const char *const base_text = WGMMA_BASE;
 
 TEST(each_rule_refuses_its_violation_and_says_why)
 {
-    static const struct outside outside[] = {{"BM", 0},        {"BN", 264},   {"BK", 32},
+    static const struct outside outside[] = {{"BM", 0},        {"BN", 264},   {"BK", 16},
                                              {"CONSUMERS", 5}, {"STAGES", 1}, {"MIN_BLOCKS", 0},
                                              {"REDUCE", 9},    {"SPLIT_K", 0}};
     static const struct violation cases[] = {{"BM", 132, "BM must be a multiple of 8"},
@@ -51,6 +51,10 @@ TEST(only_hopper_has_the_instruction_and_16_bit_operands)
     }
     const struct problem tf32 = problem_of("tf32gemm:nn:512x512x512"), half = problem_of(computed[1]);
     assert_refused(check(&config, &tf32, &h200), "computes bf16gemm and hgemm");
+    config = config_of(WGMMA_TF32_BASE);
+    config_set(&config, "PACK", 3);
+    assert_refused(check(&config, &half, &h200), "its type is tf32gemm");
+    config = base();
     gpu.arch = 100;
     assert_refused(check(&config, &half, &gpu), "sm_90 alone");
     gpu.arch = 89;
@@ -387,6 +391,55 @@ TEST(every_kernel_may_begin_early_and_says_so)
     assert_int_equal(instead, 0);
 }
 
+/* wgmma reads it along k only: the left operand passes through registers, the right one is turned before. */
+TEST(tf32_across_k_is_the_left_operand_or_packed)
+{
+    const struct problem nn = problem_of("tf32gemm:nn:512x512x512"),
+                         nt = problem_of("tf32gemm:nt:512x512x512"),
+                         tn = problem_of("tf32gemm:tn:512x512x512"),
+                         tt = problem_of("tf32gemm:tt:512x512x512"),
+                         odd = problem_of("tf32gemm:nt:512x512x510");
+    struct config config = config_of(WGMMA_TF32_BASE);
+    assert_taken(check(&config, &nt, &h200));
+    assert_taken(check(&config, &tt, &h200));
+    assert_refused(check(&config, &nn, &h200), "read along k only");
+    assert_refused(check(&config, &odd, &h200), "lines begin at multiples of 16 bytes, or PACK");
+    config_set(&config, "PACK", 2);
+    assert_taken(check(&config, &nn, &h200));
+    config_set(&config, "BN", 256); /* 128 sums and 16 elements of A, of 168 registers */
+    assert_refused(check(&config, &tn, &h200), "the left operand do not fit in the registers");
+    config_set(&config, "PACK", 3);
+    assert_taken(check(&config, &tn, &h200));
+    config = config_of(WGMMA_TF32_BASE);
+    config_set(&config, "SWAP", 1);
+    config_set(&config, "BN", 128);
+    assert_taken(check(&config, &nn, &h200));
+    assert_refused(check(&config, &tt, &h200), "read along k only");
+}
+
+/* Both are turned into lines of k that begin at multiples of 128 bytes, and copies round. */
+TEST(packed_tf32_lies_along_k)
+{
+    const struct problem p = problem_of("tf32gemm:tn:100x200x300:batch=3"),
+                         nn = problem_of("tf32gemm:nn:100x200x300");
+    struct config config = config_of(WGMMA_TF32_BASE);
+    config_set(&config, "PACK", 3);
+    config_set(&config, "VC", 4);
+    const struct launch_plan plan = plan_of(&config, &p);
+    assert_int_equal(plan.workspace_bytes, 3 * 4 * 300 * 320);
+    const struct tensor_view *a = &plan.view[0], *b = &plan.view[1];
+    assert_true(a->element == ELEMENT_TF32 && b->element == ELEMENT_TF32);
+    assert_true(a->operand == LAUNCH_WORKSPACE && b->operand == LAUNCH_WORKSPACE);
+    assert_true(a->extent[0] == 300 && a->extent[1] == 100 && a->extent[2] == 3);
+    assert_true(b->extent[0] == 300 && b->extent[1] == 200 && b->offset_bytes == 4 * 100 * 320);
+    assert_true(a->stride_bytes[1] == 1280 && a->stride_bytes[2] == 4 * 300 * 320);
+    assert_true(a->box[0] == 32 && a->box[1] == 128 && b->box[1] == 208);
+    int32_t instead;
+    assert_int_equal(config.template->redundant(&config, config.template->param_count, &p, &instead), -1);
+    assert_true(config.template->redundant(&config, config.template->param_count, &nn, &instead) >= 0);
+    assert_int_equal(instead, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -404,6 +457,8 @@ int main(void)
         cmocka_unit_test(blocks_that_walk_are_as_many_as_sms),
         cmocka_unit_test(operands_that_no_map_reads_are_packed),
         cmocka_unit_test(c_is_stored_by_a_map_of_its_own),
+        cmocka_unit_test(tf32_across_k_is_the_left_operand_or_packed),
+        cmocka_unit_test(packed_tf32_lies_along_k),
         cmocka_unit_test(groups_that_take_turns_have_tiles_of_their_own),
         cmocka_unit_test(every_kernel_may_begin_early_and_says_so),
         cmocka_unit_test(parts_keep_to_their_workspace),

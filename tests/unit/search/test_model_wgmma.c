@@ -53,6 +53,7 @@ TEST(measured_times_are_predicted_within_45_per_cent)
 TEST(no_candidate_is_faster_than_tensor_cores_and_memory_allow)
 {
     assert_none_beats_tensor_cores(GT_SOURCE_DIR "/configs/spaces/wgmma.conf");
+    assert_none_beats_tf32(GT_SOURCE_DIR "/configs/spaces/wgmma_tf32.conf");
 }
 
 int main(void)

@@ -257,6 +257,33 @@ TEST(the_nearest_of_many_are_kept_in_order)
     assert_int_equal(list[0].winner->base.problem.m, 1024);
 }
 
+/* Serving: M of 1, 2, 4 ... were tuned. Every M below 64 is answered by the next larger one, whatever is
+ * expected of other winners, and none by one that is twice as large or more. */
+TEST(the_next_larger_m_below_twice_as_many_answers)
+{
+    for (int m = 1; m <= 64; m *= 2) {
+        char text[64];
+        snprintf(text, sizeof text, "sgemm:nt:%dx4096x4096", m);
+        add(text, m % 3 == 1 ? "" : "BM=128", 200.0 / m, 210); /* the larger, the faster: a trap */
+    }
+    add("sgemm:nt:40x4096x4000", "", 0.1, 210);
+    add("sgemm:nt:41x4096x4096:beta=1", "", 0.1, 210);
+    for (int m = 2; m < 64; m++) {
+        char text[64], tuned[64];
+        int next = 1;
+        while (next < m) next *= 2;
+        if (next == m) continue; /* the exact lookup answers */
+        snprintf(text, sizeof text, "sgemm:nt:%dx4096x4096:alpha=3", m);
+        snprintf(tuned, sizeof tuned, "sgemm:nt:%dx4096x4096", next);
+        assert_string_equal(first(text).tuned_for, tuned);
+    }
+    struct neighbour list[NEAREST_MAX];
+    for (int count = near("sgemm:nt:128x4096x4096", 16, list), i = 0; i < count; i++)
+        assert_false(list[i].bucket); /* only smaller ones are known */
+    for (int count = near("sgemm:nt:20x4096x4096", 8, list), i = 0; i < count; i++)
+        assert_false(list[i].bucket); /* 32's reads 16 bytes at a time */
+}
+
 TEST(a_time_is_carried_over_in_proportion)
 {
     struct neighbour list[NEAREST_MAX];
@@ -454,6 +481,7 @@ int main(void)
         ARITHMETIC(a_doubled_side_is_one_away),
         ARITHMETIC(only_what_is_like_it_and_legal_is_near),
         ARITHMETIC(the_nearest_of_many_are_kept_in_order),
+        ARITHMETIC(the_next_larger_m_below_twice_as_many_answers),
         ARITHMETIC(a_time_is_carried_over_in_proportion),
         ARITHMETIC(the_user_s_own_comes_before_a_pretuned_one_as_near),
         ARITHMETIC(where_cublas_won_nearby_it_is_chosen),
