@@ -218,6 +218,11 @@ enum status db_winners(struct db *db, const struct db_filter *filter, const stru
 enum status db_failed_winners(struct db *db, const struct db_filter *filter,
                               bool (*visit)(void *self, const struct db_winner *winner), void *self);
 
+/* Every decision that is stored, winners or not, as db_winners lists those that hold; of a problem in the
+ * order stored. */
+enum status db_decisions(struct db *db, const struct db_filter *filter,
+                         bool (*visit)(void *self, const struct db_winner *decision), void *self);
+
 /* The columns of a winner that the library needs. */
 struct db_brief {
     struct winner base;

@@ -442,6 +442,15 @@ enum status db_failed_winners(struct db *db, const struct db_filter *filter,
     return list_winners(db, filter, failed, &list);
 }
 
+enum status db_decisions(struct db *db, const struct db_filter *filter,
+                         bool (*visit)(void *self, const struct db_winner *decision), void *self)
+{
+    static const char all[] = WINNER_LIST("(SELECT gpu_id, problem_id, cold, id AS decision_id, id AS "
+                                          "chosen_id FROM decisions)") ", d.decided_us, d.id";
+    struct winner_list list = {.visit = visit, .self = self};
+    return list_winners(db, filter, all, &list);
+}
+
 /* --- evidence --- */
 
 static enum status read_runners(struct db *db, int64_t decision_id, struct db_evidence *e)

@@ -34,6 +34,7 @@ static const struct complete_command commands[] = {
     {"tune", &cmd_tune_line, cmd_tune},
     {"query", &cmd_query_line, cmd_query},
     {"explain", &cmd_explain_line, cmd_explain},
+    {"diff", &cmd_diff_line, cmd_diff},
     {"bench", &cmd_bench_line, cmd_bench},
     {"ladder", &cmd_ladder_line, cmd_ladder},
     {"export", &cmd_export_line, cmd_export},

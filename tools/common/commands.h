@@ -11,10 +11,11 @@
 
 extern const struct command_line cmd_query_line, cmd_explain_line, cmd_ladder_line, cmd_bench_line,
     cmd_export_line, cmd_import_line, cmd_merge_line, cmd_forget_line, cmd_verify_line, cmd_doctor_line,
-    cmd_run_line;
+    cmd_run_line, cmd_diff_line;
 
 enum status cmd_query(int argc, char **argv);
 enum status cmd_explain(int argc, char **argv);
+enum status cmd_diff(int argc, char **argv); /* two databases, drivers, dates or GPUs */
 enum status cmd_ladder(int argc, char **argv);
 enum status cmd_bench(int argc, char **argv);  /* winners against NVIDIA's libraries */
 enum status cmd_export(int argc, char **argv); /* winners as a C header, and as text */
