@@ -95,6 +95,15 @@ struct db_errors {
     double componentwise, rms, max;
 };
 
+/* What has to be done before a winner is as good as one decided now (tune refresh). */
+enum db_due {
+    DUE_NOTHING,
+    DUE_RACE,  /* driver, cuBLAS, power limit or protocol changed: race it, the runners-up and the rival again
+                */
+    DUE_BUILD, /* NVRTC changed: the same, of kernels that are compiled anew */
+    DUE_TUNE   /* the kernel's text changed, or it failed: tune again */
+};
+
 struct db_winner {
     struct winner base;
     struct config config;              /* template NULL: the rival won the race */
@@ -104,7 +113,8 @@ struct db_winner {
     char driver[DB_TEXT_MAX], nvrtc[DB_TEXT_MAX], cublas[DB_TEXT_MAX];
     bool stale; /* driver, cuBLAS or template code differ from the current ones (only with a context), or it
                    stands in for a winner that has failed */
-    bool unusable; /* config refused by its rules, its template unknown or changed, its errors too large */
+    enum db_due due; /* out: by the changes since, as far as the context knows; NVRTC's makes nothing stale */
+    bool unusable;   /* config refused by its rules, its template unknown or changed, its errors too large */
     bool tied;
     bool pinned;    /* measured or predicted at a user's request, not chosen among others */
     bool pin_holds; /* out: its configuration is pinned now, however it was chosen */
@@ -115,7 +125,7 @@ struct db_winner {
     int model_rank;                        /* rank in the model's order, 1 is first; 0: unknown */
     double model_first16_share;            /* time_us over the best time of the model's first 16 */
     int registers, smem_bytes;
-    char why[200];       /* out: why it is unusable, else why it is stale; "" if neither */
+    char why[200];       /* out: why it is unusable, else why something is due; "" if neither */
     int64_t decision_id; /* out: for db_evidence */
 };
 

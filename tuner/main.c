@@ -35,6 +35,7 @@ static const struct complete_command commands[] = {
     {"query", &cmd_query_line, cmd_query},
     {"explain", &cmd_explain_line, cmd_explain},
     {"diff", &cmd_diff_line, cmd_diff},
+    {"refresh", &cmd_refresh_line, cmd_refresh},
     {"bench", &cmd_bench_line, cmd_bench},
     {"ladder", &cmd_ladder_line, cmd_ladder},
     {"export", &cmd_export_line, cmd_export},
