@@ -233,6 +233,9 @@ enum status db_failed_winners(struct db *db, const struct db_filter *filter,
 enum status db_decisions(struct db *db, const struct db_filter *filter,
                          bool (*visit)(void *self, const struct db_winner *decision), void *self);
 
+/* The command line of the run that made this decision, cut to the room. E_ABSENT: there is none. */
+enum status db_decision_command(struct db *db, int64_t decision_id, char *command, size_t room);
+
 /* The columns of a winner that the library needs. */
 struct db_brief {
     struct winner base;

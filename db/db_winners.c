@@ -464,6 +464,26 @@ enum status db_decisions(struct db *db, const struct db_filter *filter,
     return list_winners(db, filter, all, &list);
 }
 
+enum status db_decision_command(struct db *db, int64_t decision_id, char *command, size_t room)
+{
+    struct binder b = db_bind(
+        db,
+        "SELECT substr(r.command, 1, ?2) FROM decisions d JOIN runs r ON r.id = d.run_id WHERE d.id = ?1");
+    bind_int(&b, decision_id);
+    bind_int(&b, (int64_t)room / 4 - 1); /* characters have at most four bytes */
+    bool row;
+    enum status st = db_next(db, &b, &row, "look for the run of a decision");
+    if (!st && row) {
+        struct reader r = read_start(b.stmt);
+        read_text(&r, "command", command, room);
+        if (r.bad) st = db_broken(db, r.bad, decision_id);
+    }
+    db_done(&b);
+    return st    ? st
+           : row ? OK
+                 : fail(E_ABSENT, "there is no decision %lld in %s", (long long)decision_id, db->path);
+}
+
 /* --- evidence --- */
 
 static enum status read_runners(struct db *db, int64_t decision_id, struct db_evidence *e)

@@ -72,6 +72,8 @@ static enum status judge_results(const struct session *s)
                 PRINT_S(count), first->why);
 }
 
+enum status (*cmd_tune_page)(const struct session *session, bool live);
+
 enum status cmd_tune(int argc, char **argv)
 {
     struct session session = {.began_s = now_s()};
@@ -95,6 +97,7 @@ enum status cmd_tune(int argc, char **argv)
     session.children = where.children;
     session.workers = where.workers;
     session.worker_count = where.count;
+    session.write_page = options.report ? cmd_tune_page : NULL;
     st = where.predict ? predict_run(&session, &where.described) : session_run(&session);
 
     /* Results are printed however the run ended. */
@@ -102,6 +105,7 @@ enum status cmd_tune(int argc, char **argv)
     snprintf(sentence, sizeof sentence, "%s", status_text());
     say_end(&session, where.predict);
     enum status printed = results_print(session.results, options.problem_count, options.format);
+    if (session.write_page && !printed) printed = session.write_page(&session, false);
     if (st) fail(st, "%s", sentence);
     else st = printed ? printed : judge_results(&session);
 out:

@@ -189,6 +189,9 @@ static const struct command_option rows[] = {
     {"cache", 0, "DIR", "folder of compiled kernels (GEMMTUNE_CACHE, else the user's)",
      OPTION_CALL(copy_path), .member = offsetof(struct option_parser, o.cache)},
     OPTION_ROWS_FORMAT(struct option_parser, o.format),
+    {"report", 0, "FILE",
+     "a page for the browser that shows the run, written every few seconds (tune report)",
+     OPTION_TEXT(struct option_parser, o.report)},
 };
 
 static const char *const excluding[][2] = {{"pin", "unpin"}, {NULL}};

@@ -41,6 +41,7 @@ struct tune_options {
     int exclude_count, include_count;
 
     enum table_format format;
+    const char *report;        /* page that shows the run; NULL: none */
     char space[TUNE_PATH_MAX]; /* as field_space; "": those that ship */
     char db[TUNE_PATH_MAX], cache[TUNE_PATH_MAX];
     char command[1024]; /* as typed, for the record */
