@@ -110,6 +110,28 @@ for width, dark in ((1400, False), (1400, True), (400, False), (400, True)):
 page.call("Page.printToPDF")
 check(not page.errors, "no script errors: %s" % page.errors)
 
+# What changed since another database, as tune diff has it.
+with open(sources + "/configs/winners/h200.jsonl", encoding="utf-8") as shipped:
+    lines = shipped.read().splitlines()
+earlier = json.loads(lines[1])
+earlier["time_us"] *= 2
+with open("earlier.jsonl", "w", encoding="utf-8") as file:
+    file.write("\n".join([lines[0], json.dumps(earlier), *lines[3:]]))
+run("import", "earlier.jsonl", "--db", "earlier.db")
+run("report", "--before", "earlier.db", "-o", "since.html")
+changes = {r["problem"]: r for r in json.loads(run("diff", "earlier.db", "my.db", "--json"))}
+page.open("since.html")
+rows = page.run("JSON.parse(document.getElementById('data').textContent).rows")
+for row in rows:
+    told = changes[row["problem"]]
+    check(row["change"] == told["change"].replace("only in B", "new"), "%s: %s, by tune diff %s" % (row["problem"], row["change"], told["change"]))
+    if told["change_percent"] is not None:
+        check(abs(row["change_percent"] - told["change_percent"]) < 1e-6, "%s: by how much" % row["problem"])
+check(page.run(column % 0) and "faster" in [r["change"] for r in rows] and "new" in [r["change"] for r in rows], "something changed")
+for row in rows[:60]:
+    page.run("Array.from(document.querySelectorAll('#winners tbody tr')).find(tr => tr.cells[0].textContent === %s).click()" % json.dumps(row["problem"]))
+check(not page.errors, "no script errors: %s" % page.errors)
+
 # Texts that would be markup, or end the script.
 evil = "</script><img src=x onerror=\"document.title=1\"><!--\u001b"
 database.execute("UPDATE runs SET driver = ?, command = ?", (evil, evil))

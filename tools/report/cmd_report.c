@@ -14,7 +14,7 @@
 struct report_command {
     struct problem_list problems; /* --shape, --suite; none: all */
     struct db_view view;
-    const char *out;
+    const char *out, *before;
 };
 
 static enum status check_options(void *self)
@@ -29,6 +29,8 @@ static const struct command_option options[] = {
      OPTION_TEXT(struct report_command, out)},
     OPTION_ROW_GPU(struct report_command, view.gpu, "only this GPU"),
     OPTION_ROWS_PROBLEMS("only this problem, MxNxK or in full (see tune --help)"),
+    {"before", 0, "FILE", "an earlier database: what became faster or slower since (tune diff)",
+     OPTION_TEXT(struct report_command, before)},
     OPTION_ROW_DB(struct report_command, view.file)};
 
 static const char text[] =
@@ -47,6 +49,7 @@ static const char text[] =
     "Examples:\n"
     "  tune report -o report.html\n"
     "  tune report --gpu h200 --suite configs/suites/public.txt -o h200.html\n"
+    "  tune report --before last-week.db\n"
     "\n"
     "Exit status: 0 written; 1 nothing is known: no page; 2 wrong command line; 3 wrong shape; 4 the "
     "database "
@@ -71,6 +74,8 @@ enum status cmd_report(int argc, char **argv)
     join(argc, argv, command, sizeof command);
     enum status st = command_line_read(&cmd_report_line, argc, argv, &r);
     if (!st) st = db_view_open(&r.view);
+    struct db *before = NULL;
+    if (!st && r.before) st = db_open(r.before, DB_READ, &before);
     if (!st) {
         db_view_versions(&r.view);
         const struct report_wanted wanted = {.db = r.view.db,
@@ -79,6 +84,8 @@ enum status cmd_report(int argc, char **argv)
                                              .problems = r.problems.at,
                                              .problem_count = r.problems.count,
                                              .now = r.view.now.gpu.name[0] ? &r.view.now : NULL,
+                                             .before = before,
+                                             .before_file = r.before,
                                              .command = command};
         st = report_write(&wanted, r.out);
         if (st == E_ABSENT) st = db_view_nothing(&r.view, "winner", &r.problems);
@@ -87,6 +94,7 @@ enum status cmd_report(int argc, char **argv)
     if (!st && strcmp(r.out, "-") != 0 && stat(r.out, &info) == 0)
         print_line(stderr, "%s: %.2f MB", r.out, 1e-6 * (double)info.st_size);
     problem_list_free(&r.problems);
+    db_close(before);
     db_view_close(&r.view);
     return st;
 }

@@ -43,7 +43,7 @@ data.rows.forEach(r => {
   r.share = known(r.roofline_us) && known(r.used_us) ? 100 * r.roofline_us / r.used_us : null;
   r.bound = known(r.roofline_us) && known(r.rival_us) ? r.rival_us / r.roofline_us : null;
   r.state = r.provenance === 'measured' ? (r.stale ? 'stale' : 'ok') : r.provenance;
-  r.text = [r.problem, r.gpu, r.winner, r.used, r.rival, r.state, r.due, r.why].filter(known).join(' ').toLowerCase();
+  r.text = [r.problem, r.gpu, r.winner, r.used, r.rival, r.state, r.due, r.why, r.change].filter(known).join(' ').toLowerCase();
 });
 
 /* ---- the trials of a row, unpacked (report_trials.c packs them) ---- */
@@ -70,6 +70,7 @@ const columns = [
   {key: 'used_us', title: 'time (\u00b5s)', digits: 2}, {key: 'tflops', title: 'TFLOPS', digits: 2},
   {key: 'share', title: '% of roofline', digits: 1}, {key: 'ratio', title: '\u00d7 rival', digits: 3},
   {key: 'ratio_low', title: 'low', digits: 3}, {key: 'ratio_high', title: 'high', digits: 3},
+  {key: 'change', title: 'change'}, {key: 'change_percent', title: 'time since (%)', digits: 1},
   {key: 'rival', title: 'rival'}, {key: 'state', title: 'state'}, {key: 'due', title: 'due'},
   {key: 'trials_made', title: 'trials', digits: 0}, {key: 'when', title: 'when'}, {key: 'winner', title: 'winner', long: true}
 ];
@@ -107,6 +108,7 @@ function drawHead() {
   addFact(p, 'page', data.command);
   addFact(p, 'program', data.program);
   addFact(p, 'database', data.database);
+  addFact(p, 'compared with', data.before);
   [['GPU', 'gpu'], ['driver', 'driver'], ['cuBLAS', 'cublas'], ['NVRTC', 'nvrtc'], ['rival', 'rival'], ['cache', 'cache'],
     ['state', 'state']].forEach(x => addFact(p, x[0], all(x[1]).join(', ')));
   const when = all('when').sort();
@@ -126,6 +128,11 @@ function drawCards(rows) {
     card(Math.max(...ratios).toFixed(3), '\u00d7 rival, most');
     card(rows.filter(r => r.used === 'kernel').length + ' / ' + rows.length, 'answered by a kernel');
   }
+  const changes = {faster: 'faster than before', slower: 'slower than before', noise: 'changed within the noise', drift: 'drifted with cuBLAS', new: 'new'};
+  Object.keys(data.before ? changes : {}).forEach(c => {
+    const n = rows.filter(r => r.change === c).length;
+    if (n || c === 'faster' || c === 'slower') card(n, changes[c]);
+  });
   const due = rows.filter(r => known(r.due)).length;
   if (due) card(due, 'due (tune refresh)');
 }
@@ -431,6 +438,9 @@ function drawDetail() {
   addFact(facts, 'used', known(row.used) ? row.used + ', ' + time(row.used_us) + (known(row.tflops) ? ', ' + row.tflops.toFixed(2) + ' TFLOPS' : '') +
     (known(row.share) ? ', ' + row.share.toFixed(1) + ' % of the roofline' : '') : null);
   addFact(facts, '\u00d7 rival', known(row.ratio) ? row.ratio.toFixed(4) + ' (' + number(row.ratio_low, 4) + '..' + number(row.ratio_high, 4) + ') against ' + time(row.rival_us) + ' of ' + row.rival : null);
+  addFact(facts, 'before', known(row.before_us) && known(row.change_percent) ? time(row.before_us) + ', ' + row.before_made + (known(row.before_driver) ? ', driver ' + row.before_driver : '') + ': now ' +
+    (row.change_percent > 0 ? '+' : '') + row.change_percent.toFixed(1) + ' % (' + row.change_low.toFixed(1) + '..' + row.change_high.toFixed(1) + '), ' + row.change +
+    (row.other_winner ? '; it was ' + row.before_winner : '; the same winner') : null);
   addFact(facts, 'state', row.state + (row.tied ? ', a tie' : '') + (row.pinned ? ', pinned' : '') + (known(row.why) ? ': ' + row.why : '') + (known(row.due) ? '; due: ' + row.due : ''));
   addFact(facts, 'search', row.trials_made ? row.trials_made + ' of ' + row.legal + ' legal configurations; stored: ' + (verdicts || 'nothing') : null);
   addFact(facts, 'made', [row.when, row.gpu, known(row.driver) ? 'driver ' + row.driver : null, known(row.cublas) ? 'cuBLAS ' + row.cublas : null,

@@ -1,6 +1,7 @@
 /* report_data.c — the figures of the page: a row for each winner with its race, its search and what failed.
  */
 #include "answer.h"
+#include "change.h"
 #include "command_line.h"
 #include "db_view.h"
 #include "due.h"
@@ -134,6 +135,54 @@ static json_t *row_json(const struct db_winner *w)
     return row;
 }
 
+/* ---- what it was before ---- */
+
+struct earlier {
+    const struct db_winner *now;
+    struct db_winner winner;
+    bool found;
+};
+
+static bool take_earlier(void *self, const struct db_winner *w)
+{
+    struct earlier *e = self;
+    if (w->base.cold != e->now->base.cold || w->gpu.sm_count != e->now->gpu.sm_count) return true;
+    e->winner = *w;
+    e->found = true;
+    return false;
+}
+
+/* In per cent. */
+static json_t *percent(double quotient)
+{
+    return real(100 * (quotient - 1));
+}
+
+static enum status add_change(const struct report_wanted *wanted, const struct db_winner *w, json_t *row)
+{
+    struct earlier earlier = {.now = w};
+    struct decided a, b;
+    const struct db_filter filter = {.gpu = w->gpu.name, .problem = &w->base.problem};
+    if (!wanted->before || w->decision_id == 0) return OK;
+    enum status st = db_winners(wanted->before, &filter, NULL, take_earlier, &earlier);
+    if (st == E_ABSENT) st = OK;
+    if (!st && earlier.found) st = decided_read(wanted->before, &earlier.winner, &a);
+    if (!st) st = decided_read(wanted->db, w, &b);
+    if (st) return st;
+    const struct change c = change_of(earlier.found ? &a : NULL, &b);
+    json_object_set_new(row, "change", json_string(earlier.found ? change_name(c.verdict) : "new"));
+    if (!earlier.found) return OK;
+    json_object_set_new(row, "change_percent", percent(c.used.value));
+    json_object_set_new(row, "change_low", percent(c.used.low));
+    json_object_set_new(row, "change_high", percent(c.used.high));
+    json_object_set_new(row, "before_us", known(a.used_us.value));
+    json_object_set_new(row, "before_winner", text_json(decided_answer(&a)));
+    json_object_set_new(row, "before_made", text_json(earlier.winner.base.when));
+    json_object_set_new(row, "before_driver", said(earlier.winner.driver));
+    json_object_set_new(row, "other_winner", json_boolean(c.other_winner));
+    return OK;
+}
+
 /* ---- its details ---- */
 
 static enum status add_race(struct db *db, const struct db_winner *w, json_t *row)
@@ -218,11 +267,13 @@ enum status report_data(const struct report_wanted *wanted, json_t **data)
         json_t *row = row_json(&rows.at[i]);
         if (!row || json_array_append_new(list, row)) st = fail(E_MEMORY, "out of memory for the report");
         else if (i < DETAILS_MOST) st = add_details(wanted->db, &rows.at[i], most, row);
+        if (!st) st = add_change(wanted, &rows.at[i], row);
     }
     free(rows.at);
     *data = st ? NULL
-               : json_pack("{s:s, s:s, s:o, s:o, s:b, s:o, s:O}", "made", when, "program", command_version,
-                           "database", text_json(wanted->file), "command", text_json(wanted->command), "live",
+               : json_pack("{s:s, s:s, s:o, s:o, s:o, s:b, s:o, s:O}", "made", when, "program",
+                           command_version, "database", text_json(wanted->file), "before",
+                           said(wanted->before_file), "command", text_json(wanted->command), "live",
                            wanted->live, "verdicts", verdict_names(), "rows", list);
     json_decref(list);
     if (!st && !*data) st = fail(E_MEMORY, "out of memory for the report");

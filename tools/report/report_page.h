@@ -16,8 +16,10 @@ struct report_wanted {
     const struct problem *problems; /* none: all that have winners */
     size_t problem_count;
     const struct db_context *now; /* NULL: nothing is marked as due */
-    const char *command;          /* that made the page */
-    bool live;                    /* the run goes on: the page loads itself again */
+    struct db *before;            /* what is compared with; NULL: nothing */
+    const char *before_file;
+    const char *command; /* that made the page */
+    bool live;           /* the run goes on: the page loads itself again */
 };
 
 /* Writes the page to `path`, which appears complete or not at all; "-" is standard output. Errors: those of

@@ -20,6 +20,7 @@ print("http links:", len([x for x in re.findall(r'(?:src|href)="?(http[^" >]*)',
 END
 t python3 look.py report.html
 t python3 look.py one.html
+t tune report --before none.db
 t sh -c 'tune report -o - | head -c 15'
 t sh -c 'tune report -o /dev/full'
 head -c 5000 my.db >cut.db
