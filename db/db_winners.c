@@ -270,7 +270,7 @@ static void judge_due(struct db_winner *w, double power_limit_w, int64_t protoco
     judge_age(w, power_limit_w, protocol, restored, now, why, sizeof why);
     w->stale = why[0] != '\0' || (now && w->unusable);
     if (w->unusable) return;
-    if (why[0]) w->due = restored ? DUE_TUNE : DUE_RACE;
+    if (why[0]) w->due = restored || !w->config.template ? DUE_TUNE : DUE_RACE; /* no kernel is known */
     if (now && w->due < DUE_TUNE && db_differ(w->nvrtc, now->nvrtc)) {
         w->due = DUE_BUILD;
         snprintf(why, sizeof why, "compiled with NVRTC %.60s, now it is %.60s", w->nvrtc, now->nvrtc);

@@ -132,6 +132,16 @@ for row in rows[:60]:
     page.run("Array.from(document.querySelectorAll('#winners tbody tr')).find(tr => tr.cells[0].textContent === %s).click()" % json.dumps(row["problem"]))
 check(not page.errors, "no script errors: %s" % page.errors)
 
+# Built without Chart.js: tables, and a remark.
+with open("page.html", encoding="utf-8") as file:
+    text = file.read()
+start = text.index("<script>", text.index('id="data"'))
+with open("plain.html", "w", encoding="utf-8") as file:
+    file.write(text[:start] + text[text.index("</script>", start) + 9:])
+page.open("plain.html")
+check(page.run("document.getElementById('no-charts').hidden") is False, "the page says that it has no charts")
+check(len(page.run(column % 0)) == len(known) and not page.errors, "and has its tables: %s" % page.errors)
+
 # Texts that would be markup, or end the script.
 evil = "</script><img src=x onerror=\"document.title=1\"><!--\u001b"
 database.execute("UPDATE runs SET driver = ?, command = ?", (evil, evil))

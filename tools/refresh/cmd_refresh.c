@@ -22,6 +22,10 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Races have their own ends: the run's is only for what goes wrong. */
+#define RUN_S      60.0
+#define RACE_TIMES 3.0
+
 /* A winner of which something is due, and what came of it. */
 struct item {
     struct db_winner before;
@@ -203,10 +207,14 @@ static enum status do_part(struct refresh *r, bool search, bool cold)
     s.results = calloc(r->count, sizeof *s.results);
     enum status st =
         o.problems && s.results ? OK : fail(E_MEMORY, "out of memory for %zu problems", r->count);
-    for (size_t i = 0; i < r->count && !st; i++)
-        if (is_part(&r->items[i], search, cold)) o.problems[n++] = r->items[i].before.base.problem;
+    double races_s = RUN_S;
+    for (size_t i = 0; i < r->count && !st; i++) {
+        if (!is_part(&r->items[i], search, cold)) continue;
+        o.problems[n++] = r->items[i].before.base.problem;
+        races_s += RACE_TIMES * budget_refresh_s(r->items[i].before.base.time_us);
+    }
     o.problem_count = n;
-    o.budget_s = search ? r->budget_s : 3600 + 60 * (double)n; /* each race has its own end */
+    o.budget_s = search ? r->budget_s : races_s;
     if (n && search) st = field_space("", &space);
     s.space = space;
     if (n && !st) st = session_run(&s);
