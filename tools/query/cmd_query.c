@@ -1,4 +1,5 @@
-/* cmd_query.c — tune query: the winners that are stored. Reads only; knows no GPU. */
+/* cmd_query.c — tune query: the winners that are stored, and what is due. Reads only; where there is a GPU,
+ * it asks for the versions of the libraries beside it. */
 #include "answer.h"
 #include "command_line.h"
 #include "commands.h"
