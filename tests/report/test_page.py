@@ -41,6 +41,8 @@ def check(held, what):
 
 run("import", sources + "/configs/winners/h200.jsonl")
 run(*search, "--shape", "1000x1000x1000", "--shape", "333x777x555", "--again")
+with sqlite3.connect("my.db") as database:  # the fake GPU has no clocks
+    database.execute("UPDATE trials SET sm_clock_mhz = 1980 - id % 30, power_w = 600 + id % 50, temperature_c = 55")
 run("report", "-o", "page.html")
 known = {r["problem"]: r for r in json.loads(run("query", "--json"))}
 check(os.path.getsize("page.html") < 3e6, "the page has less than 3 MB")
@@ -94,6 +96,8 @@ check(page.run("Chart.getChart('progress').data.datasets[1].data.length") <= cou
 check(page.run("Chart.getChart('effect').data.labels.length") > 3, "parameters have an effect")
 check(page.run("document.querySelectorAll('#pair td').length") > 3, "and pairs")
 check(page.run("Chart.getChart('race').data.labels.length") > 1, "there was a race")
+clocks = page.run("Chart.getChart('clock').data.datasets.map(d => d.data.map(p => p.y))")
+check(len(clocks[0]) > 20 and all(1950 < c <= 1980 for c in clocks[0]) and all(600 <= w < 650 for w in clocks[1]), "clock and power")
 failed = database.execute("""SELECT count(DISTINCT t.config_id) FROM trials t JOIN problems p ON p.id = t.problem_id
     WHERE p.text = 'sgemm:nn:1000x1000x1000' AND t.verdict NOT IN ('measured', 'slow')""").fetchone()[0]
 shown = sum(int(x) for x in page.run("Array.from(document.querySelectorAll('#failures tr')).slice(1).map(tr => tr.cells[1].textContent)"))
@@ -155,8 +159,8 @@ check(page.run("document.getElementById('provenance').textContent.includes('</sc
 check(not page.errors, "no script errors: %s" % page.errors)
 
 # An empty page of a run that has found nothing, the page while it works, and at its end.
-environment.update(FAKE_TRIAL_MS="40", GEMMTUNE_DB="live.db")
-worker = subprocess.Popen([tune, *search, "--shape", "512x512x512", "--report", "live.html"], env=environment,
+environment.update(FAKE_TRIAL_MS="150", GEMMTUNE_DB="live.db")
+worker = subprocess.Popen([tune, *search, "--shape", "512x512x512", "--max-trials", "150", "--report", "live.html"], env=environment,
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -170,8 +174,8 @@ def wait(held, what):
 
 wait(lambda: os.path.exists("live.html"), "the page of a run that works")
 page.open("live.html")
-wait(lambda: page.run("(document.getElementById('made') || {textContent: ''}).textContent.startsWith('1 problem')"), "it loads itself again")
-check(page.run("document.getElementById('live').hidden") in (False, None), "and says that the run goes on")
+wait(lambda: page.run("""(document.getElementById('made') || {textContent: ''}).textContent.startsWith('1 problem') &&
+    document.getElementById('live').hidden === false"""), "it loads itself again, and says that the run goes on")
 check(worker.wait() == 0, "the run ends well")
 wait(lambda: page.run("(document.getElementById('live') || {}).hidden === true"), "the last page says that it is over")
 check(not page.errors, "no script errors: %s" % page.errors)
