@@ -99,6 +99,15 @@ struct db_errors {
     double componentwise, rms, max;
 };
 
+/* What has to be done before a winner is as good as one decided now (tune refresh). */
+enum db_due {
+    DUE_NOTHING,
+    DUE_RACE,  /* driver, cuBLAS, power limit or protocol changed: race it, the runners-up and the rival again
+                */
+    DUE_BUILD, /* NVRTC changed: the same, of kernels that are compiled anew */
+    DUE_TUNE   /* the kernel's text changed, or it failed: tune again */
+};
+
 struct db_winner {
     struct winner base;
     struct config config;              /* template NULL: the rival won the race */
@@ -108,7 +117,8 @@ struct db_winner {
     char driver[DB_TEXT_MAX], nvrtc[DB_TEXT_MAX], cublas[DB_TEXT_MAX];
     bool stale; /* driver, cuBLAS or template code differ from the current ones (only with a context), or it
                    stands in for a winner that has failed */
-    bool unusable; /* config refused by its rules, its template unknown or changed, its errors too large */
+    enum db_due due; /* out: by the changes since, as far as the context knows; NVRTC's makes nothing stale */
+    bool unusable;   /* config refused by its rules, its template unknown or changed, its errors too large */
     bool tied;
     bool pinned;    /* measured or predicted at a user's request, not chosen among others */
     bool pin_holds; /* out: its configuration is pinned now, however it was chosen */
@@ -119,7 +129,7 @@ struct db_winner {
     int model_rank;                        /* rank in the model's order, 1 is first; 0: unknown */
     double model_first16_share;            /* time_us over the best time of the model's first 16 */
     int registers, smem_bytes;
-    char why[200];       /* out: why it is unusable, else why it is stale; "" if neither */
+    char why[200];       /* out: why it is unusable, else why something is due; "" if neither */
     int64_t decision_id; /* out: for db_evidence */
 };
 
@@ -221,6 +231,14 @@ enum status db_winners(struct db *db, const struct db_filter *filter, const stru
  * GPU is a failure, and no other decision stands in for them. As db_winners lists the others. */
 enum status db_failed_winners(struct db *db, const struct db_filter *filter,
                               bool (*visit)(void *self, const struct db_winner *winner), void *self);
+
+/* Every decision that is stored, winners or not, as db_winners lists those that hold; of a problem in the
+ * order stored. */
+enum status db_decisions(struct db *db, const struct db_filter *filter,
+                         bool (*visit)(void *self, const struct db_winner *decision), void *self);
+
+/* The command line of the run that made this decision, cut to the room. E_ABSENT: there is none. */
+enum status db_decision_command(struct db *db, int64_t decision_id, char *command, size_t room);
 
 /* The columns of a winner that the library needs. */
 struct db_brief {

@@ -241,28 +241,41 @@ static void judge_config(struct db *db, struct reader *r, struct db_winner *w)
     if (!w->unusable) w->config = config;
 }
 
-/* restored: it stands in for a newer decision that is refuted. */
-static void judge_age(struct db_winner *w, double power_limit_w, int64_t protocol, bool restored,
+/* Why it is stale; "": it is not. restored: it stands in for a newer decision that is refuted. */
+static void judge_age(const struct db_winner *w, double power_limit_w, int64_t protocol, bool restored,
+                      const struct db_context *now, char *why, size_t room)
+{
+    if (restored) snprintf(why, room, "a winner that was preferred to it has failed since");
+    else if (protocol == DB_PROTOCOL_IMPORTED) snprintf(why, room, "imported: it was not raced here");
+    else if (protocol != DB_PROTOCOL)
+        snprintf(why, room, "measured by protocol %lld, now it is %d", (long long)protocol, DB_PROTOCOL);
+    else if (now && db_differ(w->driver, now->driver))
+        snprintf(why, room, "measured with driver %.60s, now it is %.60s", w->driver, now->driver);
+    else if (now && db_differ(w->cublas, now->cublas))
+        snprintf(why, room, "raced against cuBLAS %.60s, now it is %.60s", w->cublas, now->cublas);
+    else if (now && power_limit_w > 0 && now->power_limit_w > 0 && power_limit_w != now->power_limit_w)
+        snprintf(why, room, "measured at a power limit of %.0f W, now it is %.0f W", power_limit_w,
+                 now->power_limit_w);
+}
+
+/* What is due. A prediction depends on its kernel alone. */
+static void judge_due(struct db_winner *w, double power_limit_w, int64_t protocol, bool restored,
                       const struct db_context *now)
 {
     char why[sizeof w->why] = "";
-    if (w->base.predicted) return; /* a prediction does not depend on a driver */
+    if (w->unusable) w->due = DUE_TUNE;
+    if (w->base.predicted) return;
     if (now && !gpu_same_name(now->gpu.name, w->gpu.name))
         now = NULL; /* the versions of another GPU's run do not matter */
-    if (restored) snprintf(why, sizeof why, "a winner that was preferred to it has failed since");
-    else if (protocol == DB_PROTOCOL_IMPORTED) snprintf(why, sizeof why, "imported: it was not raced here");
-    else if (protocol != DB_PROTOCOL)
-        snprintf(why, sizeof why, "measured by protocol %lld, now it is %d", (long long)protocol,
-                 DB_PROTOCOL);
-    else if (now && db_differ(w->driver, now->driver))
-        snprintf(why, sizeof why, "measured with driver %.60s, now it is %.60s", w->driver, now->driver);
-    else if (now && db_differ(w->cublas, now->cublas))
-        snprintf(why, sizeof why, "raced against cuBLAS %.60s, now it is %.60s", w->cublas, now->cublas);
-    else if (now && power_limit_w > 0 && now->power_limit_w > 0 && power_limit_w != now->power_limit_w)
-        snprintf(why, sizeof why, "measured at a power limit of %.0f W, now it is %.0f W", power_limit_w,
-                 now->power_limit_w);
+    judge_age(w, power_limit_w, protocol, restored, now, why, sizeof why);
     w->stale = why[0] != '\0' || (now && w->unusable);
-    if (!w->why[0]) snprintf(w->why, sizeof w->why, "%s", why);
+    if (w->unusable) return;
+    if (why[0]) w->due = restored || !w->config.template ? DUE_TUNE : DUE_RACE; /* no kernel is known */
+    if (now && w->due < DUE_TUNE && db_differ(w->nvrtc, now->nvrtc)) {
+        w->due = DUE_BUILD;
+        snprintf(why, sizeof why, "compiled with NVRTC %.60s, now it is %.60s", w->nvrtc, now->nvrtc);
+    }
+    snprintf(w->why, sizeof w->why, "%s", why);
 }
 
 #define RATIO_MAX 1e6
@@ -363,7 +376,7 @@ static enum status read_winner(struct db *db, sqlite3_stmt *stmt, const struct d
     if (r.bad) return db_broken(db, r.bad, w->decision_id);
     const enum status st = db_read_errors(db, w->decision_id, &w->errors, &w->rival_errors);
     judge_errors(w);
-    judge_age(w, power, protocol, restored, now);
+    judge_due(w, power, protocol, restored, now);
     return st;
 }
 
@@ -440,6 +453,35 @@ enum status db_failed_winners(struct db *db, const struct db_filter *filter,
                     "FROM " DB_STANDING " s WHERE s.decision_id IS NULL)");
     struct winner_list list = {.visit = visit, .self = self};
     return list_winners(db, filter, failed, &list);
+}
+
+enum status db_decisions(struct db *db, const struct db_filter *filter,
+                         bool (*visit)(void *self, const struct db_winner *decision), void *self)
+{
+    static const char all[] = WINNER_LIST("(SELECT gpu_id, problem_id, cold, id AS decision_id, id AS "
+                                          "chosen_id FROM decisions)") ", d.decided_us, d.id";
+    struct winner_list list = {.visit = visit, .self = self};
+    return list_winners(db, filter, all, &list);
+}
+
+enum status db_decision_command(struct db *db, int64_t decision_id, char *command, size_t room)
+{
+    struct binder b = db_bind(
+        db,
+        "SELECT substr(r.command, 1, ?2) FROM decisions d JOIN runs r ON r.id = d.run_id WHERE d.id = ?1");
+    bind_int(&b, decision_id);
+    bind_int(&b, (int64_t)room / 4 - 1); /* characters have at most four bytes */
+    bool row;
+    enum status st = db_next(db, &b, &row, "look for the run of a decision");
+    if (!st && row) {
+        struct reader r = read_start(b.stmt);
+        read_text(&r, "command", command, room);
+        if (r.bad) st = db_broken(db, r.bad, decision_id);
+    }
+    db_done(&b);
+    return st    ? st
+           : row ? OK
+                 : fail(E_ABSENT, "there is no decision %lld in %s", (long long)decision_id, db->path);
 }
 
 /* --- evidence --- */

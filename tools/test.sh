@@ -32,7 +32,7 @@ sanitized() {
     python3 tests/times.py build/debug tests/times.txt build/times.txt || failed="$failed times"
 }
 
-tools/setup.sh test
+if [ "${1:-}" = all ]; then tools/setup.sh all; else tools/setup.sh test; fi
 mkdir -p build
 case ${1:-short} in
 short)

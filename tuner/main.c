@@ -34,6 +34,9 @@ static const struct complete_command commands[] = {
     {"tune", &cmd_tune_line, cmd_tune},
     {"query", &cmd_query_line, cmd_query},
     {"explain", &cmd_explain_line, cmd_explain},
+    {"diff", &cmd_diff_line, cmd_diff},
+    {"refresh", &cmd_refresh_line, cmd_refresh},
+    {"report", &cmd_report_line, cmd_report},
     {"bench", &cmd_bench_line, cmd_bench},
     {"ladder", &cmd_ladder_line, cmd_ladder},
     {"export", &cmd_export_line, cmd_export},
@@ -158,6 +161,7 @@ int main(int argc, char **argv)
 {
     command_version = "tune " GT_VERSION;
     db_choose = " with --db";
+    cmd_tune_page = cmd_report_session;
     enum status st = argc > 1 && strcmp(argv[1], "run") == 0 ? OK : prepare();
     if (!st) st = dispatch(argc, argv);
     cache_spare_remove();

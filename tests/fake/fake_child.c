@@ -14,6 +14,7 @@
  *   FAKE_DEVICES=N      GPUs there are (1; 0: no driver)
  *   FAKE_OTHER_GPU=N    GPU N is of another model: it has one SM fewer
  *   FAKE_POWER_LIMIT=W  of the GPU (0: unknown)
+ *   FAKE_DRIVER, FAKE_CUBLAS, FAKE_NVRTC    versions (580.0, 13.1.0, 13.0)
  *   FAKE_NO_NVRTC=1     the compiler has no NVRTC
  *   FAKE_NO_CUBLAS=1    no anchor
  *   FAKE_FAST_CUBLAS=1  the anchor is faster than all candidates
@@ -70,6 +71,12 @@ static void note(const char *verb, const char *config)
     int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0 || write(fd, line, (size_t)n) != n) abort();
     close(fd);
+}
+
+static const char *version(const char *variable, const char *usual)
+{
+    const char *told = getenv(variable);
+    return told ? told : usual;
 }
 
 /* In ms, as it is told. */
@@ -163,9 +170,9 @@ static json_t *hello_of_worker(void)
     snprintf(uuid, sizeof uuid, "GPU-fake-%d", device);
     const char *limit = getenv("FAKE_POWER_LIMIT");
     return json_pack("{s:b, s:o, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:i, s:f}", "ok", 1, "gpu",
-                     gpu_to_json(&gpu), "uuid", uuid, "driver", "580.0", "cuda", "13.0", "cublas", "13.1.0",
-                     "nvrtc", "13.0", "nvml", 1, "canary", 1, "devices", count, "power_limit_w",
-                     limit ? atof(limit) : 0.0);
+                     gpu_to_json(&gpu), "uuid", uuid, "driver", version("FAKE_DRIVER", "580.0"), "cuda",
+                     "13.0", "cublas", version("FAKE_CUBLAS", "13.1.0"), "nvrtc", "13.0", "nvml", 1, "canary",
+                     1, "devices", count, "power_limit_w", limit ? atof(limit) : 0.0);
 }
 
 /* An error of its own for each: 1, 2 and 3 times so much. */
@@ -286,8 +293,9 @@ static json_t *answer(const json_t *request, bool compiler)
     if (cubin[0] && strcmp(cubin, CUBIN) != 0) /* "": of an algorithm of the library */
         return message_failure(fail(E_IO, "no such cubin: %s", cubin));
     if (compiler && strcmp(verb, "hello") == 0)
-        return getenv("FAKE_NO_NVRTC") ? message_failure(fail(E_COMPILER, "NVRTC is not installed"))
-                                       : json_pack("{s:b, s:s}", "ok", 1, "nvrtc", "13.0");
+        return getenv("FAKE_NO_NVRTC")
+                   ? message_failure(fail(E_COMPILER, "NVRTC is not installed"))
+                   : json_pack("{s:b, s:s}", "ok", 1, "nvrtc", version("FAKE_NVRTC", "13.0"));
     if (compiler) return compile(text);
     if (strcmp(verb, "hello") == 0) return hello_of_worker();
     if (strcmp(verb, "prepare") == 0) return prepare(problem);

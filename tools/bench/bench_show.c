@@ -202,28 +202,48 @@ enum status bench_draw(const struct bench_row *rows, size_t count, const struct 
     }
     if (series == 0)
         return fail(E_ABSENT, "nothing was measured beside a rival, so there is nothing to draw");
-    char reached[120];
+    char reached[120], title[160], (*text)[PROBLEM_TEXT_MAX] = calloc(count, sizeof *text);
+    const size_t points = count * (size_t)series;
+    const char **group = calloc(count, sizeof *group);
+    double *value = calloc(points, sizeof *value), *low = calloc(points, sizeof *low),
+           *high = calloc(points, sizeof *high), *bound = calloc(count, sizeof *bound);
+    enum status st = text && group && value && low && high && bound ? OK : fail(E_MEMORY, "out of memory");
+    for (size_t i = 0; i < count && !st; i++) {
+        group[i] = reading_shape(&rows[i].problem, text[i]);
+        for (int s = 0; s < series; s++) {
+            const struct bench_times *times = &rows[i].times[runner_of[s]];
+            const size_t at = i * (size_t)series + (size_t)s;
+            value[at] = table_known(times->ratio);
+            low[at] = table_known(times->ratio_low);
+            high[at] = table_known(times->ratio_high);
+        }
+        bound[i] = table_known(rows[i].times[BENCH_CUBLAS].time_us / least_us(&rows[i], place));
+    }
     snprintf(reached, sizeof reached, "what the roofline allows, against %s",
              title_of(rows, count, BENCH_CUBLAS));
-    serie[series] = reached;
-    int width = series + 1;
-    char title[160], (*text)[PROBLEM_TEXT_MAX] = calloc(count, sizeof *text);
-    const char **group = calloc(count, sizeof *group);
-    double *value = calloc(count * (size_t)width, sizeof *value);
-    enum status st = text && group && value ? OK : fail(E_MEMORY, "out of memory");
-    for (size_t i = 0; i < count && !st; i++) {
-        double *bar = value + i * (size_t)width;
-        group[i] = reading_shape(&rows[i].problem, text[i]);
-        for (int s = 0; s < series; s++) bar[s] = table_known(rows[i].times[runner_of[s]].ratio);
-        bar[series] = table_known(rows[i].times[BENCH_CUBLAS].time_us / least_us(&rows[i], place));
-    }
     snprintf(title, sizeof title, "Tuned kernels on %s: time of the libraries over ours",
              place->worker->gpu.name);
-    struct plot plot = {
-        title, "times as fast as the library", (int)count, width, group, serie, value, 1, "as fast", true};
+    struct plot plot = {.title = title,
+                        .unit = "times as fast as the library, with the 95 % interval (right is better)",
+                        .groups = (int)count,
+                        .series = series,
+                        .group = group,
+                        .serie = serie,
+                        .value = value,
+                        .line = 1,
+                        .line_name = "as fast",
+                        .ratios = true,
+                        .apart = true,
+                        .low = low,
+                        .high = high,
+                        .bound = bound,
+                        .bound_name = reached};
     if (!st) st = plot_draw(&plot, path);
     free(text);
     free(group);
     free(value);
+    free(low);
+    free(high);
+    free(bound);
     return st;
 }

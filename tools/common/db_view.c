@@ -1,5 +1,7 @@
 #include "db_view.h"
 
+#include "blas.h"
+#include "compile.h"
 #include "print.h"
 #include "this_gpu.h"
 #include "workspace.h"
@@ -104,6 +106,14 @@ enum status db_view_open(struct db_view *r)
     snprintf(r->now.driver, sizeof r->now.driver, "%s", gpus[0].driver);
     r->now.cold = true;
     return OK;
+}
+
+void db_view_versions(struct db_view *r)
+{
+    char version[16];
+    if (!r->now.gpu.name[0]) return;
+    if (compile_load(version) == OK) snprintf(r->now.nvrtc, sizeof r->now.nvrtc, "%s", version);
+    if (blas_load(version) == OK) snprintf(r->now.cublas, sizeof r->now.cublas, "%s", version);
 }
 
 /* What the lists that were read lack. */

@@ -26,6 +26,9 @@ struct db_view {
  * of the GPUs in the database the one that fits. Errors: those of db_open; E_ABSENT when this machine's GPU
  * is not in the database, or several fit; E_GPU when this machine has none. */
 enum status db_view_open(struct db_view *view);
+/* Completes `now` by the versions of NVRTC and cuBLAS, which are opened for it; nothing without a GPU here.
+ */
+void db_view_versions(struct db_view *view);
 void db_view_close(struct db_view *view); /* takes a zeroed struct */
 
 /* "no ... for GPU 'x' in FILE; it knows: ..." as E_ABSENT. what: "configuration". problems: those that were

@@ -4,9 +4,11 @@
 #include "db_view.h"
 #include "explain_show.h"
 #include "output_file.h"
+#include "paths.h"
 #include "print.h"
 #include "problem_list.h"
 #include "table.h"
+#include "untuned.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -47,6 +49,14 @@ static const char manual[] =
     "nor does the time of races and of other problems. Notes are what a search said of itself: that trials "
     "of other problems corrected its order, or that there was nothing to learn from.\n"
     "\n"
+    "A problem that was never tuned has no winner (exit status 1): then it is shown what the library would "
+    "use "
+    "in its place (nearest: measured for a similar problem; predicted: by the model), which share of the "
+    "time "
+    "that is expected to lose, and how long tuning would take. Without a database --gpu names the GPU, and "
+    "the "
+    "winners that ship answer.\n"
+    "\n"
     "If a search was interrupted before its race there is no winner, nor if the winner has failed in a later "
     "trial, race or check; the trials are shown all the same, and the exit status is 1.\n"
     "\n"
@@ -70,14 +80,58 @@ static bool keep(void *self, const struct db_winner *winner)
     return true;
 }
 
+static enum status add_json(struct explain *x, json_t *json)
+{
+    return json_array_append_new(x->list, json) == 0 ? OK : fail(E_MEMORY, "out of memory while explaining");
+}
+
 static enum status show(struct explain *x, const struct explanation *e)
 {
-    if (!x->list) {
-        if (x->shown++) print_end(stdout);
-        return explain_text(e, stdout);
-    }
-    json_t *json = explain_json(e);
-    return json_array_append_new(x->list, json) == 0 ? OK : fail(E_MEMORY, "out of memory while explaining");
+    if (x->list) return add_json(x, explain_json(e));
+    if (x->shown++) print_end(stdout);
+    return explain_text(e, stdout);
+}
+
+/* ---- a problem that was never tuned ---- */
+
+/* The GPU of the newest run that the filter takes. */
+struct gpu_wanted {
+    const char *name;
+    struct gpu gpu;
+    bool found;
+};
+
+static bool take_gpu(void *self, const struct db_gpu *gpu)
+{
+    struct gpu_wanted *w = self;
+    w->found = !w->name || gpu_fits(&gpu->gpu, w->name);
+    if (w->found) w->gpu = gpu->gpu;
+    return !w->found;
+}
+
+/* The GPU that is meant: one of the database, else one that is described. */
+static enum status choose_gpu(struct explain *x, struct gpu_wanted *wanted)
+{
+    char folder[PATH_MAX];
+    *wanted = (struct gpu_wanted){.name = x->view.filter.gpu ? x->view.filter.gpu : x->view.gpu};
+    enum status st = x->view.db ? db_gpus(x->view.db, take_gpu, wanted) : OK;
+    if (st || wanted->found || !wanted->name || paths_configs("gpus", folder, sizeof folder)) return st;
+    wanted->found = gpu_choose(folder, wanted->name, &wanted->gpu) == OK;
+    return OK;
+}
+
+static enum status explain_untuned(struct explain *x)
+{
+    struct gpu_wanted wanted;
+    struct untuned untuned;
+    enum status st = choose_gpu(x, &wanted);
+    if (st || !wanted.found) return st;
+    st = untuned_find(x->view.db, x->view.db ? x->view.path : "", &wanted.gpu, x->problem, &untuned);
+    if (st) return st;
+    if (x->list) return add_json(x, untuned_json(&untuned));
+    if (x->shown++) print_end(stdout);
+    untuned_text(&untuned, stdout);
+    return OK;
 }
 
 /* ---- what a person has decided, and should know ---- */
@@ -171,7 +225,7 @@ static enum status explain_undecided(struct explain *x)
         st = fail(E_ABSENT, "%s of %s%s: tune --shape %s goes on where it was",
                   e.winner.config_text[0] ? "the winner" : "no winner", problem,
                   e.winner.config_text[0] ? " has failed since" : " is decided yet", problem);
-    else if (!st)
+    else if (!st && !(st = explain_untuned(x)))
         st = db_view_nothing(
             &x->view, "trial",
             &(struct problem_list){.at = (struct problem *)(uintptr_t)x->problem, .count = 1});
@@ -205,6 +259,19 @@ static enum status explain_all(struct explain *x)
         return fail(E_ABSENT, "%zu of %zu problems have no winner; the first: %s", without, x->problems.count,
                     sentence);
     return without ? fail(E_ABSENT, "%s", sentence) : OK;
+}
+
+/* There is no database: what ships with the program still answers. */
+static enum status explain_without_db(struct explain *x)
+{
+    char sentence[1024];
+    snprintf(sentence, sizeof sentence, "%s", status_text());
+    for (size_t i = 0; i < x->problems.count; i++) {
+        x->problem = &x->problems.at[i];
+        const enum status st = explain_untuned(x);
+        if (st) return st;
+    }
+    return fail(E_ABSENT, "%s", sentence);
 }
 
 /* ---- csv: a row for each value, which a path names as in json ---- */
@@ -284,6 +351,7 @@ enum status cmd_explain(int argc, char **argv)
     if (!st) {
         st = db_view_open(&x.view);
         if (!st) st = explain_all(&x);
+        else if (st == E_ABSENT && !x.view.db) st = explain_without_db(&x);
         enum status printed = OK;
         if (x.list && (!st || st == E_ABSENT))
             printed = x.view.format == TABLE_CSV ? print_rows(x.list) : print_list(x.list);

@@ -39,9 +39,7 @@ static void title(FILE *out, const char *words)
     print_line(out, "%s", words);
 }
 
-/* "name         what is said of it", broken where the terminal ends. */
-static void say(FILE *out, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void say(FILE *out, const char *name, const char *format, ...)
+void explain_say(FILE *out, const char *name, const char *format, ...)
 {
     enum { NAMES = 13 };
     char line[2048];
@@ -71,30 +69,30 @@ static void say_ratio(const struct db_winner *w, FILE *out)
     if (w->rounds > 0 && w->rounds < STATS_INTERVAL_MIN)
         snprintf(rounds, sizeof rounds, ", range of %d rounds)", w->rounds);
     else snprintf(rounds, sizeof rounds, " with 95 %% confidence), %d rounds", w->rounds);
-    say(out, "x cuBLAS", "%.3f (%.3f..%.3f%s against %.2f us of %s", w->base.ratio, w->base.ratio_low,
-        w->base.ratio_high, rounds, w->base.anchor_us, rival_of(w));
+    explain_say(out, "x cuBLAS", "%.3f (%.3f..%.3f%s against %.2f us of %s", w->base.ratio, w->base.ratio_low,
+                w->base.ratio_high, rounds, w->base.anchor_us, rival_of(w));
 }
 
 static void say_winner(const struct explanation *e, FILE *out)
 {
     const struct db_winner *w = &e->winner;
-    if (lost(w)) say(out, "winner", "cuBLAS: no kernel was faster than %s", rival_of(w));
-    say(out, lost(w) ? "best kernel" : "winner", "%s", w->config_text);
-    say(out, "time", "%.2f us, %.2f TFLOPS%s", w->base.time_us,
-        race_tflops(&w->base.problem, w->base.time_us),
-        w->base.predicted ? " (predicted by the model, never run)" : "");
+    if (lost(w)) explain_say(out, "winner", "cuBLAS: no kernel was faster than %s", rival_of(w));
+    explain_say(out, lost(w) ? "best kernel" : "winner", "%s", w->config_text);
+    explain_say(out, "time", "%.2f us, %.2f TFLOPS%s", w->base.time_us,
+                race_tflops(&w->base.problem, w->base.time_us),
+                w->base.predicted ? " (predicted by the model, never run)" : "");
     say_ratio(w, out);
     if (w->errors.measured)
-        say(out, "errors", "%.2g of |A||B| at most, %.2g rms and %.2g at most of the largest C",
-            w->errors.componentwise, w->errors.rms, w->errors.max);
+        explain_say(out, "errors", "%.2g of |A||B| at most, %.2g rms and %.2g at most of the largest C",
+                    w->errors.componentwise, w->errors.rms, w->errors.max);
     if (w->rival_errors.measured)
-        say(out, "the rival's", "%.2g of |A||B| at most, %.2g rms and %.2g at most of the largest C",
-            w->rival_errors.componentwise, w->rival_errors.rms, w->rival_errors.max);
+        explain_say(out, "the rival's", "%.2g of |A||B| at most, %.2g rms and %.2g at most of the largest C",
+                    w->rival_errors.componentwise, w->rival_errors.rms, w->rival_errors.max);
     if (!w->base.predicted && strcmp(w->config_text, "cublas") != 0)
-        say(out, "right", "integers %s; %d registers, %d bytes of shared memory",
-            w->base.exact ? "bit by bit" : "not compared bit by bit", w->registers, w->smem_bytes);
+        explain_say(out, "right", "integers %s; %d registers, %d bytes of shared memory",
+                    w->base.exact ? "bit by bit" : "not compared bit by bit", w->registers, w->smem_bytes);
     if (reading_workspace(w) > 0)
-        say(out, "workspace", "%.1f MiB of device memory", reading_workspace(w) / (1 << 20));
+        explain_say(out, "workspace", "%.1f MiB of device memory", reading_workspace(w) / (1 << 20));
     char versions[3 * (DB_TEXT_MAX + 16)] = "";
     const char *const known[][2] = {{"driver", w->driver}, {"cuBLAS", w->cublas}, {"NVRTC", w->nvrtc}};
     size_t used = 0;
@@ -102,13 +100,13 @@ static void say_winner(const struct explanation *e, FILE *out)
         if (known[i][1][0])
             used += (size_t)snprintf(versions + used, sizeof versions - used, ", %s %s", known[i][0],
                                      known[i][1]);
-    say(out, "made", "%s%s, operands %s", w->base.when, versions,
-        w->base.cold ? "out of the cache" : "in the cache");
-    say(out, "state", "%s%s%s",
-        w->unusable ? "unusable"
-        : w->stale  ? "stale"
-                    : "ok",
-        w->why[0] ? ": " : "", w->why);
+    explain_say(out, "made", "%s%s, operands %s", w->base.when, versions,
+                w->base.cold ? "out of the cache" : "in the cache");
+    explain_say(out, "state", "%s%s%s",
+                w->unusable ? "unusable"
+                : w->stale  ? "stale"
+                            : "ok",
+                w->why[0] ? ": " : "", w->why);
 }
 
 static const struct ranked *runner_up(const struct explanation *e)
@@ -122,14 +120,16 @@ static const struct ranked *runner_up(const struct explanation *e)
 static void say_margin(const struct explanation *e, FILE *out)
 {
     const struct ranked *up = runner_up(e);
-    if (!e->winner.base.predicted && !up) say(out, "runner-up", "none: it ran alone or against cuBLAS only");
+    if (!e->winner.base.predicted && !up)
+        explain_say(out, "runner-up", "none: it ran alone or against cuBLAS only");
     if (!up) return;
-    say(out, "runner-up", "%s", up->text);
-    say(out, "margin", "%+.2f %% (%.2f..%.2f) behind the %s in %d common round%s", percent(up->behind),
-        percent(up->behind_low), percent(up->behind_high), lost(&e->winner) ? "best kernel" : "winner",
-        up->blocks, PRINT_S(up->blocks));
+    explain_say(out, "runner-up", "%s", up->text);
+    explain_say(out, "margin", "%+.2f %% (%.2f..%.2f) behind the %s in %d common round%s",
+                percent(up->behind), percent(up->behind_low), percent(up->behind_high),
+                lost(&e->winner) ? "best kernel" : "winner", up->blocks, PRINT_S(up->blocks));
     if (e->winner.tied)
-        say(out, "tie",
+        explain_say(
+            out, "tie",
             "others could not be told apart from the fastest (within 0.1 %%, or within 0.5 %% and not proven "
             "slower): less shared memory, then fewer registers, then the text decided");
 }
@@ -140,11 +140,12 @@ static void say_preferences(const struct explanation *e, FILE *out)
     for (int i = 0; i < e->preference_count; i++) {
         const struct db_preference *p = &e->preferences[i];
         if (!p->pin)
-            say(out, "excluded", "%s (since %s; tune --include takes it back)", p->config_text, p->when);
+            explain_say(out, "excluded", "%s (since %s; tune --include takes it back)", p->config_text,
+                        p->when);
         else if (e->decided && strcmp(p->config_text, e->winner.config_text) == 0)
-            say(out, "pinned", "since %s: no other is considered%s (tune --unpin takes it back)", p->when,
-                answer_is_rival(&e->winner.base) ? ", though cuBLAS is faster" : "");
-        else say(out, "pinned", "%s (since %s; tune --unpin takes it back)", p->config_text, p->when);
+            explain_say(out, "pinned", "since %s: no other is considered%s (tune --unpin takes it back)",
+                        p->when, answer_is_rival(&e->winner.base) ? ", though cuBLAS is faster" : "");
+        else explain_say(out, "pinned", "%s (since %s; tune --unpin takes it back)", p->config_text, p->when);
     }
 }
 
@@ -200,22 +201,22 @@ static void say_search(const struct explanation *e, FILE *out)
     char verdicts[512], share[96] = "", pace[256];
     title(out, "The search");
     if (e->decided && e->winner.legal_count > 0)
-        say(out, "possible", "%" PRId64 " configuration%s", e->winner.legal_count,
-            PRINT_S(e->winner.legal_count));
+        explain_say(out, "possible", "%" PRId64 " configuration%s", e->winner.legal_count,
+                    PRINT_S(e->winner.legal_count));
     count_verdicts(t, verdicts, sizeof verdicts);
-    say(out, "tried", "%d configuration%s in %d trial%s:%s", t->configs, PRINT_S(t->configs), t->trials,
-        PRINT_S(t->trials), verdicts);
-    if (search_pace_text(&e->pace, pace, sizeof pace)) say(out, "pace", "%s", pace);
+    explain_say(out, "tried", "%d configuration%s in %d trial%s:%s", t->configs, PRINT_S(t->configs),
+                t->trials, PRINT_S(t->trials), verdicts);
+    if (search_pace_text(&e->pace, pace, sizeof pace)) explain_say(out, "pace", "%s", pace);
     if (e->winner.model_first16_share > 0)
         snprintf(share, sizeof share, "; the best of its first 16 reaches %.1f %% of the winner's speed",
                  percent(e->winner.model_first16_share));
     if (e->decided && e->winner.model_rank > 0)
-        say(out, "model", "ranked the winner %d before anything ran%s", e->winner.model_rank, share);
+        explain_say(out, "model", "ranked the winner %d before anything ran%s", e->winner.model_rank, share);
     for (int i = 0; i < e->note_count && i < NOTES_SHOWN; i++)
-        say(out, i ? "" : "notes", "%s: %s", e->notes[i].when, e->notes[i].text);
+        explain_say(out, i ? "" : "notes", "%s: %s", e->notes[i].when, e->notes[i].text);
     if (t->best_us > 0)
-        say(out, "fastest", "%.2f us%s: %s", t->best_us, t->predicted ? " (predicted)" : " when tried alone",
-            t->best);
+        explain_say(out, "fastest", "%.2f us%s: %s", t->best_us,
+                    t->predicted ? " (predicted)" : " when tried alone", t->best);
 }
 
 static enum status say_failures(const struct explanation *e, FILE *out, int width)
@@ -303,10 +304,10 @@ enum status explain_text(const struct explanation *e, FILE *out)
         say_winner(e, out);
         say_margin(e, out);
     } else if (e->winner.config_text[0]) {
-        say(out, "winner", "none: %s, decided %s, has failed since", e->winner.config_text,
-            e->winner.base.when);
+        explain_say(out, "winner", "none: %s, decided %s, has failed since", e->winner.config_text,
+                    e->winner.base.when);
     } else {
-        say(out, "winner", "none yet: the search was interrupted before its race");
+        explain_say(out, "winner", "none yet: the search was interrupted before its race");
     }
     say_preferences(e, out);
     enum status st = e->decided ? say_race(e, out, width) : OK;

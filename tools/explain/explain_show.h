@@ -27,6 +27,9 @@ struct explanation {
     int note_count;
 };
 
+/* "name         what is said of it" (printf-like), broken where the terminal ends. */
+void explain_say(FILE *out, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
 /* Errors: E_IO, E_MEMORY. */
 enum status explain_text(const struct explanation *e, FILE *stream);
 /* New reference; NULL out of memory. */

@@ -136,11 +136,15 @@ enum status ladder_draw(const struct ladder_run *runs, size_t count, const struc
     }
     serie[rungs] = "roofline";
     snprintf(title, sizeof title, "The ladder on %s", gpu);
-    const struct plot plot = {title,      anchored ? "speed, cuBLAS is 1" : "TFLOPS",
-                              (int)count, series,
-                              group,      serie,
-                              value,      anchored ? 1 : 0,
-                              "cuBLAS",   false};
+    const struct plot plot = {.title = title,
+                              .unit = anchored ? "speed, cuBLAS is 1" : "TFLOPS",
+                              .groups = (int)count,
+                              .series = series,
+                              .group = group,
+                              .serie = serie,
+                              .value = value,
+                              .line = anchored ? 1 : 0,
+                              .line_name = "cuBLAS"};
     st = plot_draw(&plot, path);
 out:
     free(text);

@@ -1,8 +1,10 @@
-/* cmd_query.c — tune query: the winners that are stored. Reads only; knows no GPU. */
+/* cmd_query.c — tune query: the winners that are stored, and what is due. Reads only; where there is a GPU,
+ * it asks for the versions of the libraries beside it. */
 #include "answer.h"
 #include "command_line.h"
 #include "commands.h"
 #include "db_view.h"
+#include "due.h"
 #include "print.h"
 #include "problem_list.h"
 #include "race_cells.h"
@@ -54,7 +56,11 @@ static const char text[] =
     "0.5 % and not proven slower. Provenance is measured or predicted (by the model, without the GPU: a "
     "ranking, not a promise). State is ok; stale, if it was measured with another driver or by another "
     "method than the present ones, or stands in for one that has failed since: it is correct but may not be "
-    "the fastest; or unusable, if its kernel has changed since: tune it again. A winner that a later trial, "
+    "the fastest; or unusable, if its kernel has changed since: tune it again. Due is what tune refresh "
+    "would "
+    "do, and why says for which reason: race it again (another driver, cuBLAS or power limit), build it with "
+    "another NVRTC and race it, or tune again; on a machine without a GPU it is only known of kernels. A "
+    "winner that a later trial, "
     "race or check found wrong, or that crashed or hung there, is none any more. Pinned is since when a "
     "person wants this configuration (tune "
     "--pin), excluded how "
@@ -93,6 +99,7 @@ static const struct column columns[] = {
     {"stale", NULL, COLUMN_BOOL, 0},
     {"unusable", NULL, COLUMN_BOOL, 0},
     {"why", NULL, COLUMN_TEXT, 0},
+    {"due", "due", COLUMN_TEXT | COLUMN_COMMON | COLUMN_RANK(3), 0},
     {"cache", "cache", COLUMN_TEXT | COLUMN_KEY | COLUMN_COMMON, 0},
     {"when", "when", COLUMN_TEXT | COLUMN_RANK(7), 0},
     {"driver", "driver", COLUMN_TEXT | COLUMN_COMMON | COLUMN_RANK(6), 0},
@@ -185,6 +192,7 @@ static bool add_row(void *self, const struct db_winner *w)
     table_bool(t, w->stale);
     table_bool(t, w->unusable);
     table_text(t, table_said(w->why));
+    table_text(t, due_name(w->due));
     table_text(t, w->base.cold ? "cold" : "hot");
     table_text(t, w->base.when);
     table_text(t, table_said(w->driver));
@@ -286,6 +294,7 @@ enum status cmd_query(int argc, char **argv)
     if (!st && !(query.table = table_new(columns, COLUMN_COUNT))) st = fail(E_MEMORY, "out of memory");
     if (st) goto out;
     st = db_view_open(&query.view);
+    if (!st) db_view_versions(&query.view);
     if (!st) st = fill(&query);
     st = ask_system(&query, st);
     if (!st && query.order) st = table_sort(query.table, query.order);

@@ -13,6 +13,7 @@
 #define COMMAND_NOT_FOUND 127 /* exit status of the shell */
 #define WIDTH             800 /* pixels */
 #define ROW_HEIGHT        20
+#define APART             9   /* pixels from point to point, where they lie one below the other */
 #define MARGINS           190 /* title, axis and legend */
 
 /* "svg", "png" or NULL. */
@@ -67,7 +68,24 @@ static int rows_of(const struct plot *p)
     return is_turned(p) ? p->series : p->groups;
 }
 
-/* One line per row: its number, and its values. */
+static int row_height(const struct plot *p)
+{
+    return p->apart ? APART * (p->series + 1) : ROW_HEIGHT;
+}
+
+/* Where the point of a series lies in its row, from -0.5 to 0.5. */
+static double place_of(const struct plot *p, int serie)
+{
+    return p->apart ? (serie + 1.0) / (p->series + 1) - 0.5 : 0;
+}
+
+static void put_value(FILE *gnuplot, double value)
+{
+    if (isfinite(value)) fprintf(gnuplot, " %.6g", value);
+    else fputs(" NaN", gnuplot);
+}
+
+/* One line per row: its number and its values; then, of points, the bound and the intervals, low and high. */
 static void put_data(FILE *gnuplot, const struct plot *p)
 {
     const int rows = rows_of(p), columns = is_turned(p) ? 1 : p->series;
@@ -75,9 +93,13 @@ static void put_data(FILE *gnuplot, const struct plot *p)
     for (int row = 0; row < rows; row++) {
         fprintf(gnuplot, "%d", row);
         for (int column = 0; column < columns; column++) {
-            const double value = p->value[row * columns + column];
-            if (isnan(value)) fputs(" NaN", gnuplot);
-            else fprintf(gnuplot, " %.6g", value);
+            put_value(gnuplot, p->value[row * columns + column]);
+        }
+        put_value(gnuplot, p->bound ? p->bound[row] : (double)NAN);
+        for (int column = 0; p->low && column < columns; column++) {
+            const int at = row * columns + column; /* without an interval the point alone */
+            put_value(gnuplot, isfinite(p->low[at]) ? p->low[at] : p->value[at]);
+            put_value(gnuplot, isfinite(p->high[at]) ? p->high[at] : p->value[at]);
         }
         fputc('\n', gnuplot);
     }
@@ -98,18 +120,53 @@ static void put_row_names(FILE *gnuplot, const struct plot *p)
 static void put_line(FILE *gnuplot, const struct plot *p)
 {
     if (!(p->line > 0)) return;
-    fprintf(gnuplot, "set arrow from first %.6g,graph 0 to first %.6g,graph 1 nohead lw 2 lc rgb '#444444'\n",
+    fprintf(gnuplot,
+            "set arrow from first %.6g,graph 0 to first %.6g,graph 1 nohead front lw 2 lc rgb '#444444'\n",
             p->line, p->line);
     fputs("set label ", gnuplot);
     put_string(gnuplot, p->line_name);
     fprintf(gnuplot, " at first %.6g,graph 1 center offset 0,0.6 tc rgb '#444444'\n", p->line);
 }
 
+/* The axis of ratios has room beside its first and last point: what lies at its end is not cut. */
+static void put_range(FILE *gnuplot, const struct plot *p)
+{
+    double least = p->line > 0 ? p->line : INFINITY, most = p->line > 0 ? p->line : 0;
+    for (int i = 0; i < p->groups * p->series; i++) {
+        least = fmin(least, p->low ? fmin(p->low[i], p->value[i]) : p->value[i]); /* fmin skips what is NAN */
+        most = fmax(most, p->high ? fmax(p->high[i], p->value[i]) : p->value[i]);
+    }
+    for (int i = 0; p->bound && i < p->groups; i++) most = fmax(most, p->bound[i]);
+    if (most > least && least > 0) fprintf(gnuplot, "set xrange [%.6g:%.6g]\n", least / 1.07, most * 1.07);
+}
+
+/* A faint bar for each row, behind the points. */
+static void put_bounds(FILE *gnuplot, const struct plot *p)
+{
+    if (!p->bound) return;
+    fprintf(gnuplot, "$data using %d:1:(%.6g):%d:($1-0.38):($1+0.38) with boxxyerror lc rgb '#e4e4e4' title ",
+            p->series + 2, p->line, p->series + 2);
+    put_string(gnuplot, p->bound_name);
+    fputs(", ", gnuplot);
+}
+
+/* The points of one series, and their intervals. */
+static void put_series(FILE *gnuplot, const struct plot *p, int i)
+{
+    const double place = place_of(p, i);
+    if (p->low)
+        fprintf(gnuplot, "$data using %d:($1+%.4g):%d:%d with xerrorbars pt 0 lw 1.5 lc rgb '%s' notitle, ",
+                i + 2, place, p->series + 3 + 2 * i, p->series + 4 + 2 * i, colours[i]);
+    fprintf(gnuplot, "$data using %d:($1+%.4g) with points pt %d ps %g lc rgb '%s' title ", i + 2, place,
+            shapes[i % SHAPES], p->apart ? 0.7 : 1, colours[i]);
+    put_string(gnuplot, p->serie[i]);
+}
+
 static void put_script(FILE *gnuplot, const struct plot *p, const char *kind)
 {
     put_data(gnuplot, p);
     fprintf(gnuplot, "set terminal %s size %d,%d noenhanced background '#ffffff' font ',12'\n",
-            strcmp(kind, "svg") == 0 ? "svg" : "pngcairo", WIDTH, MARGINS + ROW_HEIGHT * rows_of(p));
+            strcmp(kind, "svg") == 0 ? "svg" : "pngcairo", WIDTH, MARGINS + row_height(p) * rows_of(p));
     fputs("set title ", gnuplot);
     put_string(gnuplot, p->title);
     fputs(" offset 0,1\nset xlabel offset 0,0.4 ", gnuplot);
@@ -119,17 +176,25 @@ static void put_script(FILE *gnuplot, const struct plot *p, const char *kind)
                     : "\nset xrange [0:*]\n",
           gnuplot);
     fprintf(gnuplot, "set yrange [%g:-0.5]\nset border 3\nset xtics nomirror\n", rows_of(p) - 0.5);
-    fputs("set grid x y lt 1 lw 1 lc rgb '#dddddd'\nset style fill solid 0.85 noborder\n", gnuplot);
+    fprintf(gnuplot, "set grid x%s lt 1 lw 1 lc rgb '#dddddd'\nset style fill solid 0.85 noborder\n",
+            p->apart ? "" : " y");
+    if (p->ratios) put_range(gnuplot, p);
+    if (p->apart && !is_turned(p)) /* rows are told apart by lines between them */
+        for (int row = 1; row < p->groups; row++)
+            fprintf(gnuplot,
+                    "set arrow from graph 0,first %g to graph 1,first %g nohead lw 0.5 lc rgb '#dddddd'\n",
+                    row - 0.5, row - 0.5);
     put_row_names(gnuplot, p);
     put_line(gnuplot, p);
-    fputs(is_turned(p) ? "unset key\n" : "set key below center horizontal\n", gnuplot);
+    fputs(is_turned(p) ? "unset key\n" : "set key below center horizontal height 0.8\n", gnuplot);
     if (is_turned(p))
         fprintf(gnuplot, "plot $data using 2:1:(0):2:($1-0.35):($1+0.35) with boxxyerror lc rgb '%s' notitle",
                 colours[0]);
+    if (!is_turned(p)) fputs("plot ", gnuplot);
+    if (!is_turned(p)) put_bounds(gnuplot, p);
     for (int i = 0; i < p->series && !is_turned(p); i++) {
-        fprintf(gnuplot, "%s$data using %d:1 with points pt %d ps 1 lc rgb '%s' title ", i ? ", " : "plot ",
-                i + 2, shapes[i % SHAPES], colours[i]);
-        put_string(gnuplot, p->serie[i]);
+        if (i) fputs(", ", gnuplot);
+        put_series(gnuplot, p, i);
     }
     fputc('\n', gnuplot);
 }

@@ -22,6 +22,11 @@ struct plot {
     double line;              /* drawn across all rows at this value; 0: none */
     const char *line_name;    /* label of the line */
     bool ratios;              /* logarithmic axis: twice and half as fast are equally far from 1 */
+    bool
+        apart; /* the points of a row lie one below the other, so that none hides another of the same value */
+    const double *low, *high; /* intervals of the values, drawn through their points; NULL: none */
+    const double *bound;      /* [group]: a faint bar from the line to it, behind the points; NULL: none */
+    const char *bound_name;   /* in the legend */
 };
 
 /* OPTION_CALL of a member that is a path, which must end in .svg or .png: that selects the format. Checked

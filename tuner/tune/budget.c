@@ -156,6 +156,14 @@ double budget_closing_s(double best_us, double check_s)
     return PREPARE_S + SPARE * plans[ENOUGH].min_rounds * round_s(&plans[ENOUGH], best_us) + check_s;
 }
 
+#define REFRESH_S     2.5
+#define REFRESH_CALLS 200.0 /* where a call takes long */
+
+double budget_refresh_s(double call_us)
+{
+    return REFRESH_S + REFRESH_CALLS * 1e-6 * call_us;
+}
+
 struct race_plan budget_closing_race(double share_s, double best_us, double check_s)
 {
     struct race_plan plan = plan_within(share_s - PREPARE_S - check_s, best_us);

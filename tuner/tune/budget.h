@@ -63,6 +63,9 @@ struct race_plan budget_race(double share_s, double best_us, double check_s, int
  * each than a closing race has. */
 bool budget_wants_closing_race(const struct race_plan *plan, int rounds);
 
+/* How long the trials and the race last in which a stored winner and its runners-up are measured again. */
+double budget_refresh_s(double call_us);
+
 /* Rounds of a race of so many finalists, with what loading them takes. */
 double budget_rounds_s(const struct race_plan *plan, double best_us, int finalists, int rounds);
 

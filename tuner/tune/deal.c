@@ -100,12 +100,17 @@ static double promise_of(const struct run *run, size_t at, struct owed owed)
     return slice_promise(history, run->even_s, search_left_s(run, history, owed));
 }
 
+/* At the machine's peak. */
+static double call_us(const struct run *run, const struct gpu *gpu, size_t at)
+{
+    const struct problem *problem = &run->s->options->problems[at];
+    return model_roofline_us(problem, gpu_peak_tflops(gpu, problem->type), gpu->memory_gb_per_s);
+}
+
 static double weight_of(const struct run *run, const struct gpu *gpu, size_t at)
 {
     const struct tune_options *o = run->s->options;
-    const double call_us =
-        model_roofline_us(&o->problems[at], gpu_peak_tflops(gpu, o->problems[at].type), gpu->memory_gb_per_s);
-    return budget_weight(o->weights ? o->weights[at] : 1, call_us);
+    return budget_weight(o->weights ? o->weights[at] : 1, call_us(run, gpu, at));
 }
 
 /* The job's share of the time left: one part for each problem that is neither finished nor being worked on.
@@ -128,6 +133,7 @@ double deal_length_s(const struct job *job)
 {
     const struct run *run = job->run;
     const struct problem_state *p = &run->problem[job->at];
+    if (run->s->options->refresh) return budget_refresh_s(call_us(run, &job->context.gpu, job->at));
     if (!run->slices && !p->closing) return share_s(run, job);
     const struct owed owed = owed_of(run);
     if (p->closing)
@@ -342,7 +348,7 @@ static enum status take(const struct gpu_worker *gpu, size_t at, bool closing, s
     }
     p->standing = TAKEN;
     p->closing = job->only_race = closing;
-    job_defend(job, &run->s->results[at].winner, p->raced);
+    if (!run->s->options->refresh) job_defend(job, &run->s->results[at].winner, p->raced);
     *out = job;
     return OK;
 }
@@ -437,7 +443,10 @@ void deal_say_begun(const struct job *job)
         report_say(run->report, "%s: the search goes on (%zu trial%s so far)", job->text, r->tried,
                    PRINT_S(r->tried));
     } else {
-        if (r->legal == 0)
+        if (run->s->options->refresh)
+            report_say(run->report, "%s on %s: what raced on %s is tried again", job->text,
+                       job->context.gpu.name, job->defender.base.when);
+        else if (r->legal == 0)
             report_say(run->report, "%s on %s: only algorithms of cublasLt to choose from", job->text,
                        job->context.gpu.name);
         else

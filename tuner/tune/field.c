@@ -71,6 +71,18 @@ enum status field_open(const struct space *space, const struct problem *problem,
     return st;
 }
 
+enum status field_open_few(const struct config *configs, size_t count, const struct problem *problem,
+                           const struct gpu *gpu, struct field *field)
+{
+    *field =
+        (struct field){.count = count, .room = count, .raw_count = (double)count, .legal = (double)count};
+    enum status st = make_room(field);
+    if (!st && count) memcpy(field->config, configs, count * sizeof *configs);
+    if (!st) st = model_sort(field->config, count, problem, gpu, field->predicted_us);
+    if (st) field_close(field);
+    return st;
+}
+
 void field_close(struct field *field)
 {
     free(field->config);

@@ -40,6 +40,10 @@ enum status field_space(const char *name, struct space **space);
  * space_enumerate, E_MEMORY. */
 enum status field_open(const struct space *space, const struct problem *problem, const struct gpu *gpu,
                        int64_t workspace_bytes, bool or_library, struct field *field);
+/* Of these configurations alone, which are legal and no algorithms of the library; there may be none. Errors:
+ * E_MEMORY. */
+enum status field_open_few(const struct config *configs, size_t count, const struct problem *problem,
+                           const struct gpu *gpu, struct field *field);
 void field_close(struct field *field); /* takes a zeroed struct */
 
 /* Before anything has been told of it: leave this configuration alone, be it a candidate or not; or drop it

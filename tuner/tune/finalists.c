@@ -1,6 +1,7 @@
 /* finalists.c — the last few candidates of a problem: which they are, the times of their blocks, and which
  * may win with what evidence. race.h decides.
  */
+#include "clock.h"
 #include "job.h"
 #include "messages.h"
 #include "run.h"
@@ -109,8 +110,10 @@ static enum status add(struct job *job, size_t index)
 enum status job_choose_finalists(struct job *job)
 {
     size_t best[RACE_RUNNERS_MAX];
-    job->plan = job->only_race ? budget_closing_race(job->share_s, job->best_us, job_check_s(job))
-                               : budget_race(job->share_s, job->best_us, job_check_s(job), job->contenders);
+    const bool closing = job->only_race || job->run->s->options->refresh;
+    const double spent_s = job->only_race ? 0 : now_s() - job->began_s;
+    job->plan = closing ? budget_closing_race(job->share_s - spent_s, job->best_us, job_check_s(job))
+                        : budget_race(job->share_s, job->best_us, job_check_s(job), job->contenders);
     const int count = within_reach(job, best, field_best(&job->field, best, job->plan.finalists));
     if (count == 0) {
         end_without_finalists(job);

@@ -92,6 +92,7 @@ static enum status take_hints(struct job *job)
 {
     size_t given;
     const struct session *s = job->run->s;
+    if (s->options->refresh) return OK;
     enum status st = hints_give(&job->field, s->db, &job->context, &job->problem, s->options->pretuned,
                                 job->search, &given);
     job->result.hints += given;
@@ -126,7 +127,7 @@ enum status job_open_search(struct job *job)
     const struct feedback_limits feedback = feedback_limits_of(compilers_of_a_job(s->children));
     struct search *search = NULL;
     job->ahead_limit = feedback_most(&feedback);
-    enum status st = enumerate(job);
+    enum status st = options->refresh ? job_open_raced(job) : enumerate(job);
     if (!st)
         st = preferred_apply(&job->field, s->db, &job->context.gpu, &job->problem, options->workspace_bytes,
                              options->pin.template ? &options->pin : NULL, &job->pinned);
@@ -139,7 +140,7 @@ enum status job_open_search(struct job *job)
                           field_growth(&job->field), options->seed, &search);
     job->search = search;
     if (!st) st = search_order_feedback(search, job->field.config, &feedback);
-    if (!st)
+    if (!st && !options->refresh)
         st = field_recall(&job->field, s->db, &job->context, &job->problem, search, &job->result.recalled);
     if (!st) st = take_hints(job);
     if (st) return st;

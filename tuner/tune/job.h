@@ -80,7 +80,9 @@ struct job {
     double slowness;           /* of the candidates tried, the least time over the model's; 0: none yet */
     char trouble[256];         /* the last failure, for a job with only one candidate */
     struct db_winner defender; /* job_defend; config.template NULL: none */
-    bool defender_raced;       /* against all trials that were known when it was opened */
+    struct config raced[RACE_RUNNERS_MAX + 1]; /* refresh: what ran in the defender's race, itself first */
+    int raced_count;
+    bool defender_raced; /* against all trials that were known when it was opened */
 
     /* Members of one slice. */
     struct gpu_worker *gpu; /* that works on it; NULL: none does */
@@ -153,6 +155,12 @@ bool job_runs(const struct job *job);
 void job_end(struct job *job, enum job_how how, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void job_progress(const struct job *job, struct progress *progress);
+
+/* ---- job_refresh.c ---- */
+
+/* In place of an enumeration: the field is what ran in the race of the stored winner, which is the defender,
+ * as far as it may be used here. Errors: E_ABSENT (nothing of it may), those of the database, E_MEMORY. */
+enum status job_open_raced(struct job *job);
 
 /* ---- job_library.c ---- */
 

@@ -22,8 +22,9 @@ static enum status add(struct job *job, const struct config *config)
     enum status st = preferred_excludes(run->s->db, gpu, &job->problem, config, &excluded);
     if (st || excluded || field_find(&job->field, config, &i)) return st;
     if (!field_add_library(&job->field, config, &job->problem, gpu, &i)) return OK;
-    st = field_recall_one(&job->field, i, run->s->db, &job->context, &job->problem, NULL,
-                          &job->result.recalled);
+    if (!run->s->options->refresh)
+        st = field_recall_one(&job->field, i, run->s->db, &job->context, &job->problem, NULL,
+                              &job->result.recalled);
     if (st || job->field.time_us[i] > 0) return st; /* an earlier run has tried it */
     const struct kernel_key kernel = kernel_key_of(config, &job->problem, gpu->arch);
     struct built *built = builds_get(run->builds, &kernel);
@@ -42,6 +43,8 @@ enum status job_take_library(struct job *job, const json_t *answer)
     size_t i;
     enum status st = OK;
     if (job->pinned || job->only_race || !job->run->s->options->library) return OK;
+    for (int r = 0; r < job->raced_count && !st; r++) st = add(job, &job->raced[r]);
+    if (job->raced_count) return st;
     json_array_foreach(json_object_get(answer, "library"), i, text)
     {
         struct config config;

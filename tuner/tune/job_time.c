@@ -71,7 +71,7 @@ static double search_left_s(const struct job *job)
 
 double job_race_left_s(const struct job *job)
 {
-    const double most_s = job->only_race ? job->share_s : 0.25 * job->share_s;
+    const double most_s = job->only_race || job->raced_count ? job->share_s : 0.25 * job->share_s;
     return slice_left_s(job) - fmin(job_check_s(job), most_s);
 }
 

@@ -22,6 +22,12 @@ static void describe(const struct job *job, size_t index, struct db_winner *w)
     w->trials = (int)job->result.tried;
     w->legal_count = (int64_t)job->field.legal;
     w->model_rank = (int)field_rank(&job->field, index);
+    if (job->raced_count) { /* the search that found them */
+        const struct db_winner *old = &job->defender;
+        w->trials = old->trials;
+        w->legal_count = old->legal_count;
+        w->model_rank = strcmp(w->config_text, old->config_text) == 0 ? old->model_rank : 0;
+    }
     w->pinned = w->pin_holds = job->pinned;
     w->model_first16_share = field_model_share(&job->field, MODEL_FIRST, w->base.time_us);
 }

@@ -81,6 +81,7 @@ struct run {
     bool strict;           /* calls are long: after the budget's end no problem begins */
     double check_excess_s; /* most that a check took beyond what was expected (budget_check_s) */
     bool stopping;         /* Ctrl-C, once */
+    double page_due_s;     /* when the page of --report is written again */
 };
 
 /* ---- wait.c ---- */

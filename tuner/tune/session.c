@@ -109,7 +109,8 @@ static enum status open_run(struct run *run)
         st = open_gpu(run, i);
         alike &= run_same_model(&run->gpu[0].context.gpu, &run->gpu[i].context.gpu);
     }
-    run->slices = !st && alike && slices_fit(run->even_s, problems, s->worker_count, o->weights);
+    run->slices =
+        !st && !o->refresh && alike && slices_fit(run->even_s, problems, s->worker_count, o->weights);
     for (size_t i = 0; i < problems; i++) {
         s->results[i].winner.base.problem = o->problems[i];
         if (run->gpus == 1) /* its row may be that of a problem never begun */

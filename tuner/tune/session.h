@@ -46,6 +46,8 @@ struct session {
     struct job_result *results; /* one a problem, in the order of options->problems */
     const int *workers;         /* of the children: those to be used */
     int worker_count;
+    /* Writes the page of options->report. live: the run goes on. */
+    enum status (*write_page)(const struct session *session, bool live);
     double began_s;    /* of clock.h: the budget counts from here */
     double busy_share; /* of the GPUs' time after the first 20 s, 0..1 */
     double seconds;

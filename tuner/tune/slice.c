@@ -14,10 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PREPARE_TRIES 3
-#define WARM_SHARE    0.08 /* of the problem's time, for warming up */
-#define WARM_MOST_S   30.0
-#define REWARM_MOST_S 1.5 /* a GPU that was at work a moment ago */
+#define PREPARE_TRIES   3
+#define WARM_SHARE      0.08 /* of the problem's time, for warming up */
+#define WARM_MOST_S     30.0
+#define REFRESH_LASTS_S 30.0 /* a run of races, at least, for which the GPU is warmed up once */
+#define REWARM_MOST_S   1.5  /* a GPU that was at work a moment ago */
 
 #define CHECK_DEADLINE_S 120.0 /* many ragged shapes */
 #define LOSSES_MAX       2     /* a worker that dies twice on a finalist's blocks */
@@ -150,9 +151,11 @@ static enum status send_preparation(struct job *job)
     if (job->run->slices && gpu->sent_s < job->began_s) job->began_s = now_s(); /* it was not there before */
     if (!gpu->warm) {
         /* The first slice is short, but this lasts for the whole run. */
-        const double lasts_s = job->run->slices ? fmax(job->share_s, job->run->even_s) : job->share_s;
+        const double lasts_s = job->run->slices ? fmax(job->share_s, job->run->even_s)
+                               : o->refresh     ? fmax(job->share_s, REFRESH_LASTS_S)
+                                                : job->share_s;
         warm_s = fmin(WARM_MOST_S, WARM_SHARE * lasts_s);
-        job->warming = job->run->slices;
+        job->warming = job->run->slices || o->refresh;
     }
     gpu->warm = gpu->preparing = true;
     return send_request(job,

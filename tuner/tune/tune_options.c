@@ -197,6 +197,9 @@ static const struct command_option rows[] = {
     {"cache", 0, "DIR", "folder of compiled kernels (GEMMTUNE_CACHE, else the user's)",
      OPTION_CALL(copy_path), .member = offsetof(struct option_parser, o.cache)},
     OPTION_ROWS_FORMAT(struct option_parser, o.format),
+    {"report", 0, "FILE",
+     "a page for the browser that shows the run, written every few seconds (tune report)",
+     OPTION_TEXT(struct option_parser, o.report)},
 };
 
 static const char *const excluding[][2] = {{"pin", "unpin"}, {NULL}};
@@ -368,7 +371,7 @@ static void limit_compilers(struct tune_options *o)
     o->compilers = most;
 }
 
-static enum status fill_defaults(struct tune_options *o)
+enum status tune_options_fill(struct tune_options *o)
 {
     enum status st = OK;
     limit_compilers(o);
@@ -405,7 +408,7 @@ static enum status check_options(void *self)
     enum status st = choose_gpu(&r->o);
     if (!st) st = collect_problems(r);
     if (!st) st = check_preferences(&r->o);
-    return st ? st : fill_defaults(&r->o);
+    return st ? st : tune_options_fill(&r->o);
 }
 
 const struct command_line cmd_tune_line = {
@@ -424,17 +427,23 @@ const struct command_line cmd_tune_line = {
     .excluding = excluding,
     .check = check_options};
 
+struct tune_options tune_options_default(int argc, char **argv)
+{
+    struct tune_options o = {.device_count = 1,
+                             .seed = 1,
+                             .strategy = "gp",
+                             .workspace_bytes = -1,
+                             .cold = true,
+                             .pretuned = true,
+                             .transfer = true,
+                             .library = true};
+    keep_command(argc, argv, o.command, sizeof o.command);
+    return o;
+}
+
 enum status tune_options_parse(int argc, char **argv, struct tune_options *o)
 {
-    struct option_parser reading = {.o = {.device_count = 1,
-                                          .seed = 1,
-                                          .strategy = "gp",
-                                          .workspace_bytes = -1,
-                                          .cold = true,
-                                          .pretuned = true,
-                                          .transfer = true,
-                                          .library = true}};
-    keep_command(argc, argv, reading.o.command, sizeof reading.o.command);
+    struct option_parser reading = {.o = tune_options_default(argc, argv)};
     enum status st = command_line_read(&cmd_tune_line, argc, argv, &reading);
     free(reading.shapes);
     free(reading.suites);

@@ -30,6 +30,7 @@ struct tune_options {
     bool cold, again;
     bool pretuned; /* begin from the winners that ship, too */
     bool transfer; /* and from what trials of other problems teach */
+    bool refresh;  /* no search: what ran in the stored race is tried, and races, again */
     bool library;  /* algorithms of NVIDIA's library are candidates, too */
 
     /* Pins and exclusions for the one problem of this command (db.h: preferences). */
@@ -40,6 +41,7 @@ struct tune_options {
     int exclude_count, include_count;
 
     enum table_format format;
+    const char *report;        /* page that shows the run; NULL: none */
     char space[TUNE_PATH_MAX]; /* as field_space; "": those that ship */
     char db[TUNE_PATH_MAX], cache[TUNE_PATH_MAX];
     char command[1024]; /* as typed, for the record */
@@ -50,6 +52,11 @@ extern const struct command_line cmd_tune_line;
 
 /* Errors: E_HELPED, E_USAGE, E_INPUT, E_IO, E_MEMORY. */
 enum status tune_options_parse(int argc, char **argv, struct tune_options *options);
+
+/* For other commands that tune: what holds where nothing is said, and the command line for the record; then
+ * the rest, once members are set: database and cache. Errors: as above. */
+struct tune_options tune_options_default(int argc, char **argv);
+enum status tune_options_fill(struct tune_options *options);
 void tune_options_free(struct tune_options *options);
 
 #endif

@@ -9,6 +9,10 @@
 
 #define TICK_S 0.2
 
+/* A page costs the run at most a twentieth of its time. */
+#define PAGE_EVERY_S 5.0
+#define PAGE_TIMES   20.0
+
 /* First for what is measured now, then for what comes next. */
 static enum status feed_compilers(struct run *run)
 {
@@ -43,6 +47,19 @@ static void show_progress(const struct run *run)
     for (int i = 0; i < run->gpus; i++)
         if (run->gpu[i].now) job_progress(run->gpu[i].now, &progress[count++]);
     if (count) report_progress(run->report, progress, count, answered(run), run_left_s(run), false);
+}
+
+/* Writes the page of --report when it is due. What goes wrong with it ends neither the run nor the next try.
+ */
+static void write_page(struct run *run)
+{
+    const double began_s = now_s();
+    struct session *s = run->s;
+    if (!s->write_page || began_s < run->page_due_s) return;
+    const enum status st = s->write_page(s, true);
+    if (st && st != E_ABSENT) report_say(run->report, "no page: %s", status_text());
+    const double took_s = now_s() - began_s, pause_s = PAGE_TIMES * took_s;
+    run->page_due_s = now_s() + (st ? 60 : pause_s > PAGE_EVERY_S ? pause_s : PAGE_EVERY_S);
 }
 
 static enum status interrupt(struct run *run)
@@ -111,6 +128,7 @@ enum status run_wait(struct run *run)
         return OK;
     }
     show_progress(run);
+    write_page(run);
     struct children_event event;
     run->polling = true;
     st = children_wait(run->s->children, TICK_S, &event);

@@ -19,7 +19,8 @@ static int no_file_is_left(void **state)
 static const char *const shapes[] = {"4096x4096x4096", "32x1605632x27"};
 static const char *const rungs[] = {"naive", "it's tuned", "cuBLAS"};
 static const double tflops[] = {0.3, 48, 51, 0.1, NAN, 20};
-static const struct plot plot = {"The ladder", "TFLOPS", 2, 3, shapes, rungs, tflops, 40, "the rival", false};
+static const struct plot plot = {"The ladder", "TFLOPS", 2,     3,    shapes, rungs, tflops, 40,
+                                 "the rival",  false,    false, NULL, NULL,   NULL,  NULL};
 
 static bool have_gnuplot(void)
 {
@@ -62,7 +63,8 @@ TEST(no_two_series_have_one_colour)
                                                        "g", "h", "i", "j", "k", "l"};
     double values[2 * PLOT_SERIES_MAX];
     for (int i = 0; i < 2 * PLOT_SERIES_MAX; i++) values[i] = i;
-    const struct plot many = {"", "", 2, PLOT_SERIES_MAX, shapes, names, values, 0, NULL, false};
+    const struct plot many = {
+        "", "", 2, PLOT_SERIES_MAX, shapes, names, values, 0, NULL, false, false, NULL, NULL, NULL, NULL};
     const char *text = drawn(&many, "c.svg");
     static const char *const rgb[PLOT_SERIES_MAX] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
                                                      "#56b4e9", "#d55e00", "#000000", "#8c6d31",
@@ -84,6 +86,42 @@ TEST(more_series_than_colours_are_refused)
     assert_int_equal(files_in(folder), 0);
 }
 
+/* The heights of the points of a colour: "<use xlink:href='#gpPt6' transform='translate(x,y) ..." */
+static double height_of_point(const char *text, const char *colour)
+{
+    double x = 0, y = 0;
+    const char *at = strstr(text, "<svg"), *mark;
+    while ((mark = strstr(at, "transform='translate("))) { /* the key comes last */
+        const char *end = strstr(mark, "/>"), *own = strstr(mark, colour);
+        at = mark + 1;
+        if (own && end && own < end) {
+            assert_int_equal(sscanf(mark, "transform='translate(%lf,%lf)", &x, &y), 2);
+            return y;
+        }
+    }
+    fail_msg("there is no point of %s", colour);
+    return 0;
+}
+
+/* AUTOTUNE's time often is cublasSgemm's. */
+TEST(equal_values_of_a_row_hide_nothing_where_points_lie_apart)
+{
+    static const double equal[] = {1.2, 1.2, 1.2, 1.5, 1.5, 1.5}, bound[] = {2, 3};
+    struct plot same = plot;
+    same.value = equal;
+    same.line = 1;
+    same.ratios = true;
+    const char *text = drawn(&same, "f.svg");
+    static const char first[] = "rgb(  0, 114, 178)", second[] = "rgb(230, 159,   0)";
+    assert_true(height_of_point(text, first) == height_of_point(text, second));
+    same.apart = true;
+    same.bound = bound;
+    same.bound_name = "the roofline";
+    text = drawn(&same, "f.svg");
+    assert_true(height_of_point(text, second) - height_of_point(text, first) > 5);
+    assert_non_null(strstr(text, "the roofline"));
+}
+
 /* gnuplot's SVG begins with its size. */
 TEST(many_groups_are_no_wider)
 {
@@ -91,7 +129,8 @@ TEST(many_groups_are_no_wider)
     const char *names[MANY];
     double values[MANY];
     for (int i = 0; i < MANY; i++) names[i] = shapes[i % 2], values[i] = 1 + i;
-    const struct plot tall = {"", "ratio", MANY, 1, names, rungs, values, 1, "cuBLAS", true};
+    const struct plot tall = {"",       "ratio", MANY,  1,    names, rungs, values, 1,
+                              "cuBLAS", true,    false, NULL, NULL,  NULL,  NULL};
     const char *text = drawn(&tall, "e.svg");
     assert_non_null(strstr(text, "width=\"800\""));
 }
@@ -141,6 +180,7 @@ int main(void)
         cmocka_unit_test(one_group_names_its_bars_on_the_axis),
         cmocka_unit_test(no_two_series_have_one_colour),
         cmocka_unit_test(more_series_than_colours_are_refused),
+        cmocka_unit_test(equal_values_of_a_row_hide_nothing_where_points_lie_apart),
         cmocka_unit_test(many_groups_are_no_wider),
         cmocka_unit_test(png_is_a_png),
         cmocka_unit_test(another_suffix_is_refused_before_drawing),

@@ -197,6 +197,44 @@ TEST(a_winner_is_stale_with_another_driver_or_cublas_and_says_why)
     db_close(db);
 }
 
+/* NVRTC's makes nothing stale: only kernels are built anew. */
+TEST(what_is_due_follows_from_what_has_changed)
+{
+    struct working w = store_begin();
+    const struct config config = store_legal_config();
+    const struct problem problem = problem_make(4096, 4096, 4096);
+    const struct db_winner winner = store_winner(&problem, &config);
+    assert_ok(db_set_winner(w.db, w.run, &winner, NULL, 0, NULL, 0));
+    const struct {
+        const char *driver, *cublas, *nvrtc;
+        double power_limit_w;
+        enum db_due due;
+        bool stale;
+    } now[] = {{"580.95.05", "13.1.0", "13.0", 700, DUE_NOTHING, false},
+               {"", "", "", 0, DUE_NOTHING, false},
+               {"590.1", "13.1.0", "13.0", 700, DUE_RACE, true},
+               {"580.95.05", "13.2.0", "13.0", 700, DUE_RACE, true},
+               {"580.95.05", "13.1.0", "13.0", 600, DUE_RACE, true},
+               {"580.95.05", "13.1.0", "13.1", 700, DUE_BUILD, false},
+               {"590.1", "13.2.0", "13.1", 600, DUE_BUILD, true}};
+    for (size_t i = 0; i < sizeof now / sizeof *now; i++) {
+        struct db_context context = w.context;
+        struct winners winners = {0};
+        snprintf(context.driver, sizeof context.driver, "%s", now[i].driver);
+        snprintf(context.cublas, sizeof context.cublas, "%s", now[i].cublas);
+        snprintf(context.nvrtc, sizeof context.nvrtc, "%s", now[i].nvrtc);
+        context.power_limit_w = now[i].power_limit_w;
+        assert_ok(db_winners(w.db, &(struct db_filter){0}, &context, keep_winner, &winners));
+        assert_int_equal(winners.first.due, now[i].due);
+        assert_int_equal(winners.first.stale, now[i].stale);
+        assert_int_equal(winners.first.why[0] != '\0', now[i].due != DUE_NOTHING);
+        snprintf(context.gpu.name, sizeof context.gpu.name, "NVIDIA A100"); /* its versions do not matter */
+        assert_ok(db_winners(w.db, &(struct db_filter){0}, &context, keep_winner, &winners));
+        assert_int_equal(winners.last.due, DUE_NOTHING);
+    }
+    db_close(w.db);
+}
+
 TEST(a_winner_that_its_rules_refuse_is_unusable_and_says_why)
 {
     struct db *db = store_open(DB_WRITE);
@@ -546,6 +584,7 @@ int main(void)
         STORE_TEST(a_prediction_never_replaces_a_measurement),
         STORE_TEST(winners_are_filtered_by_gpu_and_problem),
         STORE_TEST(a_winner_is_stale_with_another_driver_or_cublas_and_says_why),
+        STORE_TEST(what_is_due_follows_from_what_has_changed),
         STORE_TEST(a_winner_that_its_rules_refuse_is_unusable_and_says_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,6 +29,27 @@ TEST(explain_gives_margin_search_and_failures)
     json_decref(list);
 }
 
+/* As the library would answer it. */
+TEST(a_problem_that_was_never_tuned_is_told_what_would_be_used)
+{
+    make_measured();
+    json_t *list = RUN_JSON(cmd_explain, E_ABSENT, "--shape", "4096x4096x4000");
+    assert_int_equal(json_array_size(list), 1);
+    json_t *e = json_array_get(list, 0), *choices = json_object_get(e, "choices"),
+           *first = json_array_get(choices, 0);
+    assert_true(json_is_null(json_object_get(e, "winner")));
+    assert_string_equal(text_of(first, "source"), "nearest");
+    assert_string_equal(text_of(first, "tuned_for"), "sgemm:nn:4096x4096x4096");
+    assert_true(number_of(first, "expected_us") > 0 && number_of(first, "expected_loss") > 0);
+    assert_true(number_of(json_object_get(e, "tuning"), "seconds") > 0);
+    json_decref(list);
+    char *printed = NULL;
+    assert_int_equal(RUN(cmd_explain, &printed, "--shape", "4096x4096x4000"), E_ABSENT);
+    assert_non_null(strstr(printed, "none: it was never tuned"));
+    assert_non_null(strstr(printed, "tuning it"));
+    free(printed);
+}
+
 TEST(explain_gives_the_best_time_of_each_value)
 {
     make_measured();
@@ -134,7 +155,7 @@ TEST(explain_without_a_winner_shows_what_was_tried)
     assert_true(number_of(json_object_get(json_array_get(list, 0), "tried"), "fastest_us") == 2600);
     json_decref(list);
     list = RUN_JSON(cmd_explain, E_ABSENT, "--shape", "5x5x5");
-    assert_int_equal(json_array_size(list), 0);
+    assert_non_null(json_object_get(json_array_get(list, 0), "choices")); /* it was never tuned */
     json_decref(list);
 }
 
@@ -192,6 +213,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         READER_TEST(explain_gives_margin_search_and_failures),
+        READER_TEST(a_problem_that_was_never_tuned_is_told_what_would_be_used),
         READER_TEST(explain_gives_the_best_time_of_each_value),
         READER_TEST(explain_is_readable),
         READER_TEST(explain_says_that_cublas_won),

@@ -1,0 +1,506 @@
+/* page.js — draws the page of tune report from the JSON in it. Text from the database is only ever set as text. */
+'use strict';
+(function () {
+const data = JSON.parse(document.getElementById('data').textContent);
+const $ = id => document.getElementById(id);
+const state = Object.assign({filter: '', gpu: '', type: '', used: '', sort: 'ratio', down: true, chosen: '', axis: 'trials', scroll: 0},
+  recall());
+const charts = {};
+const MOST_BARS = 80; /* rows of the chart of ratios */
+const MOST_VALUES = 44; /* rows of the chart of parameters */
+
+function recall() {
+  try { return JSON.parse(sessionStorage.getItem('gemmtune') || '{}'); } catch (e) { return {}; }
+}
+function remember() {
+  try { sessionStorage.setItem('gemmtune', JSON.stringify(state)); } catch (e) { /* a page without storage forgets */ }
+}
+
+/* ---- small things ---- */
+
+function element(name, text, cls) {
+  const e = document.createElement(name);
+  if (text !== undefined && text !== null) e.textContent = text;
+  if (cls) e.className = cls;
+  if (cls === 'long') e.title = text || ''; /* cut where there is no room */
+  return e;
+}
+const known = x => x !== null && x !== undefined;
+function number(x, digits) { return known(x) ? x.toFixed(digits) : ''; }
+function time(us) {
+  if (!known(us)) return '';
+  return us < 1000 ? us.toFixed(2) + ' \u00b5s' : us < 1e6 ? (us / 1000).toFixed(3) + ' ms' : (us / 1e6).toFixed(3) + ' s';
+}
+function median(list) {
+  const s = list.slice().sort((a, b) => a - b), n = s.length;
+  return n ? (n % 2 ? s[(n - 1) / 2] : (s[n / 2 - 1] + s[n / 2]) / 2) : NaN;
+}
+function colour(name) { return getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim(); }
+function id(row) { return row.problem + ' | ' + row.gpu + ' | ' + row.cache; }
+
+/* What the roofline allows, as a share of what is reached. */
+data.rows.forEach(r => {
+  r.share = known(r.roofline_us) && known(r.used_us) ? 100 * r.roofline_us / r.used_us : null;
+  r.bound = known(r.roofline_us) && known(r.rival_us) ? r.rival_us / r.roofline_us : null;
+  r.state = r.provenance === 'measured' ? (r.stale ? 'stale' : 'ok') : r.provenance;
+  r.text = [r.problem, r.gpu, r.winner, r.used, r.rival, r.state, r.due, r.why, r.change].filter(known).join(' ').toLowerCase();
+});
+
+/* ---- the trials of a row, unpacked (report_trials.c packs them) ---- */
+
+function unpack(row) {
+  const t = row.trials;
+  if (!t) return [];
+  if (t.list) return t.list;
+  const times = t.times_us.split(' ').map(Number), seconds = t.seconds.split(' ').map(Number);
+  let at = 0;
+  t.list = times.map((us, i) => {
+    const f = t.family[i] === '-' ? null : t.families[t.family.charCodeAt(i) - 65];
+    const values = f ? f.values.map(v => v[t.letters.charCodeAt(at++) - 65]) : [];
+    return {us: us, s: seconds[i], family: f ? f.name : null, values: values, verdict: data.verdicts[t.verdict.charCodeAt(i) - 65]};
+  });
+  return t.list;
+}
+
+/* ---- which rows, in which order ---- */
+
+const columns = [
+  {key: 'problem', title: 'problem'}, {key: 'gpu', title: 'GPU'}, {key: 'cache', title: 'cache'},
+  {key: 'used', title: 'used'},
+  {key: 'used_us', title: 'time (\u00b5s)', digits: 2}, {key: 'tflops', title: 'TFLOPS', digits: 2},
+  {key: 'share', title: '% of roofline', digits: 1}, {key: 'ratio', title: '\u00d7 rival', digits: 3},
+  {key: 'ratio_low', title: 'low', digits: 3}, {key: 'ratio_high', title: 'high', digits: 3},
+  {key: 'change', title: 'change'}, {key: 'change_percent', title: 'time since (%)', digits: 1},
+  {key: 'rival', title: 'rival'}, {key: 'state', title: 'state'}, {key: 'due', title: 'due'},
+  {key: 'trials_made', title: 'trials', digits: 0}, {key: 'when', title: 'when'}, {key: 'winner', title: 'winner', long: true}
+];
+/* A column in which all rows have the same, or nothing, says so once, in the provenance. */
+const shownColumns = columns.filter(c => c.key === 'problem' || c.key === 'ratio' ||
+  (c.key === 'gpu' || c.key === 'cache' || c.key === 'rival' || c.key === 'state' || c.key === 'used'
+    ? new Set(data.rows.map(r => r[c.key])).size > 1 : data.rows.some(r => known(r[c.key]))));
+
+function visible() {
+  const words = state.filter.toLowerCase().split(/\s+/).filter(w => w);
+  const rows = data.rows.filter(r => (!state.gpu || r.gpu === state.gpu) && (!state.type || r.type === state.type) &&
+    (!state.used || r.used === state.used) && words.every(w => r.text.includes(w)));
+  const key = state.sort, sign = state.down ? -1 : 1;
+  return rows.sort((a, b) => {
+    const x = a[key], y = b[key];
+    if (!known(x) || !known(y)) return (known(y) ? 1 : 0) - (known(x) ? 1 : 0);
+    return sign * (typeof x === 'string' ? x.localeCompare(y, 'en', {numeric: true}) : x - y);
+  });
+}
+
+/* ---- head, cards, table ---- */
+
+function addFact(list, name, value) {
+  if (!known(value) || value === '') return;
+  list.append(element('dt', name), element('dd', value));
+}
+const all = key => Array.from(new Set(data.rows.map(r => r[key]).filter(known)));
+
+function drawHead() {
+  $('made').textContent = data.rows.length + ' problem' + (data.rows.length === 1 ? '' : 's') + ' on ' +
+    (all('gpu').join(', ') || 'no GPU yet') + '; written ' + data.made;
+  $('live').hidden = !data.live;
+  $('no-charts').hidden = !!window.Chart;
+  const p = $('provenance');
+  addFact(p, 'page', data.command);
+  addFact(p, 'program', data.program);
+  addFact(p, 'database', data.database);
+  addFact(p, 'compared with', data.before);
+  [['GPU', 'gpu'], ['driver', 'driver'], ['cuBLAS', 'cublas'], ['NVRTC', 'nvrtc'], ['rival', 'rival'], ['cache', 'cache'],
+    ['state', 'state']].forEach(x => addFact(p, x[0], all(x[1]).join(', ')));
+  const when = all('when').sort();
+  addFact(p, 'commands', all('command').slice(0, 20).join('; '));
+  if (when.length) addFact(p, 'decided', when[0] + ' to ' + when[when.length - 1]);
+  addFact(p, 'ratio', 'median over the rounds of a race of cuBLAS\u2019s time over the kernel\u2019s in the same round, with its 95 % interval (of fewer than 6 rounds their range)');
+}
+
+function drawCards(rows) {
+  const box = $('cards'), ratios = rows.filter(r => known(r.ratio)).map(r => r.ratio);
+  const card = (value, what) => { const c = element('div', null, 'card'); c.append(element('b', value), element('span', what)); box.append(c); };
+  box.textContent = '';
+  card(rows.length, 'problems shown');
+  if (ratios.length) {
+    card(Math.exp(ratios.reduce((s, x) => s + Math.log(x), 0) / ratios.length).toFixed(3), '\u00d7 rival, geometric mean');
+    card(Math.min(...ratios).toFixed(3), '\u00d7 rival, least');
+    card(Math.max(...ratios).toFixed(3), '\u00d7 rival, most');
+    card(rows.filter(r => r.used === 'kernel').length + ' / ' + rows.length, 'answered by a kernel');
+  }
+  const changes = {faster: 'faster than before', slower: 'slower than before', noise: 'changed within the noise', drift: 'drifted with cuBLAS', new: 'new'};
+  Object.keys(data.before ? changes : {}).forEach(c => {
+    const n = rows.filter(r => r.change === c).length;
+    if (n || c === 'faster' || c === 'slower') card(n, changes[c]);
+  });
+  const due = rows.filter(r => known(r.due)).length;
+  if (due) card(due, 'due (tune refresh)');
+}
+
+function drawTable(rows) {
+  const head = $('winners').tHead, body = $('winners').tBodies[0];
+  head.textContent = '';
+  body.textContent = '';
+  const line = element('tr');
+  shownColumns.forEach(c => {
+    const th = element('th', null, known(c.digits) ? 'number' : ''), b = element('button', c.title);
+    if (state.sort === c.key) th.setAttribute('aria-sort', state.down ? 'descending' : 'ascending');
+    b.addEventListener('click', () => {
+      state.down = state.sort === c.key ? !state.down : known(c.digits);
+      state.sort = c.key;
+      draw();
+    });
+    th.append(b);
+    line.append(th);
+  });
+  head.append(line);
+  rows.forEach(r => {
+    const tr = element('tr');
+    tr.dataset.id = id(r);
+    if (id(r) === state.chosen) tr.className = 'chosen';
+    shownColumns.forEach(c => tr.append(element('td', known(c.digits) ? number(r[c.key], c.digits) : r[c.key],
+      known(c.digits) ? 'number' : c.long ? 'long' : '')));
+    tr.addEventListener('click', () => choose(r, true));
+    body.append(tr);
+  });
+  $('shown').textContent = rows.length + ' of ' + data.rows.length;
+}
+
+/* ---- charts ---- */
+
+function chart(name, config) {
+  if (!window.Chart) return;
+  if (charts[name]) charts[name].destroy();
+  charts[name] = new Chart($(name), config);
+}
+
+function axis(title, extra) {
+  return Object.assign({title: {display: true, text: title, color: colour('faint')}, ticks: {color: colour('faint'), includeBounds: false},
+    grid: {color: colour('line'), borderColor: colour('line')}}, extra || {});
+}
+function options(x, y, extra) {
+  return Object.assign({animation: false, responsive: true, maintainAspectRatio: false, scales: {x: x, y: y},
+    plugins: {legend: {labels: {color: colour('ink'), boxWidth: 14}}}}, extra || {});
+}
+
+/* A vertical line, where the two are equally fast. */
+const lineAtOne = {
+  id: 'lineAtOne',
+  afterDatasetsDraw(c) {
+    const x = c.scales.x.getPixelForValue(1), a = c.chartArea;
+    if (x < a.left || x > a.right) return;
+    c.ctx.save();
+    c.ctx.strokeStyle = colour('ink');
+    c.ctx.lineWidth = 1;
+    c.ctx.beginPath();
+    c.ctx.moveTo(x, a.top);
+    c.ctx.lineTo(x, a.bottom);
+    c.ctx.stroke();
+    c.ctx.restore();
+  }
+};
+
+/* Roughly so many characters fit beside bars. */
+function clip(text, box) {
+  const most = Math.max(14, Math.floor(box.clientWidth / 24));
+  return text.length > most ? text.slice(0, most - 1) + '\u2026' : text;
+}
+
+function drawRatios(rows) {
+  const list = rows.filter(r => known(r.ratio)).slice(0, MOST_BARS), box = $('ratio-box');
+  box.style.height = Math.max(140, 70 + 19 * list.length) + 'px';
+  const left = rows.filter(r => known(r.ratio)).length - list.length;
+  $('ratio-left-out').textContent = left > 0 ? 'The first ' + MOST_BARS + ' of the table below; filter or sort it for the other ' + left + '.' : '';
+  const many = all('gpu').length > 1;
+  const most = Math.max(1.1, ...list.map(r => r.ratio_high || r.ratio)), least = Math.min(0.95, ...list.map(r => r.ratio_low || r.ratio));
+  const bar = {grouped: false, borderSkipped: false};
+  chart('ratio', {
+    type: 'bar',
+    plugins: [lineAtOne],
+    data: {
+      labels: list.map(r => clip(r.problem.replace(/^sgemm:nn:/, '') + (many ? ' ' + r.gpu.replace(/^NVIDIA /, '') : ''), box)),
+      datasets: [
+        Object.assign({label: '95 % interval', data: list.map(r => [r.ratio_low || r.ratio, r.ratio_high || r.ratio]), backgroundColor: colour('ink'),
+          borderColor: colour('ink'), borderWidth: {left: 1, right: 1}, barThickness: 11}, bar),
+        Object.assign({label: 'faster than the rival', data: list.map(r => r.ratio >= 1 ? [1, r.ratio] : null), backgroundColor: colour('blue'), barThickness: 9}, bar),
+        Object.assign({label: 'slower: the rival is used', data: list.map(r => r.ratio < 1 ? [r.ratio, 1] : null), backgroundColor: colour('orange'), barThickness: 9}, bar),
+        Object.assign({label: 'up to the roofline', data: list.map(r => known(r.bound) && r.bound > r.ratio ? [r.ratio, r.bound] : null), backgroundColor: colour('line'), barThickness: 9}, bar)
+      ]
+    },
+    options: options(axis('time of the rival / time of the winner (right is better)', {min: least - 0.02, max: most * 1.08}),
+      axis('', {grid: {display: false}, title: {display: false}, ticks: {color: colour('ink'), autoSkip: false}}), {
+        indexAxis: 'y',
+        onClick: (e, found) => { if (found.length) choose(list[found[0].index], true); },
+        interaction: {mode: 'y', intersect: false},
+        plugins: {legend: {labels: {color: colour('ink'), boxWidth: 14}},
+          tooltip: {callbacks: {title: x => list[x[0].dataIndex].problem, label: x => {
+            const r = list[x.dataIndex];
+            return x.datasetIndex === 0 ? r.ratio.toFixed(3) + ' (' + number(r.ratio_low, 3) + '..' + number(r.ratio_high, 3) + ') \u00d7 ' + (r.rival || 'cuBLAS') :
+              x.datasetIndex === 3 ? 'roofline: ' + r.bound.toFixed(2) : time(r.used_us) + ', ' + r.used;
+          }}}}
+      })
+  });
+}
+
+const shapes = ['circle', 'triangle', 'rect', 'rectRot', 'star', 'crossRot'];
+const hues = ['blue', 'orange', 'green', 'purple', 'sky', 'yellow'];
+
+function drawRoofline(rows) {
+  const list = rows.filter(r => known(r.tflops) && r.bytes > 0);
+  const types = Array.from(new Set(list.map(r => r.type)));
+  const at = r => r.flop / r.bytes;
+  const least = Math.min(...list.map(at), 10) / 1.5, most = Math.max(...list.map(at), 100) * 1.5;
+  const datasets = types.map((t, i) => ({label: t, data: list.filter(r => r.type === t).map(r => ({x: at(r), y: r.tflops, row: r})),
+    pointStyle: shapes[i % 6], backgroundColor: colour(hues[i % 6]), borderColor: colour(hues[i % 6]), radius: 5, hoverRadius: 7}));
+  const roofs = new Map();
+  list.forEach(r => { if (known(r.peak_tflops) && known(r.memory_gb_per_s)) roofs.set(r.gpu + ' ' + r.type, r); });
+  roofs.forEach((r, name) => {
+    const ridge = 1000 * r.peak_tflops / r.memory_gb_per_s;
+    const points = [least, ridge, most].filter(x => x >= least && x <= most).sort((a, b) => a - b)
+      .map(x => ({x: x, y: Math.min(r.peak_tflops, x * r.memory_gb_per_s / 1000)}));
+    datasets.push({type: 'line', label: 'limit: ' + name.replace(/^NVIDIA /, ''), data: points, borderColor: colour(hues[types.indexOf(r.type) % 6]),
+      borderWidth: 1.5, borderDash: [5, 4], pointRadius: 0, fill: false});
+  });
+  chart('roofline', {type: 'scatter', data: {datasets: datasets},
+    options: options(axis('arithmetic intensity (FLOP / byte, log)', {type: 'logarithmic', min: least, max: most, ticks: {color: colour('faint'), maxTicksLimit: 9, maxRotation: 0, includeBounds: false, callback: v => Number(v.toPrecision(3)).toString()}}),
+      axis('TFLOPS (log, up is better)', {type: 'logarithmic', ticks: {color: colour('faint'), maxTicksLimit: 9, callback: v => Number(v.toPrecision(3)).toString()}}), {
+        onClick: (e, found) => { const p = found.length && datasets[found[0].datasetIndex].data[found[0].index]; if (p && p.row) choose(p.row, true); },
+        plugins: {legend: {labels: {color: colour('ink'), usePointStyle: true}},
+          tooltip: {callbacks: {label: x => {
+            const r = x.raw.row;
+            return r ? r.problem + ': ' + r.tflops.toFixed(2) + ' TFLOPS' + (known(r.share) ? ', ' + r.share.toFixed(0) + ' % of the roofline' : '') : x.dataset.label;
+          }}}}
+      })});
+}
+
+/* ---- one problem ---- */
+
+function drawProgress(row) {
+  const trials = unpack(row), points = [], tries = [];
+  let best = Infinity;
+  trials.forEach((t, i) => {
+    const x = state.axis === 'seconds' ? t.s : (i + 1) * (row.trials.total / trials.length);
+    if (t.us > 0) tries.push({x: x, y: t.us});
+    if (t.us > 0 && t.us < best) { best = t.us; points.push({x: x, y: best}); }
+  });
+  $('progress-figure').hidden = points.length === 0;
+  if (!points.length) return;
+  const last = trials.length - 1, end = state.axis === 'seconds' ? trials[last].s : row.trials.total;
+  points.push({x: end, y: best});
+  const roof = 3 * best;
+  const datasets = [
+    {type: 'line', label: 'best so far', data: points, stepped: 'before', borderColor: colour('blue'), backgroundColor: colour('blue'), pointRadius: 2, borderWidth: 2},
+    {label: 'trials', data: tries.filter(p => p.y <= roof), backgroundColor: colour('faint'), radius: 1.5, pointStyle: 'circle'}];
+  if (known(row.rival_us)) datasets.push({type: 'line', label: row.rival || 'cuBLAS', data: [{x: 0, y: row.rival_us}, {x: end, y: row.rival_us}], borderColor: colour('orange'), borderDash: [6, 4], pointRadius: 0, borderWidth: 1.5});
+  chart('progress', {type: 'scatter', data: {datasets: datasets},
+    options: options(axis(state.axis === 'seconds' ? 'time of the search (s)' : 'trials', {min: 0}),
+      axis('time of a call (\u00b5s, down is better)', {max: Math.min(roof, Math.max(...tries.map(p => p.y)) * 1.02)}))});
+}
+
+function shortConfig(text, own, box) {
+  /* What differs from the winner's configuration. */
+  if (!own || text === own) return text === own ? 'the winner' : text;
+  const there = new Set(own.split(' ')), words = text.split(' ');
+  const rest = words.filter(w => !there.has(w));
+  return clip(rest.length ? rest.join(' ') : text, box);
+}
+
+function drawRace(row) {
+  const race = (row.race || []).filter(r => known(r.behind) && !r.failed);
+  $('race-figure').hidden = race.length < 2;
+  if (race.length < 2) return;
+  const own = row.configuration, box = $('race').parentNode;
+  box.style.height = Math.max(160, 80 + 22 * race.length) + 'px';
+  chart('race', {type: 'bar', data: {
+    labels: race.map(r => r.configuration === 'cublas' ? (row.rival || 'cuBLAS') : shortConfig(r.configuration, own, box)),
+    datasets: [
+      {label: '95 % interval', data: race.map(r => [100 * r.low, 100 * r.high]), backgroundColor: colour('ink'), borderColor: colour('ink'), borderWidth: {left: 1, right: 1}, borderSkipped: false, barThickness: 12, grouped: false},
+      {label: 'behind the winner', data: race.map(r => [0, 100 * r.behind]), backgroundColor: race.map(r => r.configuration === 'cublas' ? colour('orange') : colour('blue')), barThickness: 10, grouped: false}]},
+  options: options(axis('behind the winner (%, left is better)'), axis('', {title: {display: false}, grid: {display: false}, ticks: {color: colour('ink'), autoSkip: false}}),
+    {indexAxis: 'y', interaction: {mode: 'y', intersect: false}, plugins: {legend: {labels: {color: colour('ink'), boxWidth: 14}},
+      tooltip: {callbacks: {title: x => race[x[0].dataIndex].configuration, label: x => {
+        const r = race[x.dataIndex];
+        return x.datasetIndex ? time(r.median_us) + ', ' + r.blocks + ' blocks' : (100 * r.behind).toFixed(2) + ' % (' + (100 * r.low).toFixed(2) + '..' + (100 * r.high).toFixed(2) + ')';
+      }}}}})});
+}
+
+/* Loss of the best and of the median trial with each value of each parameter, those that matter most first. */
+function effects(trials, family) {
+  const own = trials.filter(t => t.family === family.name && t.us > 0), best = Math.min(...own.map(t => t.us));
+  const list = [];
+  family.parameters.forEach((name, p) => {
+    const by = new Map();
+    own.forEach(t => { const v = t.values[p]; if (!by.has(v)) by.set(v, []); by.get(v).push(t.us); });
+    if (by.size < 2) return;
+    const values = Array.from(by.keys()).sort((a, b) => a - b).map(v => ({value: v, count: by.get(v).length,
+      best: 100 * (Math.min(...by.get(v)) / best - 1), median: 100 * (median(by.get(v)) / best - 1)}));
+    list.push({name: name, index: p, values: values, weight: Math.max(...values.map(v => v.best))});
+  });
+  return {list: list.sort((a, b) => b.weight - a.weight), own: own, best: best};
+}
+
+function fill(select, values, chosen) {
+  select.textContent = '';
+  values.forEach(v => { const o = element('option', v[1]); o.value = v[0]; select.append(o); });
+  select.value = values.some(v => v[0] === chosen) ? chosen : values.length ? values[0][0] : '';
+}
+
+function chosenValues(row) {
+  const values = {};
+  (row.configuration || '').split(' ').slice(1).forEach(w => { const x = w.split('='); values[x[0]] = Number(x[1]); });
+  return values;
+}
+
+function drawEffects(row) {
+  const trials = unpack(row), families = row.trials ? row.trials.families : [];
+  const usable = families.filter(f => trials.some(t => t.family === f.name && t.us > 0));
+  $('effect-figure').hidden = $('pair-figure').hidden = usable.length === 0;
+  if (!usable.length) return;
+  const won = (row.configuration || '').split(' ')[0];
+  const wanted = usable.some(f => f.name === state.family) && state.familyOf === id(row) ? state.family : won;
+  fill($('family'), usable.map(f => [f.name, f.name]), wanted);
+  const family = usable.find(f => f.name === $('family').value), e = effects(trials, family), own = chosenValues(row);
+  $('effect-figure').hidden = e.list.length === 0;
+  const bars = [];
+  let room = MOST_VALUES;
+  e.list.filter(p => (room -= p.values.length) >= 0 || room + p.values.length === MOST_VALUES).forEach(p => p.values.forEach(v => bars.push({label: p.name + ' = ' + v.value + (family.name === won && own[p.name] === v.value ? ' *' : ''), v: v})));
+  $('effect-box').style.height = 80 + 17 * bars.length + 'px';
+  const most = Math.min(150, Math.max(5, ...bars.map(b => b.v.best)) * 1.3);
+  chart('effect', {type: 'bar', data: {labels: bars.map(b => b.label), datasets: [
+    {label: 'best trial', data: bars.map(b => b.v.best), backgroundColor: colour('blue'), barThickness: 10, minBarLength: 2, grouped: false},
+    {label: 'median trial', data: bars.map(b => b.v.median), backgroundColor: colour('line'), barThickness: 10, grouped: false}]},
+  options: options(axis('loss against the best of ' + family.name + ' (%, left is better)', {min: 0, max: most}),
+    axis('', {title: {display: false}, grid: {display: false}, ticks: {color: colour('ink'), autoSkip: false}}),
+    {indexAxis: 'y', interaction: {mode: 'y', intersect: false}, plugins: {legend: {labels: {color: colour('ink'), boxWidth: 14}},
+      tooltip: {callbacks: {label: x => (x.datasetIndex ? 'median ' : 'best ') + x.raw.toFixed(1) + ' % of ' + bars[x.dataIndex].v.count + ' trials'}}}})});
+  drawPair(e);
+}
+
+function drawPair(e) {
+  $('pair-figure').hidden = e.list.length < 2;
+  if (e.list.length < 2) return;
+  const names = e.list.map(p => [p.name, p.name]);
+  fill($('pair-a'), names, state.pairA || names[0][0]);
+  fill($('pair-b'), names, state.pairB || names[1][0]);
+  if ($('pair-a').value === $('pair-b').value) $('pair-b').value = names.find(n => n[0] !== $('pair-a').value)[0];
+  const a = e.list.find(p => p.name === $('pair-a').value), b = e.list.find(p => p.name === $('pair-b').value), best = new Map();
+  e.own.forEach(t => { const k = t.values[a.index] + ' ' + t.values[b.index], x = best.get(k); if (x === undefined || t.us < x) best.set(k, t.us); });
+  const table = $('pair'), head = element('tr');
+  table.textContent = '';
+  head.append(element('th', a.name + ' \\ ' + b.name));
+  b.values.forEach(v => head.append(element('th', v.value, 'number')));
+  table.append(head);
+  a.values.forEach(u => {
+    const tr = element('tr');
+    tr.append(element('th', u.value));
+    b.values.forEach(v => {
+      const us = best.get(u.value + ' ' + v.value), loss = us === undefined ? null : 100 * (us / e.best - 1);
+      const td = element('td', loss === null ? '' : loss.toFixed(1), loss !== null && loss < 1e-9 ? 'best' : '');
+      if (loss !== null) td.style.background = 'rgba(' + colour('shade') + ',' + Math.min(0.55, loss / 100).toFixed(3) + ')';
+      tr.append(td);
+    });
+    table.append(tr);
+  });
+}
+
+function drawClocks(row) {
+  const list = row.trials ? row.trials.clocks : [];
+  $('clock-figure').hidden = list.length < 2;
+  if (list.length < 2) return;
+  chart('clock', {type: 'line', data: {datasets: [
+    {label: 'SM clock (MHz)', data: list.map(c => ({x: c[0] + 1, y: c[1]})), borderColor: colour('blue'), backgroundColor: colour('blue'), pointRadius: 0, borderWidth: 1.5},
+    {label: 'power (W)', data: list.map(c => ({x: c[0] + 1, y: c[2]})), borderColor: colour('orange'), backgroundColor: colour('orange'), borderDash: [5, 3], pointRadius: 0, borderWidth: 1.5, yAxisID: 'y2'}]},
+  options: {animation: false, responsive: true, maintainAspectRatio: false, plugins: {legend: {labels: {color: colour('ink'), boxWidth: 14}}},
+    scales: {x: axis('trials', {type: 'linear'}), y: axis('SM clock (MHz)', {beginAtZero: true}), y2: axis('power (W)', {position: 'right', beginAtZero: true, grid: {display: false}})}}});
+}
+
+function drawFailures(row) {
+  const list = row.failures || [], table = $('failures'), head = element('tr');
+  $('failure-figure').hidden = list.length === 0;
+  table.textContent = '';
+  ['outcome', 'how many', 'why', 'for example'].forEach(t => head.append(element('th', t)));
+  table.append(head);
+  list.forEach(f => {
+    const tr = element('tr');
+    tr.append(element('td', f.verdict), element('td', f.count, 'number'), element('td', f.reason, 'long'), element('td', f.example, 'long'));
+    table.append(tr);
+  });
+}
+
+function drawDetail() {
+  const row = data.rows.find(r => id(r) === state.chosen);
+  $('detail').hidden = !row;
+  if (!row) return;
+  $('problem').value = state.chosen;
+  const facts = $('facts'), verdicts = Object.keys(row.verdicts || {}).map(v => row.verdicts[v] + ' ' + v).join(', ');
+  facts.textContent = '';
+  addFact(facts, 'configuration', row.configuration);
+  addFact(facts, 'used', known(row.used) ? row.used + ', ' + time(row.used_us) + (known(row.tflops) ? ', ' + row.tflops.toFixed(2) + ' TFLOPS' : '') +
+    (known(row.share) ? ', ' + row.share.toFixed(1) + ' % of the roofline' : '') : null);
+  addFact(facts, '\u00d7 rival', known(row.ratio) ? row.ratio.toFixed(4) + ' (' + number(row.ratio_low, 4) + '..' + number(row.ratio_high, 4) + ') against ' + time(row.rival_us) + ' of ' + row.rival : null);
+  addFact(facts, 'before', known(row.before_us) && known(row.change_percent) ? time(row.before_us) + ', ' + row.before_made + (known(row.before_driver) ? ', driver ' + row.before_driver : '') + ': now ' +
+    (row.change_percent > 0 ? '+' : '') + row.change_percent.toFixed(1) + ' % (' + row.change_low.toFixed(1) + '..' + row.change_high.toFixed(1) + '), ' + row.change +
+    (row.other_winner ? '; it was ' + row.before_winner : '; the same winner') : null);
+  addFact(facts, 'state', row.state + (row.tied ? ', a tie' : '') + (row.pinned ? ', pinned' : '') + (known(row.why) ? ': ' + row.why : '') + (known(row.due) ? '; due: ' + row.due : ''));
+  addFact(facts, 'search', row.trials_made ? row.trials_made + ' of ' + row.legal + ' legal configurations; stored: ' + (verdicts || 'nothing') : null);
+  addFact(facts, 'made', [row.when, row.gpu, known(row.driver) ? 'driver ' + row.driver : null, known(row.cublas) ? 'cuBLAS ' + row.cublas : null,
+    known(row.nvrtc) ? 'NVRTC ' + row.nvrtc : null, 'operands ' + row.cache].filter(known).join(', '));
+  addFact(facts, 'command', row.command);
+  addFact(facts, 'kernel', row.registers ? row.registers + ' registers, ' + row.smem_bytes + ' bytes of shared memory' : null);
+  if (!row.trials && !(row.race || []).length) addFact(facts, 'trials', 'none are stored: the winner was imported, or its trials are elsewhere');
+  drawProgress(row);
+  drawRace(row);
+  drawEffects(row);
+  drawClocks(row);
+  drawFailures(row);
+}
+
+function choose(row, scroll) {
+  state.chosen = id(row);
+  document.querySelectorAll('#winners tbody tr').forEach(tr => { tr.className = tr.dataset.id === state.chosen ? 'chosen' : ''; });
+  drawDetail();
+  remember();
+  if (scroll) $('detail').scrollIntoView({behavior: 'smooth'});
+}
+
+/* ---- the whole ---- */
+
+function draw() {
+  const rows = visible();
+  drawCards(rows);
+  drawTable(rows);
+  drawRatios(rows);
+  drawRoofline(rows);
+  remember();
+}
+function drawAll() { draw(); drawDetail(); }
+
+function start() {
+  const any = [['', 'all']];
+  drawHead();
+  [['gpu', 'gpu'], ['type', 'type'], ['used', 'used']].forEach(x => {
+    fill($(x[0]), any.concat(all(x[1]).sort().map(v => [v, v])), state[x[0]]);
+    state[x[0]] = $(x[0]).value;
+    $(x[0]).parentNode.hidden = all(x[1]).length < 2;
+    $(x[0]).addEventListener('change', e => { state[x[0]] = e.target.value; draw(); });
+  });
+  fill($('problem'), data.rows.map(r => [id(r), r.problem + (all('gpu').length > 1 ? ' on ' + r.gpu : '') + (all('cache').length > 1 ? ', ' + r.cache : '')]), state.chosen);
+  if (!data.rows.some(r => id(r) === state.chosen)) state.chosen = (data.rows.find(r => r.trials) || data.rows[0] || {problem: ''}).problem ? id(data.rows.find(r => r.trials) || data.rows[0]) : '';
+  $('filter').value = state.filter;
+  $('filter').addEventListener('input', e => { state.filter = e.target.value; draw(); });
+  $('problem').addEventListener('change', e => choose(data.rows.find(r => id(r) === e.target.value), false));
+  $('progress-axis').value = state.axis;
+  $('progress-axis').addEventListener('change', e => { state.axis = e.target.value; drawDetail(); remember(); });
+  $('family').addEventListener('change', e => { state.family = e.target.value; state.familyOf = state.chosen; state.pairA = state.pairB = ''; drawDetail(); });
+  ['pair-a', 'pair-b'].forEach((name, i) => $(name).addEventListener('change', e => { state[i ? 'pairB' : 'pairA'] = e.target.value; drawDetail(); }));
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  dark.addEventListener('change', drawAll);
+  window.addEventListener('beforeprint', () => { document.documentElement.dataset.print = ''; drawAll(); });
+  window.addEventListener('afterprint', () => { delete document.documentElement.dataset.print; drawAll(); });
+  drawAll();
+  if (!data.live) return;
+  window.scrollTo(0, state.scroll);
+  setTimeout(() => { state.scroll = window.scrollY; remember(); location.reload(); }, 5000);
+}
+start();
+})();
