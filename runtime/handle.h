@@ -66,8 +66,8 @@ struct gt_handle {
     _Atomic(struct gpu_context *) contexts;
     struct plans plans;
     struct gt_prepared *prepared; /* under the lock */
-    struct watch *watch; /* of the database; NULL: none */
-    uint64_t renewals;   /* used by its thread */
+    struct watch *watch;          /* of the database; NULL: none */
+    uint64_t renewals;            /* used by its thread */
 };
 
 extern struct object_pool handle_pool;

@@ -32,7 +32,7 @@ GT_EXEC_MADE_WITH=\"${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}, gt_c
 # gt_exec_program(NAME source...): exports the interface of gt_cpu.h to the kernels that it loads.
 function(gt_exec_program name)
   add_executable(${name} ${ARGN})
-  target_link_libraries(${name} PRIVATE gt_exec gt_flags)
+  target_link_libraries(${name} PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,gt_exec> gt_flags)
   set_target_properties(${name} PROPERTIES ENABLE_EXPORTS ON)
 endfunction()
 

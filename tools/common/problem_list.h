@@ -10,7 +10,7 @@ struct problem_list {
     struct problem *at;
     size_t count;
     enum gemm_type accuracy; /* --accuracy: in place of GEMM_SGEMM */
-    bool ranges; /* a text had a range of M */
+    bool ranges;             /* a text had a range of M */
 };
 
 /* The options of a command that has a list, of a struct whose first member is the list. */

@@ -265,10 +265,15 @@ int field_best(const struct field *field, size_t *index, int room)
     return count;
 }
 
+bool field_divides_k(const struct config *config)
+{
+    return config_get(config, "SPLIT_K") > 1 || config_get(config, "WARPS_K") > 1;
+}
+
 void field_defer_divided(struct field *field)
 {
     for (size_t i = next_of(field, 0); i < field->room + field->library; i = next_of(field, i + 1))
-        if (config_get(&field->config[i], "SPLIT_K") > 1) field->screened_out[i] = 1;
+        if (field_divides_k(&field->config[i])) field->screened_out[i] = 1;
 }
 
 size_t field_rank(const struct field *field, size_t index)

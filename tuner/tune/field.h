@@ -99,6 +99,9 @@ void field_tell(struct field *field, size_t index, const struct outcome *outcome
 /* The best usable ones, fastest first; returns how many (at most room). */
 int field_best(const struct field *field, size_t *index, int room);
 
+/* Are parts of k added apart, by blocks or by warps? */
+bool field_divides_k(const struct config *config);
+
 /* Candidates that divide k are no finalists while others are: their sums are not accurate enough. */
 void field_defer_divided(struct field *field);
 

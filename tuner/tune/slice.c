@@ -464,8 +464,7 @@ static enum status refuse(struct job *job, struct finalist *f, enum verdict verd
                           int times)
 {
     f->refused = true;
-    if (verdict == VERDICT_WRONG && gemm_type_has_limits(job->problem.type) &&
-        config_get(&f->config, "SPLIT_K") > 1)
+    if (verdict == VERDICT_WRONG && gemm_type_has_limits(job->problem.type) && field_divides_k(&f->config))
         field_defer_divided(&job->field);
     return record_failure(job, f, verdict, detail, times);
 }
