@@ -326,15 +326,19 @@ static void widen(struct config *config, const struct listing *l)
     }
 }
 
-/* The plain configurations of all families, in the order of the model's times. */
+/* The plain configurations of all families, in the order of the model's times. Of a type with limits those
+ * that add by FFMA in the order of k, which is as accurate as its contract by definition (docs/accuracy.md).
+ */
 static void list_plain(struct listing *l)
 {
     struct choice found[CHOICES_MAX];
     struct config plain;
+    const bool in_order = gemm_type_has_limits(l->problem->type);
     int count = 0;
     for (size_t t = 0; t < template_count; t++)
         for (int i = 0; templates[t]->plain && templates[t]->plain(i, &plain); i++) {
             if (nearest_illegal(l->store, &plain, l->problem, l->alignment)) continue;
+            if (in_order && config_get(&plain, "SPLIT_K") > 1) continue;
             widen(&plain, l);
             struct choice c = {
                 .source = CHOICE_FALLBACK, .config = plain, .loss = -1, .time_us = model_us(l, &plain)};
@@ -369,7 +373,7 @@ enum status lookup_others(struct winner_store *store, const struct problem *prob
     const bool measured_only = gemm_type_has_limits(problem->type); /* unknown errors may be too large */
     if (!measured_only) list_modelled(&l, best, modelled);
     list_cublas(&l, "no known winner could be used: cuBLAS");
-    if (!measured_only) list_plain(&l);
+    list_plain(&l);
     *count = l.count;
     return OK;
 }
