@@ -174,6 +174,17 @@ static bool same(lt_layout x, const struct lt_layout *y)
     return !different;
 }
 
+/* Does C lie as D does? Its bytes may differ in what does not count, such as the stride of a single item. */
+static bool c_lies_as_d(const struct matmul *x, const struct form *form)
+{
+    const struct matrix *d = &form->d;
+    struct matrix c;
+    if (same(x->layout_c, x->layout_d)) return true;
+    return read_layout(x->real, x->layout_c, &c) && c.type == d->type && c.by_rows == d->by_rows &&
+           c.rows == d->rows && c.columns == d->columns && c.ld == d->ld && c.batch == d->batch &&
+           (c.batch == 1 || c.stride == d->stride);
+}
+
 /* NULL: there is no room; then *hash is that of the key. */
 static struct form *form_of(const struct real_lt *real, lt_layout a, lt_layout b, lt_layout d, uint64_t *hash)
 {
@@ -377,9 +388,9 @@ static struct refusal *understand(const struct matmul *x, struct form *spare, st
     q->ops = (op_a != BLAS_OP_N) + 2 * (op_b != BLAS_OP_N);
     if (!fill_sizes(form, q->ops & 1, q->ops & 2, request)) return &forms_other;
     if (form->d.by_rows) request->a = x->b, request->b = x->a;
-    if (!same(x->layout_c, x->layout_d)) return &other_c;
     /* If beta is 0, C is not read. */
     const bool reads_c = q->pointer == BLAS_DEVICE_SCALARS || *(const float *)x->beta != 0;
+    if (reads_c && !c_lies_as_d(x, form)) return &other_c;
     struct refusal *refusal = lt_epilogue_read(x, q->epilogue, reads_c, form->d.by_rows, request);
     if (refusal) return refusal;
     q->form = form;
