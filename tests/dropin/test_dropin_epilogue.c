@@ -287,6 +287,33 @@ static void an_algorithm_may_be_valid_without_an_epilogue_only(void **state)
     lt_free(&x);
 }
 
+/* With a beta of 0 any layout will do for C; else one that means the same, whatever its bytes. */
+static void only_what_c_s_layout_means_counts_and_only_if_c_is_read(void **state)
+{
+    const int64_t wide_ld = 32, stride = 4096;
+    (void)state;
+    put_winner(SHAPE, SIMT, 5, false);
+    put_winner(SHAPE ":beta=1", SIMT, 5, false);
+    arrive();
+    struct lt_call x = lt_make(), wide = lt_make(), strided = lt_make();
+    struct operand_set o = operands_make(SHAPE, 0);
+    cublasLtMatrixLayoutSetAttribute(wide.c, LT_LAYOUT_LD, &wide_ld, sizeof wide_ld);
+    cublasLtMatrixLayoutSetAttribute(strided.c, LT_LAYOUT_STRIDE, &stride, sizeof stride);
+    program_blas_idle = 1;
+    const lt_layout layouts[] = {wide.c, strided.c};
+    for (int i = 0; i < 2; i++)
+        for (int adds = 0; adds < 2; adds++) {
+            const int answered = i == 1 || !adds;
+            assert_went(cublasLtMatmul(lt_context, x.desc, &one, o.b, x.a, o.a, x.b, adds ? &one : &zero, o.c,
+                                       layouts[i], o.c, x.c, NULL, NULL, 0, stream),
+                        answered, !answered);
+        }
+    operands_free(&o);
+    lt_free(&strided);
+    lt_free(&wide);
+    lt_free(&x);
+}
+
 /* How many questions a call without a winner costs, with winners for other sizes. */
 static void layouts_without_a_winner_cost_no_questions(void **state)
 {
@@ -314,6 +341,7 @@ static const struct scenario scenarios[] = {
     SCENARIO(what_no_kernel_computes_is_passed_on_as_it_is),
     SCENARIO(an_algorithm_may_be_valid_without_an_epilogue_only),
     SCENARIO(layouts_without_a_winner_cost_no_questions),
+    SCENARIO(only_what_c_s_layout_means_counts_and_only_if_c_is_read),
 };
 
 static void the_capture_names_the_epilogue(void **state)
