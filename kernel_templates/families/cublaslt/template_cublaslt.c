@@ -64,7 +64,9 @@ static struct prediction cublaslt_predict(const struct config *config, const str
                                           const struct gpu *gpu, const struct kernel_facts *facts)
 {
     (void)config, (void)facts;
-    const double compute_us = problem_flop(problem) / (gpu_peak_tflops(gpu, problem->type) * 1e6);
+    /* FP32 by FFMA in the accuracy classes, too. */
+    const enum gemm_type computed = gemm_type_has_limits(problem->type) ? GEMM_SGEMM : problem->type;
+    const double compute_us = problem_flop(problem) / (gpu_peak_tflops(gpu, computed) * 1e6);
     const double memory_us = problem_bytes(problem) / (gpu->memory_gb_per_s * 1e3);
     return (struct prediction){.time_us = fmax(compute_us, memory_us),
                                .compute_us = compute_us,
