@@ -51,7 +51,8 @@ TEST(faults_beyond_the_problem_are_found_by_the_last_check)
 {
     static const struct edit tail = {"mma16_copy.cuh", "max(k_left - e, 0)",
                                      "max(k_left - e - k_left % 2, 0)"},
-                             beta = {"gt_store16.cuh", "if (beta != 0.0f)", "if (false)"};
+                             beta = {"gt_store16.cuh", "out[e] = alpha * sum[e];\n        if (beta != 0.0f)",
+                                     "out[e] = alpha * sum[e];\n        if (false)"};
     const struct judged_fault faults[] = {
         {&tail, "hgemm:nt:48x40x64", "data"},
         {&beta, "bf16gemm:nn:48x40x64", ""},

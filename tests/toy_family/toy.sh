@@ -37,10 +37,10 @@ run "$tune" tune --shape $problem --gpu h200 --space "$folder/toy.conf"
 [ $code != 0 ] && grep -q 'begins with no kernel template' "$scratch/err" || fail "the usual program knows the toy"
 
 run "$toy" tune --shape $problem --gpu h200 --max-trials 4 --budget 1h --space "$folder/toy.conf"
-[ $code = 0 ] && grep -q 'predicted .* toy tile [0-9]*x[0-9]*, thread [0-9]' "$scratch/out" || fail "the toy is not predicted"
+[ $code = 0 ] && grep -q 'predicted .* toy BM=[0-9]* BN=[0-9]' "$scratch/out" || fail "the toy is not predicted"
 [ "$(candidates)" = 26 ] || fail "toy.conf does not span 26 candidates"
 run "$toy" query --shape $problem
-[ $code = 0 ] && grep -q 'toy tile' "$scratch/out" || fail "the toy is not found again"
+[ $code = 0 ] && grep -q 'toy BM=' "$scratch/out" || fail "the toy is not found again"
 run "$toy" explain --shape $problem
 [ $code = 0 ] && grep -q 'winner *toy BM=' "$scratch/out" || fail "the toy is not explained"
 run "$toy" export --header "$scratch/winners.h"
@@ -52,5 +52,5 @@ run "$toy" export --with-kernels --header "$scratch/kernels.h"
 
 # Whoever lacks the row says so, and goes on.
 run "$tune" query --shape $problem
-grep -q 'toy tile' "$scratch/out" && fail "the usual program shows a configuration of no template"
+grep -q 'toy BM=' "$scratch/out" && fail "the usual program shows a configuration of no template"
 echo "the toy is a family like any other"
