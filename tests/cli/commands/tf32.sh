@@ -16,7 +16,7 @@ t tune explain --db one.db --shape tf32gemm:tn:1000x1000x1000
 
 t tune export --db one.db --header winners.h
 cat >types.sed <<'END'
-s/^    {1000, 1000, 1000, 1, \(.\), \(.\),.*"\([a-z]*\) BM.*/type \1, op \2: \3/p
+s/^    {1000, 1000, 1000, 1, \(.\), \(.\),.*"\([a-z0-9_]*\) BM.*/type \1, op \2: \3/p
 END
 t sed -n -f types.sed winners.h
 tune export --db one.db --json -o one.jsonl
@@ -36,7 +36,7 @@ line.update(predicted=False, exact=True, rounds=12, time_us=30, cublas_us=20, ra
 json.dump(line, open("raced.jsonl", "w"))
 END
 t tune import raced.jsonl --db two.db
-t sh -c 'tune query --db two.db --shape tf32gemm:tn:1000x1000x1000 --format csv | cut -d, -f2,10,23'
+t sh -c 'tune query --db two.db --shape tf32gemm:tn:1000x1000x1000 --format csv | cut -d, -f2,10,24'
 t sh -c 'tune explain --db two.db --shape tf32gemm:tn:1000x1000x1000 | sed -n 2,9p'
 tune explain --db two.db --shape tf32gemm:tn:1000x1000x1000 --format json >explain.json
 t python3 -c 'import json; w = json.load(open("explain.json"))[0]["winner"]; print(w["x_cublas"]["rival"], w["errors"], w["rival_errors"])'
