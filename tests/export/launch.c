@@ -310,7 +310,7 @@ static const struct gt_winner_planned mapped = {
      {2, 2, 2},
      0,
      0},
-    {{{"gemm", {4, 1, 2}, 3, 128, 100000, {2, 1, 1}, true, false, true}},
+    {{{"gemm", {4, 1, 2}, 3, 128, 100000, {2, 1, 1}, true, false, true, 0}},
      1,
      0,
      0,
