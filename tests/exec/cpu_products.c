@@ -12,6 +12,7 @@ void gt_product_begin(void);
 void gt_product_issue(float (*sums)[4], int quads, uint64_t left, uint64_t right, int left_along_k,
                       int right_along_k, int bf16, int anew);
 void gt_product_issue_tf32(float (*sums)[4], int quads, uint64_t left, const float *x, uint64_t right);
+void gt_product_issue_left(float (*sums)[4], int quads, const unsigned *x, uint64_t right, int anew);
 void gt_warp_share(const void *value, int bytes, void *all);
 void gt_not_tf32(float value);
 void gt_product_commit(void);
@@ -36,7 +37,7 @@ struct product {
     int left_along_k, right_along_k, bf16;
     int anew; /* what was in the sums is not added to */
     bool tf32, in_registers;
-    float rows[2][PRODUCT_K_TF32]; /* of the left operand, if it is in registers */
+    float rows[2][PRODUCT_K]; /* of the left operand, if it is in registers */
 };
 
 struct pending {
@@ -207,6 +208,20 @@ void gt_product_issue_tf32(float (*sums)[4], int quads, uint64_t left, const flo
             if (bits & 0x1fffU) gt_not_tf32(x[i]);
         }
     }
+    issue(sums, quads, &product);
+}
+
+void gt_product_issue_left(float (*sums)[4], int quads, const unsigned *x, uint64_t right, int anew)
+{
+    struct product product = {
+        .right = right, .right_along_k = 1, .bf16 = 1, .anew = anew, .in_registers = true};
+    unsigned all[WARP][4];
+    gt_warp_share(x, sizeof all[0], all);
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < PRODUCT_K; k++) {
+            const unsigned two = all[self % WARP / 4 * 4 + k % 8 / 2][i + k / 8 * 2];
+            product.rows[i][k] = element_value(1, (uint16_t)(two >> k % 2 * 16));
+        }
     issue(sums, quads, &product);
 }
 

@@ -96,6 +96,8 @@ void gt_product_issue(float (*sums)[4], int quads, uint64_t left, uint64_t right
 /* The same for TF32, of 64 x 8 by 8 x 8 quads, with lines along k; x: the thread's four elements of the left
  * operand, where it is in registers, else NULL. */
 void gt_product_issue_tf32(float (*sums)[4], int quads, uint64_t left, const float *x, uint64_t right);
+/* Of BF16, with lines along k: x: the thread's four pairs of elements of the left operand. */
+void gt_product_issue_left(float (*sums)[4], int quads, const unsigned *x, uint64_t right, int anew);
 extern int gt_sums_again;          /* calls of sums_again() */
 void gt_product_commit(void);      /* what was issued since the last commit becomes one group */
 void gt_product_wait(int pending); /* until at most `pending` groups, the youngest ones, are on the way */
@@ -649,6 +651,11 @@ template <int COUNT>
 static inline void wgmma_anew(float (&sum)[COUNT][4], unsigned long long left, unsigned long long right)
 {
     gt_product_issue(sum, COUNT, left, right, 1, 1, 1, 1);
+}
+template <bool ANEW, int COUNT>
+static inline void wgmma_left(float (&sum)[COUNT][4], const unsigned (&x)[4], unsigned long long right)
+{
+    gt_product_issue_left(sum, COUNT, x, right, ANEW);
 }
 static inline void sums_again()
 {

@@ -9,10 +9,20 @@
 #ifndef GT_BF16X6_SIZES
 #define GT_BF16X6_SIZES
 
+/* The left operand of products is A, or with SWAP B: then C^T is computed. */
+#define LEFT  (SWAP ? BN : BM)
+#define RIGHT (SWAP ? BM : BN)
+
+/* What becomes of an operand: pieces that a kernel before has made, or the block makes. */
+#define LEFT_RAW    (FUSE >= 2)               /* the groups split their own rows, into registers */
+#define RIGHT_SPLIT (FUSE == 1 || FUSE == 3) /* the last warpgroup splits */
+#define SPLIT_A     (FUSE == 1 || (FUSE == 3 && SWAP))
+#define SPLIT_B     (FUSE == 1 || (FUSE == 3 && !SWAP))
+
 /* A warpgroup is four warps. The last one of the block starts the copies, the others multiply 64 rows each.
  */
 #define WARPGROUP        128
-#define CONSUMERS        (BM / 64)
+#define CONSUMERS        (LEFT / 64)
 #define CONSUMER_THREADS (WARPGROUP * CONSUMERS)
 #define THREADS          (CONSUMER_THREADS + WARPGROUP)
 
@@ -20,16 +30,29 @@
  * with as many for each; then those that copy leave some to the others, or take some if they split. */
 #define MOVE_REGISTERS (CONSUMERS > 1)
 #define PRODUCT_REGISTERS                                                                                    \
-    (!MOVE_REGISTERS ? 255 : FUSE ? (CONSUMERS == 2 ? 152 : 96) : CONSUMERS == 2 ? 232 : 160)
-#define COPY_REGISTERS (FUSE ? (CONSUMERS == 2 ? 200 : 224) : CONSUMERS == 2 ? 40 : 32)
+    (!MOVE_REGISTERS ? 255                                                                                   \
+     : FUSE == 1     ? (CONSUMERS == 2 ? 152 : 96)                                                           \
+     : FUSE == 3     ? (CONSUMERS == 2 ? 200 : 128)                                                          \
+     : CONSUMERS == 2 ? 232                                                                                  \
+                      : 160)
+#define COPY_REGISTERS                                                                                       \
+    (FUSE == 1 ? (CONSUMERS == 2 ? 200 : 224) : FUSE == 3 ? (CONSUMERS == 2 ? 112 : 128) : CONSUMERS == 2 ? 40 : 32)
+#define PIECE_REGISTERS (LEFT_RAW ? 48 : 0) /* of 64 rows by BK k */
 
 /* A stage is one piece of BK k: lines of 128 bytes for each row of A's tile, then for each column of B's. */
 #define PIECES        3
-#define LEFT_BYTES    (128 * BM)
-#define STAGE_BYTES   (128 * (BM + BN))
+#define LEFT_BYTES    (LEFT_RAW ? 0 : 128 * LEFT)
+#define STAGE_BYTES   (LEFT_BYTES + 128 * RIGHT)
 #define RING_BYTES    (STAGES * STAGE_BYTES)
+
+/* The left operand's rows and BK k as they are, for as many steps as the pieces. */
+#define RAW_STAGES (LEFT_RAW ? (STAGES + PIECES - 1) / PIECES : 0)
+#define RAW_BYTES  (4 * BK * LEFT)
+#define RAWS_BYTES (RAW_STAGES * RAW_BYTES)
+
 #define SWIZZLE_BYTES 1024 /* the ring begins at a multiple of it */
-#define SMEM_BYTES    (SWIZZLE_BYTES + RING_BYTES + 16 * STAGES + 16) /* mbarriers, and a flag */
+#define SMEM_BYTES    /* mbarriers, and a flag */                                                            \
+    (SWIZZLE_BYTES + RING_BYTES + RAWS_BYTES + 16 * (STAGES + RAW_STAGES) + 16)
 
 /* The splitting kernel: a block takes SPLIT_SIDE rows (of A, or columns of B) by SPLIT_SIDE k, which pass
  * through shared memory in lines with a gap. */
@@ -38,24 +61,27 @@
 #define SPLIT_LINE    (SPLIT_SIDE + 1)
 #define SPLIT_BYTES   (4 * SPLIT_SIDE * SPLIT_LINE)
 
-/* Offsets in the argument: the tensor maps of A's and B's pieces follow struct gemm_args. */
-#define MAP_A_AT       192
-#define MAP_B_AT       (MAP_A_AT + 128)
-#define ARGUMENT_BYTES (MAP_B_AT + 128)
+/* Offsets in the argument: the tensor maps of both operands, or their pieces, follow struct gemm_args. */
+#define MAP_LEFT_AT    192
+#define MAP_RIGHT_AT   (MAP_LEFT_AT + 128)
+#define ARGUMENT_BYTES (MAP_RIGHT_AT + 128)
 
 #endif
 
 #ifdef RULE
-RULE(BM, BM % 64 == 0, "BM must be a multiple of 64")
-RULE(BN, BN % 8 == 0, "BN must be a multiple of 8")
-RULE(FUSE, !FUSE || STAGES % PIECES == 0,
+RULE(SWAP, !SWAP || LEFT_RAW, "SWAP must be 0 unless FUSE is 2 or 3")
+RULE(SWAP, LEFT % 64 == 0, "BM must be a multiple of 64, with SWAP BN")
+RULE(SWAP, RIGHT % 8 == 0, "BN must be a multiple of 8, with SWAP BM")
+RULE(SWAP, !RIGHT_SPLIT || STAGES % PIECES == 0,
      "FUSE: all pieces of a step are stored at once: STAGES must be a multiple of 3")
-RULE(FUSE, !FUSE || BN % 16 == 0, "FUSE: BN must be a multiple of 16")
-RULE(FUSE, !FUSE || BM + BN <= 256,
+RULE(SWAP, !RIGHT_SPLIT || RIGHT % 16 == 0, "FUSE 1 and 3: BN must be a multiple of 16, with SWAP BM")
+RULE(SWAP, FUSE != 1 || BM + BN <= 256,
      "FUSE: what is split at a time must fit in the registers: BM + BN is 256 at most")
-RULE(FUSE, BN + 24 <= PRODUCT_REGISTERS, "the sums do not fit in the registers")
-RULE(VA, VA == 1 || (FUSE && VA == 4), "VA must be 1, or with FUSE 4")
-RULE(VB, VB == 1 || (FUSE && VB == 4), "VB must be 1, or with FUSE 4")
+RULE(SWAP, FUSE != 3 || RIGHT <= 128, "FUSE: what is split at a time must fit in the registers")
+RULE(SWAP, RIGHT + PIECE_REGISTERS + 24 <= PRODUCT_REGISTERS, "the sums do not fit in the registers")
+RULE(VC, VC == 1 || !SWAP, "SWAP: VC must be 1, because neighbours of a thread's sums are in other rows")
+RULE(VA, VA == 1 || (VA == 4 && SPLIT_A), "VA must be 1, or 4 where FUSE splits A in the last warpgroup")
+RULE(VB, VB == 1 || (VB == 4 && SPLIT_B), "VB must be 1, or 4 where FUSE splits B in the last warpgroup")
 #endif
 
 #ifdef RULE_OP

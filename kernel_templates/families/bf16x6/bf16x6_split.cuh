@@ -39,6 +39,7 @@ static __device__ __forceinline__ long long piece_line(const struct gemm_args &a
 }
 static __device__ __forceinline__ long long pieces_apart(const struct gemm_args &args)
 {
+    if (LEFT_RAW) return (long long)(SWAP ? args.m : args.n) * piece_line(args);
     return ((long long)args.m + args.n) * piece_line(args);
 }
 
@@ -56,7 +57,7 @@ static __device__ __forceinline__ void split_two(float x, float y, unsigned (&wo
     }
 }
 
-#if !FUSE
+#if FUSE == 0 || FUSE == 2
 /* A tile of an operand: element (row, k) of the product's operand is at from[row * ld + k] if ALONG_K, else
  * at from[k * ld + row]. to: piece 0 of the first row; pieces are `apart` elements from each other. */
 template <bool ALONG_K>

@@ -29,16 +29,18 @@ static double tile_cycles(const struct config *config, double k, const struct gp
 {
     const double rate = gpu_peak_tflops(gpu, GEMM_BF16) * 1e6 / gpu->sm_count / gpu->clock_mhz / 2 *
                         TENSOR_SHARE * (CONSUMERS == 1 ? ALONE_SHARE : 1);
-    const double products = PRODUCTS * BM * (BN + COLUMNS_BESIDE) * BK / rate;
-    const double arrival = (FUSE ? 4.0 * BK * (BM + BN) : (double)PIECES * STAGE_BYTES) / SM_BYTES;
-    const double splitting = FUSE ? ROW_CYCLES * (BM + BN) : 0;
+    const double products = PRODUCTS * LEFT * ((double)RIGHT + COLUMNS_BESIDE) * BK / rate;
+    const double left = LEFT_RAW || FUSE == 1 ? 4 : 2 * PIECES, right = RIGHT_SPLIT ? 4 : 2 * PIECES;
+    const double arrival = BK * (left * LEFT + right * RIGHT) / SM_BYTES;
+    const double splitting = FUSE == 1 ? ROW_CYCLES * (BM + BN) : FUSE == 3 ? ROW_CYCLES * RIGHT : 0;
     return ceil(k / BK) * fmax(splitting, fmax(products, arrival)) + 4.0 * BM * BN / STORE_BYTES;
 }
 
 static double split_us(const struct config *config, const struct problem *p, const struct gpu *gpu)
 {
-    if (FUSE) return 0;
-    const double elements = (double)p->batch * (double)p->k * ((double)p->m + (double)p->n);
+    if (RIGHT_SPLIT) return 0;
+    const double lines = !LEFT_RAW ? (double)p->m + (double)p->n : (double)(SWAP ? p->m : p->n);
+    const double elements = (double)p->batch * (double)p->k * lines;
     const double bytes = elements * (4 + 2 * PIECES), in_l2 = bytes < (double)gpu->l2_bytes ? 2 : 1;
     return SPLIT_US + bytes / (in_l2 * DRAM_SHARE * gpu->memory_gb_per_s * 1e3);
 }
