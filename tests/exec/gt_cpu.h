@@ -657,6 +657,22 @@ static inline void wgmma_left(float (&sum)[COUNT][4], const unsigned (&x)[4], un
 {
     gt_product_issue_left(sum, COUNT, x, right, ANEW);
 }
+static inline unsigned packed_finite(float x, float y)
+{
+    const float most = 3.38953139e38f;
+    return packed<true>(x > most ? most : x < -most ? -most : x, y > most ? most : y < -most ? -most : y);
+}
+static inline shared_place flipped(shared_place s, unsigned bits)
+{
+    return (float *)((uintptr_t)s ^ bits);
+}
+static inline void store_words(shared_place s, unsigned w0, unsigned w1, unsigned w2, unsigned w3)
+{
+    const unsigned words[4] = {w0, w1, w2, w3};
+    if ((uintptr_t)s % 16) gt_misaligned(s, 16);
+    memcpy(s, words, sizeof words);
+    gt_shared_write(s, sizeof words);
+}
 static inline void sums_again()
 {
     gt_sums_again++;

@@ -156,12 +156,12 @@ static __device__ __forceinline__ int piece_in_turn(int i)
 }
 
 #if LEFT_RAW
-#include "bf16x6_left.cuh"
+#include "bf16x6_raw.cuh"
 #endif
 
-#if RIGHT_SPLIT
+#if FUSE == 1
 #include "bf16x6_fuse.cuh"
-#else
+#elif !RIGHT_RAW
 /* One thread. */
 static __device__ __forceinline__ void produce(const struct bf16x6_args &args, struct ring ring,
                                                const struct share &share, struct turns &turns)
@@ -173,7 +173,7 @@ static __device__ __forceinline__ void produce(const struct bf16x6_args &args, s
 #pragma unroll 1
     for (int k = share.begin; k < share.end; k += BK) {
 #if LEFT_RAW
-        copy_raw(args, ring, left_of(origin), k, turns.raw.taken());
+        copy_raw(args, ring, origin, k, turns.raw.taken());
 #endif
 #pragma unroll
         for (int i = 0; i < PIECES; i++, turn.step()) {
@@ -294,18 +294,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(const __grid_const
     const struct ring ring = {swizzle_aligned(gt_shared_memory())};
     if (FUSE != 1 && threadIdx.x == CONSUMER_THREADS) {
         tensor_prefetch(args.left);
-        if (!RIGHT_SPLIT) tensor_prefetch(args.right);
+        tensor_prefetch(args.right);
     }
     if (threadIdx.x == 0) {
 #pragma unroll
         for (int i = 0; i < STAGES; i++) {
-            mbarrier_init(ring.full(i), RIGHT_SPLIT ? WARPGROUP / 32 : 1);
+            mbarrier_init(ring.full(i), RIGHT_RAW ? SPLITTERS / 32 : RIGHT_SPLIT ? WARPGROUP / 32 : 1);
             mbarrier_init(ring.empty(i), CONSUMERS * 4);
         }
 #pragma unroll
         for (int i = 0; i < RAW_STAGES; i++) {
             mbarrier_init(ring.raw_full(i), 1);
-            mbarrier_init(ring.raw_empty(i), CONSUMERS * 4);
+            mbarrier_init(ring.raw_empty(i), CONSUMERS * 4 + (RIGHT_RAW ? SPLITTERS / 32 : 0));
         }
         mbarrier_ready();
     }
@@ -318,9 +318,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(const __grid_const
     struct turns turns;
     if (threadIdx.x >= CONSUMER_THREADS) {
         have_registers<COPY_REGISTERS, FUSE == 1>();
-        if (RIGHT_SPLIT || threadIdx.x == CONSUMER_THREADS)
+        if (FUSE == 1 || threadIdx.x == CONSUMER_THREADS)
             for (unsigned number = blockIdx.x; number < shares; number += gridDim.x)
                 produce(args, ring, share_of(gemm, number, tiles, k), turns);
+#if RIGHT_RAW
+        if (threadIdx.x >= CONSUMER_THREADS + 32) {
+            const struct right_runs runs;
+            for (unsigned number = blockIdx.x; number < shares; number += gridDim.x)
+                split_share(ring, runs, share_of(gemm, number, tiles, k), turns);
+        }
+#endif
     } else {
         have_registers<PRODUCT_REGISTERS, FUSE != 1>();
         const int group = threadIdx.x / WARPGROUP;

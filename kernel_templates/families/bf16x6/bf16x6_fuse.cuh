@@ -75,44 +75,6 @@ template <bool ALONG_K, int ROWS, int V> struct raw_tile {
 };
 
 /* The four warps that do not multiply. */
-#if LEFT_RAW
-constexpr bool RIGHT_ALONG_K = SWAP ? !TRANS_A : TRANS_B;
-
-static __device__ __forceinline__ void produce(const struct bf16x6_args &args, struct ring ring,
-                                               const struct share &share, struct turns &turns)
-{
-    const struct gemm_args &gemm = args.gemm;
-    const struct tile_origin origin = share.origin(gemm);
-    if (share.begin >= share.end) return; /* then A and B are not read */
-    const long long ld = SWAP ? gemm.lda : gemm.ldb, step = RIGHT_ALONG_K ? 1 : ld;
-    const float *from = SWAP ? ITEM_OF_BATCH(gemm, a) : ITEM_OF_BATCH(gemm, b);
-    from += right_of(origin) * (RIGHT_ALONG_K ? ld : 1) + share.begin * step;
-    const int columns = (SWAP ? gemm.m : gemm.n) - right_of(origin);
-    raw_tile<RIGHT_ALONG_K, RIGHT, SWAP ? VA : VB> tile;
-    tile.load(from, ld, columns, share.end - share.begin);
-#pragma unroll 1
-    for (int k = share.begin; k < share.end; k += BK) {
-        float *to[PIECES];
-        turn_of<STAGES> taken[PIECES];
-        const turn_of<RAW_STAGES> raw = turns.raw.taken();
-        if (threadIdx.x == CONSUMER_THREADS) copy_raw(args, ring, left_of(origin), k, raw);
-        __syncwarp();
-        from += BK * step;
-#pragma unroll
-        for (int i = 0; i < PIECES; i++) {
-            taken[i] = turns.piece.taken();
-            mbarrier_wait(ring.empty(taken[i].stage), taken[i].parity ^ 1);
-            to[piece_in_turn(i)] = ring.memory + taken[i].stage * (STAGE_BYTES / 4);
-        }
-        tile.split(to);
-        if (k + BK < share.end) tile.load(from, ld, columns, share.end - k - BK);
-        bulk_copy_fence(); /* wgmma reads as copies do */
-        __syncwarp();
-#pragma unroll
-        for (int i = 0; i < PIECES; i++) mbarrier_arrive(ring.full(taken[i].stage), threadIdx.x % 32 == 0);
-    }
-}
-#else
 static __device__ __forceinline__ void produce(const struct bf16x6_args &args, struct ring ring,
                                                const struct share &share, struct turns &turns)
 {
@@ -150,6 +112,5 @@ static __device__ __forceinline__ void produce(const struct bf16x6_args &args, s
         for (int i = 0; i < PIECES; i++) mbarrier_arrive(ring.full(taken[i].stage), threadIdx.x % 32 == 0);
     }
 }
-#endif
 
 #endif

@@ -15,28 +15,32 @@
 
 /* What becomes of an operand: pieces that a kernel before has made, or the block makes. */
 #define LEFT_RAW    (FUSE >= 2)               /* the groups split their own rows, into registers */
-#define RIGHT_SPLIT (FUSE == 1 || FUSE == 3) /* the last warpgroup splits */
-#define SPLIT_A     (FUSE == 1 || (FUSE == 3 && SWAP))
-#define SPLIT_B     (FUSE == 1 || (FUSE == 3 && !SWAP))
+#define RIGHT_RAW   (FUSE == 3)               /* the last warpgroups split, what has arrived as it is */
+#define RIGHT_SPLIT (FUSE == 1 || RIGHT_RAW)
 
 /* A warpgroup is four warps. The last one of the block starts the copies, the others multiply 64 rows each.
  */
 #define WARPGROUP        128
 #define CONSUMERS        (LEFT / 64)
 #define CONSUMER_THREADS (WARPGROUP * CONSUMERS)
-#define THREADS          (CONSUMER_THREADS + WARPGROUP)
+#define HELPERS          (RIGHT_RAW ? 2 : 1)
+#define THREADS          (CONSUMER_THREADS + WARPGROUP * HELPERS)
+#define SPLITTERS        (WARPGROUP * HELPERS - 32) /* FUSE 3: one warp starts the copies */
 
 /* Registers of a thread that multiplies, and of one that copies or splits. A block of several groups begins
  * with as many for each; then those that copy leave some to the others, or take some if they split. */
-#define MOVE_REGISTERS (CONSUMERS > 1)
+#define MOVE_REGISTERS (CONSUMERS > 1 || RIGHT_RAW)
 #define PRODUCT_REGISTERS                                                                                    \
-    (!MOVE_REGISTERS ? 255                                                                                   \
-     : FUSE == 1     ? (CONSUMERS == 2 ? 152 : 96)                                                           \
-     : FUSE == 3     ? (CONSUMERS == 2 ? 200 : 128)                                                          \
+    (!MOVE_REGISTERS  ? 255                                                                                  \
+     : FUSE == 1      ? (CONSUMERS == 2 ? 152 : 96)                                                          \
+     : RIGHT_RAW      ? (CONSUMERS == 1 ? 248 : CONSUMERS == 2 ? 200 : 136)                                  \
      : CONSUMERS == 2 ? 232                                                                                  \
                       : 160)
 #define COPY_REGISTERS                                                                                       \
-    (FUSE == 1 ? (CONSUMERS == 2 ? 200 : 224) : FUSE == 3 ? (CONSUMERS == 2 ? 112 : 128) : CONSUMERS == 2 ? 40 : 32)
+    (FUSE == 1        ? (CONSUMERS == 2 ? 200 : 224)                                                         \
+     : RIGHT_RAW      ? (CONSUMERS == 1 ? 128 : CONSUMERS == 2 ? 56 : 48)                                    \
+     : CONSUMERS == 2 ? 40                                                                                   \
+                      : 32)
 #define PIECE_REGISTERS (LEFT_RAW ? 48 : 0) /* of 64 rows by BK k */
 
 /* A stage is one piece of BK k: lines of 128 bytes for each row of A's tile, then for each column of B's. */
@@ -45,10 +49,12 @@
 #define STAGE_BYTES   (LEFT_BYTES + 128 * RIGHT)
 #define RING_BYTES    (STAGES * STAGE_BYTES)
 
-/* The left operand's rows and BK k as they are, for as many steps as the pieces. */
-#define RAW_STAGES (LEFT_RAW ? (STAGES + PIECES - 1) / PIECES : 0)
-#define RAW_BYTES  (4 * BK * LEFT)
-#define RAWS_BYTES (RAW_STAGES * RAW_BYTES)
+/* Rows of operands by BK k as they are, for as many steps as the pieces: the left one, then the right one,
+ * whose boxes across k have 32 rows. */
+#define RAW_STAGES     (LEFT_RAW ? (STAGES + PIECES - 1) / PIECES : 0)
+#define RAW_LEFT_BYTES (4 * BK * LEFT)
+#define RAW_BYTES      (RAW_LEFT_BYTES + (RIGHT_RAW ? 4 * BK * ((RIGHT + 31) / 32 * 32) : 0))
+#define RAWS_BYTES     (RAW_STAGES * RAW_BYTES)
 
 #define SWIZZLE_BYTES 1024 /* the ring begins at a multiple of it */
 #define SMEM_BYTES    /* mbarriers, and a flag */                                                            \
@@ -73,15 +79,14 @@ RULE(SWAP, !SWAP || LEFT_RAW, "SWAP must be 0 unless FUSE is 2 or 3")
 RULE(SWAP, LEFT % 64 == 0, "BM must be a multiple of 64, with SWAP BN")
 RULE(SWAP, RIGHT % 8 == 0, "BN must be a multiple of 8, with SWAP BM")
 RULE(SWAP, !RIGHT_SPLIT || STAGES % PIECES == 0,
-     "FUSE: all pieces of a step are stored at once: STAGES must be a multiple of 3")
-RULE(SWAP, !RIGHT_SPLIT || RIGHT % 16 == 0, "FUSE 1 and 3: BN must be a multiple of 16, with SWAP BM")
+     "FUSE 1 and 3: all pieces of a step are stored at once: STAGES must be a multiple of 3")
+RULE(SWAP, FUSE != 1 || BN % 16 == 0, "FUSE 1: BN must be a multiple of 16")
 RULE(SWAP, FUSE != 1 || BM + BN <= 256,
-     "FUSE: what is split at a time must fit in the registers: BM + BN is 256 at most")
-RULE(SWAP, FUSE != 3 || RIGHT <= 128, "FUSE: what is split at a time must fit in the registers")
+     "FUSE 1: what is split at a time must fit in the registers: BM + BN is 256 at most")
 RULE(SWAP, RIGHT + PIECE_REGISTERS + 24 <= PRODUCT_REGISTERS, "the sums do not fit in the registers")
-RULE(VC, VC == 1 || !SWAP, "SWAP: VC must be 1, because neighbours of a thread's sums are in other rows")
-RULE(VA, VA == 1 || (VA == 4 && SPLIT_A), "VA must be 1, or 4 where FUSE splits A in the last warpgroup")
-RULE(VB, VB == 1 || (VB == 4 && SPLIT_B), "VB must be 1, or 4 where FUSE splits B in the last warpgroup")
+RULE(VA, VA == 1 || (FUSE == 1 && VA == 4), "VA must be 1, or with FUSE 1 4")
+RULE(VB, VB == 1 || (FUSE == 1 && VB == 4), "VB must be 1, or with FUSE 1 4")
+RULE(VC, VC == 1 || !SWAP, "SWAP: VC must be 1, because a thread has no neighbours of a row of C")
 #endif
 
 #ifdef RULE_OP

@@ -46,9 +46,13 @@ static __device__ __forceinline__ long long pieces_apart(const struct gemm_args 
 /* word[p] = piece p of x and of y; what is left of x and y is 0 then, unless they are not finite. */
 static __device__ __forceinline__ void split_two(float x, float y, unsigned (&word)[PIECES])
 {
+#if LEFT_RAW
+    word[0] = packed_finite(x, y);
+#else
     const float high_x = x > PIECE_MAX ? PIECE_MAX : x < -PIECE_MAX ? -PIECE_MAX : x;
     const float high_y = y > PIECE_MAX ? PIECE_MAX : y < -PIECE_MAX ? -PIECE_MAX : y;
     word[0] = packed<true>(high_x, high_y);
+#endif
 #pragma unroll
     for (int p = 1; p < PIECES; p++) {
         x -= unpacked<true>((unsigned short)word[p - 1]);

@@ -47,16 +47,24 @@ static double pieces_bytes(const struct config *config, const struct problem *p)
     return RIGHT_SPLIT ? 0 : 2.0 * PIECES * (double)piece_line(p) * (left + right);
 }
 
-/* Can a tensor map read the left operand as it lies? */
-static const char *check_map(const struct config *config, const struct problem *p)
+/* Can a tensor map read an operand as it lies? */
+static const char *check_map(int64_t ld, int64_t stride, const struct problem *p)
 {
-    const int64_t ld = SWAP ? p->ldb : p->lda, stride = p->batch > 1 ? SWAP ? p->stride_b : p->stride_a : 0;
-    if (p->pointers) return "FUSE 2 and 3 read an operand by a tensor map, which knows no arrays of pointers";
+    if (p->batch <= 1) stride = 0;
+    if (p->pointers) return "FUSE 2 and 3 read operands by tensor maps, which know no arrays of pointers";
     if (ld % 4 != 0 || stride % 4 != 0)
-        return "FUSE 2 and 3 need an operand (with SWAP B, else A) whose lines begin at multiples of 16 bytes";
+        return "FUSE 2 and 3 need operands whose lines begin at multiples of 16 bytes: 2 A (with SWAP B), 3 both";
     if (ld >= MAP_STRIDE_MAX / 4 || stride >= MAP_STRIDE_MAX / 4)
         return "an operand's lines, or the items of its batch, are too far apart for a tensor map";
     return NULL;
+}
+
+static const char *check_maps(const struct config *config, const struct problem *p)
+{
+    const char *why = NULL;
+    if (RIGHT_RAW || (LEFT_RAW && !SWAP)) why = check_map(p->lda, p->stride_a, p);
+    if (!why && (RIGHT_RAW || (LEFT_RAW && SWAP))) why = check_map(p->ldb, p->stride_b, p);
+    return why;
 }
 
 static const char *check_problem(const struct config *config, int known, const struct problem *p,
@@ -66,7 +74,7 @@ static const char *check_problem(const struct config *config, int known, const s
     if (!p) return NULL;
     if (KNOWN(SWAP) && pieces_bytes(config, p) > PIECES_BYTES_MAX)
         return "the pieces of A and B need more than 4 GiB of workspace";
-    const char *why = KNOWN(SWAP) && LEFT_RAW ? check_map(config, p) : NULL;
+    const char *why = KNOWN(SWAP) ? check_maps(config, p) : NULL;
     if (why) return why;
     if (KNOWN(VA) && VA > problem_align_a(p)) return "VA is wider than A is aligned";
     if (KNOWN(VB) && VB > problem_align_b(p)) return "VB is wider than B is aligned";
@@ -99,24 +107,23 @@ static struct tensor_view view_of(const struct problem *p, int64_t items, int64_
                                 .at = (uint16_t)at};
 }
 
-/* The left operand as it lies. */
-static struct tensor_view view_of_raw(const struct config *config, const struct problem *p)
+/* An operand as it lies, for a tile of so many of its rows: of op(A), or columns of op(B). */
+static struct tensor_view view_of_raw(const struct problem *p, bool b, int tile_rows, int at)
 {
-    const bool TRANS_A = p->trans_a, TRANS_B = p->trans_b, along_k = SWAP ? TRANS_B : !TRANS_A;
-    const int64_t rows = SWAP ? p->n : p->m, ld = SWAP ? p->ldb : p->lda,
-                  stride = SWAP ? p->stride_b : p->stride_a;
+    const bool along_k = b ? p->trans_b : !p->trans_a;
+    const int64_t rows = b ? p->n : p->m, ld = b ? p->ldb : p->lda, stride = b ? p->stride_b : p->stride_a;
     const bool items = p->batch > 1 && stride != 0;
     return (struct tensor_view){
-        .operand = SWAP ? LAUNCH_B : LAUNCH_A,
+        .operand = b ? LAUNCH_B : LAUNCH_A,
         .element = ELEMENT_F32,
         .rank = 3,
         .extent = {along_k ? p->k : rows, along_k ? rows : p->k, items ? p->batch : 1},
         .stride_bytes = {4, 4 * ld, 4 * (items ? stride : ld)},
-        .box = {32, (unsigned)(along_k ? LEFT : BK), 1},
+        .box = {32, (unsigned)(along_k ? tile_rows : 64), 1},
         .swizzle_bytes = 128,
         .k_axis = -1,
         .batch_axis = items ? 2 : -1,
-        .at = MAP_LEFT_AT};
+        .at = (uint16_t)at};
 }
 
 static struct kernel_launch split_launch(const struct problem *p, unsigned items)
@@ -182,7 +189,8 @@ static void bf16x6_plan(const struct config *config, const struct problem *p, st
     plan->argument_bytes = ARGUMENT_BYTES;
     plan->batch_per_launch = slice;
     plan->workspace_bytes = 4 * args.counters + items * (pieces + parts);
-    if (LEFT_RAW && p->k > 0) plan->view[plan->views++] = view_of_raw(config, p);
+    if (LEFT_RAW && p->k > 0) plan->view[plan->views++] = view_of_raw(p, SWAP, (int)LEFT, MAP_LEFT_AT);
+    if (RIGHT_RAW && p->k > 0) plan->view[plan->views++] = view_of_raw(p, !SWAP, (int)RIGHT, MAP_RIGHT_AT);
     if (pieces > 0) plan_pieces(config, p, items, args.counters, plan);
     plan->kernel[plan->kernels++] =
         (struct kernel_launch){.entry = "gemm",
