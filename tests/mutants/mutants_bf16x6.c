@@ -11,6 +11,11 @@
 #define FUSED_PARTS "bf16x6 BM=64 BN=32 BK=64 STAGES=6 FUSE=1 VA=1 VB=1 VC=1 GROUP=1 SPLIT_K=3 SMS=3"
 #define FUSED_WIDE  "bf16x6 BM=64 BN=16 BK=64 STAGES=3 FUSE=1 VA=4 VB=4 VC=1 GROUP=1 SPLIT_K=1 SMS=132"
 
+#define HALF      "bf16x6 BM=64 BN=16 BK=64 STAGES=4 FUSE=2 VA=1 VB=1 VC=1 GROUP=1 SPLIT_K=1 SMS=2"
+#define HALF_PAIR "bf16x6 BM=128 BN=16 BK=64 STAGES=3 FUSE=2 VA=1 VB=1 VC=1 GROUP=1 SPLIT_K=1 SMS=132"
+#define HALF_SWAP "bf16x6 BM=16 BN=64 BK=64 STAGES=5 FUSE=2 SWAP=1 VA=1 VB=1 VC=1 GROUP=1 SPLIT_K=1 SMS=132"
+#define WHOLE     "bf16x6 BM=64 BN=32 BK=64 STAGES=6 FUSE=3 VA=1 VB=1 VC=2 GROUP=1 SPLIT_K=1 SMS=2"
+
 #define LOOP(find, replace)                                                                                  \
     {                                                                                                        \
         "bf16x6.cu", find, replace                                                                           \
@@ -22,6 +27,10 @@
 #define FUSE(find, replace)                                                                                  \
     {                                                                                                        \
         "bf16x6_fuse.cuh", find, replace                                                                     \
+    }
+#define RAW(find, replace)                                                                                   \
+    {                                                                                                        \
+        "bf16x6_raw.cuh", find, replace                                                                      \
     }
 #define STORE(find, replace)                                                                                 \
     {                                                                                                        \
@@ -146,6 +155,50 @@ const struct mutant mutants_bf16x6[] = {
     {"a vector is read beyond the end of k", FUSED_WIDE, "nt", FUSE("first + 8 <= k)", "first + 4 <= k)")},
     {"only the first warp says that pieces are there", FUSED, "nn", LOOP("FUSE ? WARPGROUP / 32 : 1", "1")},
     {"parts of k begin where all k does", FUSED_PARTS, "nn", FUSE("share.begin * step_b", "0 * step_b")},
+    /* Splitting by those that multiply, and by seven warps. */
+    {"rows arrive where they are still read", WHOLE, "nn",
+     RAW("    mbarrier_wait(ring.raw_empty(turn.stage), turn.parity ^ 1);\n", "")},
+    {"rows are split before they have arrived", HALF, "nn",
+     LOOP("    mbarrier_wait(ring.raw_full(raw.stage), raw.parity);\n", "")},
+    {"rows are given back before they are split", HALF, "nn",
+     LOOP("    left.split(ring.raw(raw.stage), group);\n",
+          "    mbarrier_arrive(ring.raw_empty(raw.stage), speaks);\n    left.split(ring.raw(raw.stage), group);\n")},
+    {"the second 32 k of rows are the first", HALF, "nn", RAW("map, k + 32 * i, row", "map, k, row")},
+    {"the second 32 rows across k are the first", HALF, "tn", RAW("map, row + 32 * i, k", "map, row, k")},
+    {"all items have the first one's rows", HALF, "nn",
+     RAW("item_a = args.gemm.stride_a != 0 ? blockIdx.z : 0", "item_a = 0")},
+    {"all groups split the first rows", HALF_PAIR, "nn", RAW("group * (128 * 64)", "0")},
+    {"rows are read without the swizzle", HALF, "nn", RAW("(t / 2 ^ row % 8) << 4", "(t / 2) << 4")},
+    {"rows across k are read without the swizzle", HALF, "tn", RAW("row % 32 * 4 ^ k << 4", "row % 32 * 4")},
+    {"the rows of a product are not those that are stored", HALF, "nn",
+     RAW("* 16 + row_in_eight(lane / 4)", "* 16 + lane / 4")},
+    {"k and rows of a piece change places", HALF, "nn", RAW("step, i / 2, i % 2)", "step, i % 2, i / 2)")},
+    {"the low piece of the left operand is left out", HALF, "nn",
+     LOOP("    left.multiply<2, true>(ring.stage(high.stage), part);\n    left.multiply<0, false>",
+          "    left.multiply<0, true>")},
+    {"the low piece of the right operand is left out", HALF, "nn",
+     LOOP("    left.multiply<0, false>(ring.stage(low.stage), part);\n", "")},
+    {"the middle piece of the left operand once", HALF, "nn",
+     LOOP("left.multiply<1, false>(ring.stage(high.stage)", "left.multiply<0, false>(ring.stage(high.stage)")},
+    {"large values of a raw operand become infinite", HALF, "nn",
+     SPLIT("packed_finite(x, y)", "packed<true>(x, y)")},
+    {"parts where pieces of the right operand are", HALF, "nn",
+     SPLIT("(SWAP ? args.m : args.n) * piece_line", "(SWAP ? args.n : args.m) * piece_line")},
+    {"C is not turned back", HALF_SWAP, "nn",
+     STORE("put_one<BLEND>(right + e % 2, left + 8 * (e / 2)", "put_one<BLEND>(left + 8 * (e / 2), right + e % 2")},
+    {"the second pass takes rows for columns", HALF_SWAP, "nn",
+     STORE("x[SWAP ? e % 2 : e / 2], y[SWAP ? e / 2 : e % 2]", "x[e / 2], y[e % 2]")},
+    {"a run has its first 4 k twice", WHOLE, "nt", RAW("flipped(first, 16)", "first")},
+    {"runs across k are read without the swizzle", WHOLE, "nn", RAW("moved(flipped(first, e << 4), e", "moved(first, e")},
+    {"pieces of runs are stored without the swizzle", WHOLE, "nn", RAW("(run ^ row % 8) * 16;", "run * 16;")},
+    {"the last runs are left out", WHOLE, "nn", RAW("COUNT = (ALL + SPLITTERS - 1) / SPLITTERS", "COUNT = ALL / SPLITTERS")},
+    {"runs are split before they have arrived", WHOLE, "nn",
+     RAW("        mbarrier_wait(ring.raw_full(raw.stage), raw.parity);\n", "")},
+    {"pieces of runs are stored where they are still read", WHOLE, "nn",
+     RAW("            mbarrier_wait(ring.empty(taken[i].stage), taken[i].parity ^ 1);\n", "")},
+    {"one warp says that all have split", WHOLE, "nn", LOOP("full(i), RIGHT_RAW ? SPLITTERS / 32 :", "full(i), RIGHT_RAW ? 1 :")},
+    {"rows are given back before they are split by the others", WHOLE, "nn",
+     LOOP("CONSUMERS * 4 + (RIGHT_RAW ? SPLITTERS / 32 : 0)", "CONSUMERS * 4")},
     /* Storing. */
     {"rows beyond C are stored", PLAIN, "nn",
      STORE("if (row >= m || column >= n) return;", "if (column >= n) return;")},

@@ -200,16 +200,32 @@ static void bf16x6_plan(const struct config *config, const struct problem *p, st
                                .dependent = pieces > 0};
 }
 
+/* The product without the pieces of operand b. What else is split has the workspace to itself. */
+static void take_prepared(const struct config *config, const struct problem *p, bool b,
+                          struct launch_plan *product)
+{
+    struct tensor_view *const view = &product->view[LEFT_RAW ? 1 : b];
+    view->operand = LAUNCH_PREPARED;
+    view_alone(view, 0, b ? p->n : p->m);
+    if (LEFT_RAW) { /* nothing else */
+        product->kernel[0] = product->kernel[1];
+        product->kernel[0].dependent = false;
+        product->kernels = 1;
+    } else {
+        leave_out(&product->kernel[0], p, b);
+        view_alone(&product->view[!b], 4 * product->counters, b ? p->m : p->n);
+    }
+}
+
 /* template.h: pieces as in the workspace, without the other operand's. The kernel that splits leaves out an
  * operand that has no lines. */
 static bool bf16x6_prepare(const struct config *config, const struct problem *p, enum launch_operand operand,
                            struct launch_plan *product, struct launch_plan *preparation)
 {
-    if (FUSE || p->pointers || product->views == 0) return false;
     const bool b = operand == LAUNCH_B;
-    const int64_t lines = b ? p->n : p->m, others = b ? p->m : p->n;
+    if (RIGHT_SPLIT || (LEFT_RAW && b == (SWAP != 0)) || p->pointers || product->views == 0) return false;
     const int64_t items = p->batch > 1 && (b ? p->stride_b : p->stride_a) != 0 ? p->batch : 1;
-    const int64_t item_bytes = 2 * PIECES * lines * piece_line(p);
+    const int64_t item_bytes = 2 * PIECES * (b ? p->n : p->m) * piece_line(p);
 
     *preparation = *product;
     preparation->kernels = 1;
@@ -221,12 +237,9 @@ static bool bf16x6_prepare(const struct config *config, const struct problem *p,
     preparation->batch_step_bytes[LAUNCH_WORKSPACE] = item_bytes;
     preparation->workspace_bytes = items * item_bytes;
 
-    leave_out(&product->kernel[0], p, b);
     product->batch_step_bytes[LAUNCH_PREPARED] = items > 1 ? item_bytes : 0;
-    product->view[b].operand = LAUNCH_PREPARED;
-    if (items == 1) product->view[b].extent[2] = PIECES;
-    view_alone(&product->view[b], 0, lines);
-    view_alone(&product->view[!b], 4 * product->counters, others);
+    take_prepared(config, p, b, product);
+    if (items == 1) product->view[LEFT_RAW ? 1 : b].extent[2] = PIECES;
     return true;
 }
 
