@@ -196,7 +196,7 @@ const struct mutant mutants_bf16x6[] = {
      RAW("        mbarrier_wait(ring.raw_full(raw.stage), raw.parity);\n", "")},
     {"pieces of runs are stored where they are still read", WHOLE, "nn",
      RAW("            mbarrier_wait(ring.empty(taken[i].stage), taken[i].parity ^ 1);\n", "")},
-    {"one warp says that all have split", WHOLE, "nn", LOOP("full(i), RIGHT_RAW ? SPLITTERS / 32 :", "full(i), RIGHT_RAW ? 1 :")},
+    {"two warps say that all have split", WHOLE, "nn", LOOP("full(i), RIGHT_RAW ? SPLITTERS / 32 :", "full(i), RIGHT_RAW ? 2 :")},
     {"rows are given back before they are split by the others", WHOLE, "nn",
      LOOP("CONSUMERS * 4 + (RIGHT_RAW ? SPLITTERS / 32 : 0)", "CONSUMERS * 4")},
     /* Storing. */
