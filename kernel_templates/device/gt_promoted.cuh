@@ -64,10 +64,11 @@ static __device__ __forceinline__ struct shared_place flipped(struct shared_plac
 }
 
 /* Of a store of float4 the compiler makes four, all lanes of which meet in few banks. */
-static __device__ __forceinline__ void store_words(struct shared_place s, unsigned w0, unsigned w1, unsigned w2,
-                                                   unsigned w3)
+static __device__ __forceinline__ void store_words(struct shared_place s, unsigned w0, unsigned w1,
+                                                   unsigned w2, unsigned w3)
 {
-    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(s.address), "r"(w0), "r"(w1), "r"(w2), "r"(w3)
+    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(s.address), "r"(w0), "r"(w1), "r"(w2),
+                 "r"(w3)
                  : "memory");
 }
 
@@ -82,7 +83,7 @@ static __device__ __forceinline__ void wgmma_left(float (&sum)[COUNT][4], const 
 #define GT_WGMMA_LEFT(adds)                                                                                  \
     asm volatile("wgmma.mma_async.sync.aligned.m64n" GT_TEXT(WGMMA_N) "k16.f32.bf16.bf16 {" GT_QUADS(        \
                      WGMMA_N)(GT_QUAD_TEXT, GT_COMMA_TEXT) "}, {%1, " GT_AFTER(WGMMA_N) "}, %0, " adds       \
-                                                           ", 1, 1, 0;"                                      \
+                                                                                        ", 1, 1, 0;"         \
                  : "+l"(right), "+r"(first), GT_QUADS(WGMMA_N)(GT_QUAD_SUMS, GT_COMMA)                       \
                  : "r"(x[1]), "r"(x[2]), "r"(x[3]))
     if constexpr (ANEW) GT_WGMMA_LEFT("0");

@@ -181,10 +181,9 @@ static __device__ __forceinline__ void produce(const struct bf16x6_args &args, s
             const shared_place to = ring.stage(turn.stage);
             mbarrier_wait(ring.empty(turn.stage), turn.parity ^ 1);
             mbarrier_arrive_expect(full, STAGE_BYTES, true);
-            if (!LEFT_RAW)
-                tensor_copy(to, args.left, k, left_of(origin), item_left + piece_in_turn(i), full);
-            tensor_copy(moved(to, LEFT_BYTES), args.right, k, right_of(origin),
-                        item_right + piece_in_turn(i), full);
+            if (!LEFT_RAW) tensor_copy(to, args.left, k, left_of(origin), item_left + piece_in_turn(i), full);
+            tensor_copy(moved(to, LEFT_BYTES), args.right, k, right_of(origin), item_right + piece_in_turn(i),
+                        full);
         }
     }
 }

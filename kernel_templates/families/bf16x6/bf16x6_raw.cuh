@@ -15,8 +15,8 @@ constexpr bool LEFT_ALONG_K = SWAP ? TRANS_B : !TRANS_A, RIGHT_ALONG_K = SWAP ? 
 /* ROWS rows of BK k: boxes of lines of 128 bytes in the 128-byte swizzle, of 32 k for each row, or of 32 rows
  * for each k. */
 template <bool ALONG_K, int ROWS>
-static __device__ __forceinline__ void copy_rows(shared_place to, const struct tensor_map &map, int row, int k,
-                                                 int item, struct mbarrier *full)
+static __device__ __forceinline__ void copy_rows(shared_place to, const struct tensor_map &map, int row,
+                                                 int k, int item, struct mbarrier *full)
 {
     if (ALONG_K) {
 #pragma unroll
@@ -37,7 +37,8 @@ static __device__ __forceinline__ void copy_raw(const struct bf16x6_args &args, 
     constexpr int BYTES = RAW_LEFT_BYTES + (RIGHT_RAW ? 4 * BK * RIGHT_ROWS : 0);
     struct mbarrier *const full = ring.raw_full(turn.stage);
     const shared_place to = ring.raw(turn.stage);
-    const int item_a = args.gemm.stride_a != 0 ? blockIdx.z : 0, item_b = args.gemm.stride_b != 0 ? blockIdx.z : 0;
+    const int item_a = args.gemm.stride_a != 0 ? blockIdx.z : 0,
+              item_b = args.gemm.stride_b != 0 ? blockIdx.z : 0;
     mbarrier_wait(ring.raw_empty(turn.stage), turn.parity ^ 1);
     mbarrier_arrive_expect(full, BYTES, true);
     copy_rows<LEFT_ALONG_K, LEFT>(to, args.left, left_of(origin), k, SWAP ? item_b : item_a, full);
@@ -52,8 +53,8 @@ static __device__ __forceinline__ void copy_raw(const struct bf16x6_args &args, 
 struct left_pieces {
     unsigned word[PIECES][BK / 16][4];
 
-    /* Two neighbours along k of a row: those of the 16 k from 16 `step` on, the first 8 of them or the others,
-     * and the thread's first row or the one 8 below. */
+    /* Two neighbours along k of a row: those of the 16 k from 16 `step` on, the first 8 of them or the
+     * others, and the thread's first row or the one 8 below. */
     static __device__ __forceinline__ void load(float (&two)[2], shared_place raw, int group, int step,
                                                 int half, int below)
     {
@@ -115,16 +116,14 @@ struct right_runs {
             const int number = threadIdx.x - (CONSUMER_THREADS + 32) + i * SPLITTERS;
             const int row = number % RIGHT, run = number / RIGHT;
             to[i] = row * 128 + (run ^ row % 8) * 16;
-            from[i] = RIGHT_ALONG_K
-                          ? run / 4 * (128 * RIGHT) + row * 128 + (run % 4 * 2 ^ row % 8) * 16
-                          : row / 32 * (128 * BK) + run * (128 * 8) + row % 32 * 4;
+            from[i] = RIGHT_ALONG_K ? run / 4 * (128 * RIGHT) + row * 128 + (run % 4 * 2 ^ row % 8) * 16
+                                    : row / 32 * (128 * BK) + run * (128 * 8) + row % 32 * 4;
         }
     }
 
     static __device__ __forceinline__ bool is_one(int i)
     {
-        return (i + 1) * SPLITTERS <= ALL ||
-               threadIdx.x - (CONSUMER_THREADS + 32) + i * SPLITTERS < ALL;
+        return (i + 1) * SPLITTERS <= ALL || threadIdx.x - (CONSUMER_THREADS + 32) + i * SPLITTERS < ALL;
     }
 
     __device__ __forceinline__ void load(float (&value)[8], shared_place raw, int i) const
@@ -139,7 +138,8 @@ struct right_runs {
         }
     }
 
-    __device__ __forceinline__ void store(const shared_place (&stage)[PIECES], const float (&value)[8], int i) const
+    __device__ __forceinline__ void store(const shared_place (&stage)[PIECES], const float (&value)[8],
+                                          int i) const
     {
         unsigned word[4][PIECES];
 #pragma unroll

@@ -14,8 +14,8 @@
 #define RIGHT (SWAP ? BM : BN)
 
 /* What becomes of an operand: pieces that a kernel before has made, or the block makes. */
-#define LEFT_RAW    (FUSE >= 2)               /* the groups split their own rows, into registers */
-#define RIGHT_RAW   (FUSE == 3)               /* the last warpgroups split, what has arrived as it is */
+#define LEFT_RAW    (FUSE >= 2) /* the groups split their own rows, into registers */
+#define RIGHT_RAW   (FUSE == 3) /* the last warpgroups split, what has arrived as it is */
 #define RIGHT_SPLIT (FUSE == 1 || RIGHT_RAW)
 
 /* A warpgroup is four warps. The last one of the block starts the copies, the others multiply 64 rows each.
@@ -33,21 +33,25 @@
 #define PRODUCT_REGISTERS                                                                                    \
     (!MOVE_REGISTERS  ? 255                                                                                  \
      : FUSE == 1      ? (CONSUMERS == 2 ? 152 : 96)                                                          \
-     : RIGHT_RAW      ? (CONSUMERS == 1 ? 248 : CONSUMERS == 2 ? 200 : 136)                                  \
+     : RIGHT_RAW      ? (CONSUMERS == 1   ? 248                                                              \
+                         : CONSUMERS == 2 ? 200                                                              \
+                                          : 136)                                                             \
      : CONSUMERS == 2 ? 232                                                                                  \
                       : 160)
 #define COPY_REGISTERS                                                                                       \
     (FUSE == 1        ? (CONSUMERS == 2 ? 200 : 224)                                                         \
-     : RIGHT_RAW      ? (CONSUMERS == 1 ? 128 : CONSUMERS == 2 ? 56 : 48)                                    \
+     : RIGHT_RAW      ? (CONSUMERS == 1   ? 128                                                              \
+                         : CONSUMERS == 2 ? 56                                                               \
+                                          : 48)                                                              \
      : CONSUMERS == 2 ? 40                                                                                   \
                       : 32)
 #define PIECE_REGISTERS (LEFT_RAW ? 48 : 0) /* of 64 rows by BK k */
 
 /* A stage is one piece of BK k: lines of 128 bytes for each row of A's tile, then for each column of B's. */
-#define PIECES        3
-#define LEFT_BYTES    (LEFT_RAW ? 0 : 128 * LEFT)
-#define STAGE_BYTES   (LEFT_BYTES + 128 * RIGHT)
-#define RING_BYTES    (STAGES * STAGE_BYTES)
+#define PIECES      3
+#define LEFT_BYTES  (LEFT_RAW ? 0 : 128 * LEFT)
+#define STAGE_BYTES (LEFT_BYTES + 128 * RIGHT)
+#define RING_BYTES  (STAGES * STAGE_BYTES)
 
 /* Rows of operands by BK k as they are, for as many steps as the pieces: the left one, then the right one,
  * whose boxes across k have 32 rows. */
@@ -57,7 +61,7 @@
 #define RAWS_BYTES     (RAW_STAGES * RAW_BYTES)
 
 #define SWIZZLE_BYTES 1024 /* the ring begins at a multiple of it */
-#define SMEM_BYTES    /* mbarriers, and a flag */                                                            \
+#define SMEM_BYTES         /* mbarriers, and a flag */                                                       \
     (SWIZZLE_BYTES + RING_BYTES + RAWS_BYTES + 16 * (STAGES + RAW_STAGES) + 16)
 
 /* The splitting kernel: a block takes SPLIT_SIDE rows (of A, or columns of B) by SPLIT_SIDE k, which pass

@@ -40,7 +40,8 @@ struct target {
     template <bool BLEND> __device__ __forceinline__ void put_one(int row, int column, const float *sum) const
     {
         if (row < m && column < n)
-            store_scaled<1, BLEND>(c + row * ldc + column, sum, alpha, blend, biases_at<1>(blend, row, column));
+            store_scaled<1, BLEND>(c + row * ldc + column, sum, alpha, blend,
+                                   biases_at<1>(blend, row, column));
     }
     /* From row `left` of the left operand and column `right` of the right one on. */
     template <bool BLEND>

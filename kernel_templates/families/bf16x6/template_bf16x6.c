@@ -9,8 +9,8 @@
 
 #define PIECES_BYTES_MAX (INT64_C(4) << 30)   /* of workspace, of an item */
 #define PARTS_BYTES_MAX  (INT64_C(256) << 20) /* for the parts of a cut k, of an item */
-#define ACCUMULATORS      (RIGHT)              /* two sets of 64 rows among 128 threads */
-#define MAP_STRIDE_MAX    (INT64_C(1) << 40)   /* bytes, cuTensorMapEncodeTiled */
+#define ACCUMULATORS     (RIGHT)              /* two sets of 64 rows among 128 threads */
+#define MAP_STRIDE_MAX   (INT64_C(1) << 40)   /* bytes, cuTensorMapEncodeTiled */
 
 _Static_assert(MAP_LEFT_AT >= sizeof(struct gemm_args) && MAP_LEFT_AT % 64 == 0,
                "the maps follow the arguments");
@@ -53,9 +53,9 @@ static const char *check_map(int64_t ld, int64_t stride, const struct problem *p
     if (p->batch <= 1) stride = 0;
     if (p->pointers) return "FUSE 2 and 3 read operands by tensor maps, which know no arrays of pointers";
     if (ld % 4 != 0 || stride % 4 != 0)
-        return "FUSE 2 and 3 need operands whose lines begin at multiples of 16 bytes: 2 A (with SWAP B), 3 both";
-    if (ld >= MAP_STRIDE_MAX / 4 || stride >= MAP_STRIDE_MAX / 4)
-        return "an operand's lines, or the items of its batch, are too far apart for a tensor map";
+        return "FUSE 2 and 3 need operands whose lines begin at multiples of 16 bytes: 2 A (with SWAP B), 3 "
+               "both";
+    if (stride >= MAP_STRIDE_MAX / 4) return "the items of the batch are too far apart for a tensor map";
     return NULL;
 }
 
