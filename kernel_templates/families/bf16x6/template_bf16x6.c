@@ -29,7 +29,7 @@ static const char *check_gpu(const struct config *config, int known, const struc
 {
     if (gpu->arch != 90) return "wgmma exists on sm_90 alone";
     if (KNOWN(SMS) && SMS > gpu->sm_count) return "SMS is more than the GPU has";
-    if (!KNOWN(STAGES)) return NULL;
+    if (!KNOWN(SWAP)) return NULL;
     if (SMEM_BYTES > gpu->smem_per_block_bytes) return "the stages do not fit in a block's shared memory";
     return check_residence(gpu, THREADS, SMEM_BYTES, 1, 0);
 }
