@@ -160,12 +160,10 @@ const struct mutant mutants_bf16x6[] = {
      RAW("    mbarrier_wait(ring.raw_empty(turn.stage), turn.parity ^ 1);\n", "")},
     {"rows are split before they have arrived", HALF, "nn",
      LOOP("    mbarrier_wait(ring.raw_full(raw.stage), raw.parity);\n", "")},
-    {"rows are given back before they are split", WHOLE, "nn",
-     LOOP("    left.split(ring.raw(raw.stage), group);\n    __syncwarp();\n    "
-          "mbarrier_arrive(ring.raw_empty(raw.stage), speaks);\n",
+    {"rows are given back before they are split", HALF, "nn",
+     LOOP("    left.split(ring.raw(raw.stage), group);\n",
           "    mbarrier_arrive(ring.raw_empty(raw.stage), speaks);\n    left.split(ring.raw(raw.stage), "
           "group);\n")},
-    {"no group has the first turn", HALF_PAIR, "nn", LOOP("parity ^ (group == 0)", "parity")},
     {"the second 32 k of rows are the first", HALF, "nn", RAW("map, k + 32 * i, row", "map, k, row")},
     {"the second 32 rows across k are the first", HALF, "tn", RAW("map, row + 32 * i, k", "map, row, k")},
     {"all items have the first one's rows", HALF, "nn",

@@ -98,14 +98,9 @@ struct ring {
     {
         return full(2 * STAGES + RAW_STAGES + i);
     }
-    /* A phase for each time that it is the group's turn to multiply. */
-    __device__ __forceinline__ struct mbarrier *order(int group) const
-    {
-        return full(2 * (STAGES + RAW_STAGES) + group);
-    }
     __device__ __forceinline__ float *flag() const
     {
-        return memory + (RING_BYTES + RAWS_BYTES + BARRIER_BYTES) / 4;
+        return memory + (RING_BYTES + RAWS_BYTES + 16 * (STAGES + RAW_STAGES)) / 4;
     }
 };
 
@@ -128,11 +123,10 @@ template <int COUNT> struct turn_of {
     }
 };
 
-/* Of the pieces, of operands as they are, and of a group's products. */
+/* Of the pieces, and of the left operand as it is. */
 struct turns {
     turn_of<STAGES> piece;
     turn_of<RAW_STAGES> raw;
-    turn_of<1> order;
 };
 
 /* What a block computes at a time: some k of a tile of C. */
@@ -222,7 +216,6 @@ static __device__ __forceinline__ void promote(const float (&part)[QUADS][4], fl
 
 /* sum += the products of BK k. */
 #if LEFT_RAW
-/* Groups take turns: else all would split, and then all multiply, at the same time. */
 static __device__ __forceinline__ void add_step(struct ring ring, int group, struct turns &turns,
                                                 float (&part)[QUADS][4], float (&sum)[QUADS][4])
 {
@@ -232,15 +225,13 @@ static __device__ __forceinline__ void add_step(struct ring ring, int group, str
     struct left_pieces left;
     mbarrier_wait(ring.raw_full(raw.stage), raw.parity);
     left.split(ring.raw(raw.stage), group);
-    __syncwarp();
-    mbarrier_arrive(ring.raw_empty(raw.stage), speaks);
     mbarrier_wait(ring.full(low.stage), low.parity);
     mbarrier_wait(ring.full(high.stage), high.parity);
-    if (ORDERS) mbarrier_wait(ring.order(group), turns.order.taken().parity ^ (group == 0));
     wgmma_begin();
     left.multiply<2, true>(ring.stage(high.stage), part);
     left.multiply<0, false>(ring.stage(low.stage), part);
     wgmma_end();
+    mbarrier_arrive(ring.raw_empty(raw.stage), speaks);
     mbarrier_wait(ring.full(middle.stage), middle.parity);
     wgmma_begin();
     left.multiply<1, false>(ring.stage(middle.stage), part);
@@ -248,7 +239,6 @@ static __device__ __forceinline__ void add_step(struct ring ring, int group, str
     left.multiply<0, false>(ring.stage(middle.stage), part);
     left.multiply<0, false>(ring.stage(high.stage), part);
     wgmma_end();
-    if (ORDERS) mbarrier_arrive(ring.order(group + 1 < CONSUMERS ? group + 1 : 0), speaks);
     wgmma_wait<1>(part);
     mbarrier_arrive(ring.empty(low.stage), speaks);
     wgmma_wait<0>(part);
@@ -316,8 +306,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(const __grid_const
             mbarrier_init(ring.raw_full(i), 1);
             mbarrier_init(ring.raw_empty(i), CONSUMERS * 4 + (RIGHT_RAW ? SPLITTERS / 32 : 0));
         }
-#pragma unroll
-        for (int i = 0; i < ORDERS; i++) mbarrier_init(ring.order(i), WARPGROUP / 32);
         mbarrier_ready();
     }
     __syncthreads();

@@ -60,10 +60,9 @@
 #define RAW_BYTES      (RAW_LEFT_BYTES + (RIGHT_RAW ? 4 * BK * ((RIGHT + 31) / 32 * 32) : 0))
 #define RAWS_BYTES     (RAW_STAGES * RAW_BYTES)
 
-#define SWIZZLE_BYTES 1024                                        /* the ring begins at a multiple of it */
-#define ORDERS        (LEFT_RAW && CONSUMERS > 1 ? CONSUMERS : 0) /* mbarriers by which groups take turns */
-#define BARRIER_BYTES (16 * (STAGES + RAW_STAGES) + 8 * ORDERS)
-#define SMEM_BYTES    (SWIZZLE_BYTES + RING_BYTES + RAWS_BYTES + BARRIER_BYTES + 16) /* and a flag */
+#define SWIZZLE_BYTES 1024 /* the ring begins at a multiple of it */
+#define SMEM_BYTES         /* mbarriers, and a flag */                                                       \
+    (SWIZZLE_BYTES + RING_BYTES + RAWS_BYTES + 16 * (STAGES + RAW_STAGES) + 16)
 
 /* The splitting kernel: a block takes SPLIT_SIDE rows (of A, or columns of B) by SPLIT_SIDE k, which pass
  * through shared memory in lines with a gap. */

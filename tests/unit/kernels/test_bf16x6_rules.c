@@ -33,25 +33,24 @@ TEST(stages_fit_exactly_and_one_more_does_not)
 }
 
 /* Of FUSE 2 a stage has pieces of B alone: 128 x 64 elements, 16,384 bytes. A of so many steps as the stages
- * hold parts of, 128 x 64 floats each. FUSE 3: B's floats, too; across k in blocks of 32 columns. Each of two
- * groups has an mbarrier for its turn. */
+ * hold parts of, 128 x 64 floats each. FUSE 3: B's floats, too; across k in blocks of 32 columns. */
 TEST(operands_that_arrive_as_they_are_take_room_beside_the_pieces)
 {
     struct config config =
         config_of("bf16x6 BM=128 BN=128 BK=64 STAGES=8 FUSE=2 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132");
-    const int half = 1024 + 8 * (16384 + 16) + 3 * (32768 + 16) + 2 * 8 + 16;
+    const int half = 1024 + 8 * (16384 + 16) + 3 * (32768 + 16) + 16;
     assert_int_equal(config.template->resources(&config).smem_bytes, half);
     assert_int_equal(config.template->resources(&config).threads, 3 * 128);
     assert_needs_smem(&config, NULL, half);
     config_set(&config, "STAGES", 6);
     config_set(&config, "FUSE", 3);
-    const int whole = 1024 + 6 * (16384 + 16) + 2 * (65536 + 16) + 2 * 8 + 16;
+    const int whole = 1024 + 6 * (16384 + 16) + 2 * (65536 + 16) + 16;
     assert_int_equal(config.template->resources(&config).smem_bytes, whole);
     assert_int_equal(config.template->resources(&config).threads, 4 * 128);
     assert_needs_smem(&config, NULL, whole);
     config_set(&config, "BN", 80);
     assert_int_equal(config.template->resources(&config).smem_bytes,
-                     1024 + 6 * (10240 + 16) + 2 * (32768 + 24576 + 16) + 2 * 8 + 16);
+                     1024 + 6 * (10240 + 16) + 2 * (32768 + 24576 + 16) + 16);
 }
 
 TEST(what_is_split_in_registers_leaves_room_for_fewer_sums)
