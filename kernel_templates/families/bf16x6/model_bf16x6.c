@@ -1,6 +1,7 @@
 /* model_bf16x6.c — predicted time of a bf16x6 kernel: the splitting, which moves bytes; waves of tiles, each
- * limited by the tensor cores, by the bytes that arrive in its SM or, with FUSE, by splitting; fixed costs.
- * Fitted to two runs on an H100 (2026-11-25; test_model_bf16x6.c).
+ * limited by the tensor cores, by the bytes that arrive in its SM, by those that pass through shared memory
+ * or, with FUSE 1, by splitting; fixed costs. Fitted to runs on H100s (2026-11-25; FUSE 2 and 3 2026-11-27;
+ * test_model_bf16x6.c).
  */
 #include "bf16x6_host.h"
 
@@ -14,15 +15,27 @@
 #define TENSOR_SHARE   0.84   /* of BF16's peak rate that long products of 64 x 208 reach */
 #define ALONE_SHARE    0.78   /* of that, if no other group multiplies while sums are promoted */
 #define COLUMNS_BESIDE 12.0   /* columns that an instruction takes longer than its own */
-#define ROW_CYCLES     25.0   /* FUSE: in which four warps split a row of BK k */
+#define ROW_CYCLES     25.0   /* FUSE 1: in which four warps split a row of BK k */
 #define SM_BYTES       42.4   /* an SM and clock that arrive from L2 */
+#define SHARED_BYTES   84.0   /* an SM and clock through shared memory, with FUSE 2 and 3 */
 #define STORE_BYTES    16.0   /* an SM and clock that sums leave as C */
+#define TURNED_BYTES   12.0   /* the same with SWAP, an element at a time */
 #define FILL_CYCLES    2500.0 /* until the first product, and from the last to the end */
+#define RAW_CYCLES     6000.0 /* the same where rows arrive, are split and then multiplied */
 #define DRAM_SHARE     0.81
 #define LAUNCH_US      1.56
 #define SPLIT_US       3.0  /* a launch before the product, and its end */
 #define LAST_BLOCK_US  2.15 /* of a tile that blocks share: adds their parts */
 #define PART_BYTES     20.0 /* an SM and clock in which it reads them */
+
+/* Through shared memory in BK k, where rows arrive as they are: those of the left operand once in and once
+ * out, the same and pieces of those of the right one, or its pieces; and these again for each product of each
+ * group. */
+static double shared_bytes(const struct config *config)
+{
+    const double pieces = 2.0 * PIECES * RIGHT;
+    return BK * (8.0 * LEFT + (RIGHT_RAW ? 8.0 * RIGHT : 0) + pieces + 2.0 * PRODUCTS * CONSUMERS * RIGHT);
+}
 
 /* Cycles of a tile's share of k, and of its sums on their way to C. */
 static double tile_cycles(const struct config *config, double k, const struct gpu *gpu)
@@ -32,8 +45,9 @@ static double tile_cycles(const struct config *config, double k, const struct gp
     const double products = PRODUCTS * LEFT * ((double)RIGHT + COLUMNS_BESIDE) * BK / rate;
     const double left = LEFT_RAW || FUSE == 1 ? 4 : 2 * PIECES, right = RIGHT_SPLIT ? 4 : 2 * PIECES;
     const double arrival = BK * (left * LEFT + right * RIGHT) / SM_BYTES;
-    const double splitting = FUSE == 1 ? ROW_CYCLES * (BM + BN) : FUSE == 3 ? ROW_CYCLES * RIGHT : 0;
-    return ceil(k / BK) * fmax(splitting, fmax(products, arrival)) + 4.0 * BM * BN / STORE_BYTES;
+    const double limit = LEFT_RAW ? shared_bytes(config) / SHARED_BYTES : FUSE ? ROW_CYCLES * (BM + BN) : 0;
+    return ceil(k / BK) * fmax(limit, fmax(products, arrival)) +
+           4.0 * BM * BN / (SWAP ? TURNED_BYTES : STORE_BYTES);
 }
 
 static double split_us(const struct config *config, const struct problem *p, const struct gpu *gpu)
@@ -56,7 +70,8 @@ struct prediction bf16x6_predict(const struct config *config, const struct probl
     const double rounds = ceil(shares / fmin(shares, SMS)) * ceil(blocks / gpu->sm_count);
     struct prediction time = {.blocks_per_sm = 1, .waves = shares * (double)p->batch / gpu->sm_count};
     const double k = fmin((double)cut.k_per_split, (double)p->k);
-    time.compute_us = (FILL_CYCLES + rounds * tile_cycles(config, k, gpu)) / gpu->clock_mhz;
+    time.compute_us =
+        ((LEFT_RAW ? RAW_CYCLES : FILL_CYCLES) + rounds * tile_cycles(config, k, gpu)) / gpu->clock_mhz;
     time.memory_us = problem_bytes(p) / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3);
     time.overhead_us = LAUNCH_US + split_us(config, p, gpu) +
                        (splits > 1 ? LAST_BLOCK_US + splits * 4 * BM * BN / PART_BYTES / gpu->clock_mhz : 0);
