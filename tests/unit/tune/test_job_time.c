@@ -396,6 +396,30 @@ static double time_of(const char *words)
 }
 
 /* Sixteen launches of each: no compiler and no GPU is at work whose answer would come. */
+/* What has won elsewhere is tried first, and is wrong. */
+TEST(however_short_the_budget_another_candidate_is_tried_where_one_is_not_usable)
+{
+    assert_int_equal(tune("--max-trials 1 --shape " SHAPE2), 0);
+    setenv("FAKE_PREPARE_MS", "300", 1);
+    setenv("FAKE_WRONG", winner_of(SHAPE2).config_text, 1);
+    assert_int_equal(tune("--budget 0.1s --shape " SHAPE), 0);
+    assert_true(census(SHAPE, NULL)->total > 1);
+    assert_string_not_equal(winner_of(SHAPE).config_text, getenv("FAKE_WRONG"));
+}
+
+/* All are: the second that there is for others is kept. */
+TEST(where_no_candidate_is_usable_a_short_budget_ends_all_the_same)
+{
+    setenv("FAKE_WRONG", "simt", 1);
+    setenv("FAKE_TRIAL_MS", "50", 1);
+    keep_budget("--budget 0.5s --shape " SHAPE, 0.5, 1);
+    const int tried = census(SHAPE, NULL)->total;
+    char said[64];
+    snprintf(said, sizeof said, "none of the %d candidates tried is usable", tried);
+    assert_said(said);
+    assert_in_range(tried, 2, 60);
+}
+
 TEST(candidates_of_kernels_that_are_known_to_be_refused_cost_no_time)
 {
     char words[256];
@@ -473,6 +497,8 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(a_later_slice_without_a_winner_leaves_the_one_that_is_there_and_ends_nothing_for_good),
     JOB_TEST(a_problem_that_has_a_winner_and_cannot_be_opened_keeps_it_and_is_through),
     JOB_TEST(however_short_the_budget_one_candidate_is_tried),
+    JOB_TEST(however_short_the_budget_another_candidate_is_tried_where_one_is_not_usable),
+    JOB_TEST(where_no_candidate_is_usable_a_short_budget_ends_all_the_same),
     JOB_TEST(candidates_of_kernels_that_are_known_to_be_refused_cost_no_time),
     JOB_TEST(a_budget_that_is_too_short_for_so_many_problems_ends_all_the_same),
     JOB_TEST(no_more_compilers_are_started_than_the_cores_can_use),
