@@ -40,7 +40,7 @@ enum status kernel_load(struct device *on, const struct config *config, const st
     struct problem *copy = malloc(sizeof *copy);
     if (!copy) abort();
     *copy = *problem;
-    *kernel = (struct kernel){copy, run, free};
+    *kernel = (struct kernel){.self = copy, .launch = run, .close = free};
     return OK;
 }
 

@@ -54,7 +54,7 @@ static int close_all(void **state)
 static void start(struct runner *runner, struct timed *timed)
 {
     static struct kernel kernel;
-    kernel = (struct kernel){runner, run, NULL};
+    kernel = (struct kernel){.self = runner, .launch = run};
     assert_ok(timed_start(&watch, &work, &kernel, timed));
 }
 
