@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 int64_t problem_rows_a(const struct problem *p)
 {
@@ -242,11 +243,15 @@ bool problem_prepared_parse(const char *name, enum prepared_operand *prepared)
 
 enum status problem_prepare(struct problem *problem, enum prepared_operand prepared)
 {
+    char text[PROBLEM_TEXT_MAX], why[300];
     struct problem p = *problem;
     p.prepared = prepared;
     const enum status st = check_prepared(&p);
     if (!st) *problem = p;
-    return st;
+    if (!st) return OK;
+    snprintf(why, sizeof why, "%s", status_text());
+    problem_format(problem, text);
+    return fail(st, "%s: %s", text, why);
 }
 
 enum status problem_use_pointers(struct problem *p)
