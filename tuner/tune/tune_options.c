@@ -25,7 +25,7 @@ struct option_parser {
     const char **shapes, **suites; /* owned */
     size_t shape_count, suite_count;
     const char *capture, *op, *type;
-    enum gemm_type accuracy; /* in place of GEMM_SGEMM */
+    enum gemm_type accuracy;        /* in place of GEMM_SGEMM */
     enum prepared_operand prepared; /* of all problems */
 };
 
