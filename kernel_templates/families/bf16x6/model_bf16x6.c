@@ -50,13 +50,33 @@ static double tile_cycles(const struct config *config, double k, const struct gp
            4.0 * BM * BN / (SWAP ? TURNED_BYTES : STORE_BYTES);
 }
 
+/* Does the product take this prepared operand? As template.prepare says. */
+static bool reads_prepared(const struct config *config, const struct problem *p, int operand)
+{
+    return p->prepared == operand &&
+           (FUSE == 0 || (FUSE == 2 && operand == (SWAP ? PREPARED_A : PREPARED_B)));
+}
+
+/* Of gemm_pack, if there is something left for it. */
 static double split_us(const struct config *config, const struct problem *p, const struct gpu *gpu)
 {
-    if (RIGHT_SPLIT) return 0;
-    const double lines = !LEFT_RAW ? (double)p->m + (double)p->n : (double)(SWAP ? p->m : p->n);
+    const bool a = !reads_prepared(config, p, PREPARED_A) && !(LEFT_RAW && !SWAP),
+               b = !reads_prepared(config, p, PREPARED_B) && !(LEFT_RAW && SWAP);
+    if (RIGHT_SPLIT || (!a && !b)) return 0;
+    const double lines = (a ? (double)p->m : 0) + (b ? (double)p->n : 0);
     const double elements = (double)p->batch * (double)p->k * lines;
     const double bytes = elements * (4 + 2 * PIECES), in_l2 = bytes < (double)gpu->l2_bytes ? 2 : 1;
     return SPLIT_US + bytes / (in_l2 * DRAM_SHARE * gpu->memory_gb_per_s * 1e3);
+}
+
+/* Pieces of a prepared operand are read in its place. */
+static double bytes_moved(const struct config *config, const struct problem *p)
+{
+    const double a = (double)problem_count_a(p) * (double)p->m, b = (double)problem_count_b(p) * (double)p->n,
+                 lines = reads_prepared(config, p, PREPARED_A)   ? a
+                         : reads_prepared(config, p, PREPARED_B) ? b
+                                                                 : 0;
+    return problem_bytes(p) + (2 * PIECES - 4) * lines * (double)p->k;
 }
 
 struct prediction bf16x6_predict(const struct config *config, const struct problem *p, const struct gpu *gpu,
@@ -72,7 +92,7 @@ struct prediction bf16x6_predict(const struct config *config, const struct probl
     const double k = fmin((double)cut.k_per_split, (double)p->k);
     time.compute_us =
         ((LEFT_RAW ? RAW_CYCLES : FILL_CYCLES) + rounds * tile_cycles(config, k, gpu)) / gpu->clock_mhz;
-    time.memory_us = problem_bytes(p) / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3);
+    time.memory_us = bytes_moved(config, p) / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3);
     time.overhead_us = LAUNCH_US + split_us(config, p, gpu) +
                        (splits > 1 ? LAST_BLOCK_US + splits * 4 * BM * BN / PART_BYTES / gpu->clock_mhz : 0);
     time.time_us = time.overhead_us + overlapped_us(time.compute_us, time.memory_us, 4);
