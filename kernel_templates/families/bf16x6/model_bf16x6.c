@@ -51,7 +51,8 @@ static double tile_cycles(const struct config *config, double k, const struct gp
 }
 
 /* Does the product take this prepared operand? As template.prepare says. */
-static bool reads_prepared(const struct config *config, const struct problem *p, int operand)
+static bool reads_prepared(const struct config *config, const struct problem *p,
+                           enum prepared_operand operand)
 {
     return p->prepared == operand &&
            (FUSE == 0 || (FUSE == 2 && operand == (SWAP ? PREPARED_A : PREPARED_B)));

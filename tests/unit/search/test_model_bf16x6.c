@@ -144,44 +144,45 @@ TEST(what_the_block_splits_costs_less_than_pieces_in_memory)
     assert_true(predicted_us(whole, few) < predicted_us(weight, few));
     assert_true(predicted_us(weight, few) < predicted_us(half, few));
     assert_true(predicted_us(half, large) < predicted_us(none, large));
+}
 
-    /* By as much as the split of the larger operand takes, less what its pieces are larger. */
-    TEST(a_prepared_weight_gains_the_more_the_fewer_rows_there_are)
-    {
-        static const char config[] =
-            "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132";
-        static const char *const rows[][3] = {
-            {"sgemm_accurate:nt:4096x4096x4096", "sgemm_accurate:nt:4096x4096x4096:prepared=b",
-             "sgemm_accurate:nt:4096x4096x4096:prepared=a"},
-            {"sgemm_accurate:nt:512x4096x4096", "sgemm_accurate:nt:512x4096x4096:prepared=b",
-             "sgemm_accurate:nt:512x4096x4096:prepared=a"},
-            {"sgemm_accurate:nn:256x11008x4096", "sgemm_accurate:nn:256x11008x4096:prepared=b",
-             "sgemm_accurate:nn:256x11008x4096:prepared=a"}};
-        double last = 1;
-        for (int i = 0; i < 3; i++) {
-            const double plain = predicted_us(config, rows[i][0]), b = predicted_us(config, rows[i][1]),
-                         a = predicted_us(config, rows[i][2]);
-            assert_true(plain / b > last && plain / b < 2.5);
-            assert_true(i == 0 ? fabs(a - b) < 1e-9 * a : a > b && a < plain);
-            last = plain / b;
-        }
-        static const char fused[] =
-            "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=1 VA=4 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132";
-        assert_true(predicted_us(fused, rows[1][0]) == predicted_us(fused, rows[1][1]));
-        static const char half[] =
-            "bf16x6 BM=128 BN=128 BK=64 STAGES=8 FUSE=2 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"; /* B is
-                                                                                                      right */
-        assert_true(predicted_us(half, rows[1][0]) > predicted_us(half, rows[1][1]));
-        assert_true(predicted_us(half, rows[1][0]) == predicted_us(half, rows[1][2]));
+/* By as much as the split of the larger operand takes, less what its pieces are larger. */
+TEST(a_prepared_weight_gains_the_more_the_fewer_rows_there_are)
+{
+    static const char config[] =
+        "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132";
+    static const char *const rows[][3] = {
+        {"sgemm_accurate:nt:4096x4096x4096", "sgemm_accurate:nt:4096x4096x4096:prepared=b",
+         "sgemm_accurate:nt:4096x4096x4096:prepared=a"},
+        {"sgemm_accurate:nt:512x4096x4096", "sgemm_accurate:nt:512x4096x4096:prepared=b",
+         "sgemm_accurate:nt:512x4096x4096:prepared=a"},
+        {"sgemm_accurate:nn:256x11008x4096", "sgemm_accurate:nn:256x11008x4096:prepared=b",
+         "sgemm_accurate:nn:256x11008x4096:prepared=a"}};
+    double last = 1;
+    for (int i = 0; i < 3; i++) {
+        const double plain = predicted_us(config, rows[i][0]), b = predicted_us(config, rows[i][1]),
+                     a = predicted_us(config, rows[i][2]);
+        assert_true(plain / b > last && plain / b < 2.5);
+        assert_true(i == 0 ? fabs(a - b) < 1e-9 * a : a > b && a < plain);
+        last = plain / b;
     }
+    static const char fused[] =
+        "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=1 VA=4 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132";
+    assert_true(predicted_us(fused, rows[1][0]) == predicted_us(fused, rows[1][1]));
+    static const char half[] =
+        "bf16x6 BM=128 BN=128 BK=64 STAGES=8 FUSE=2 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"; /* B is
+                                                                                                  right */
+    assert_true(predicted_us(half, rows[1][0]) > predicted_us(half, rows[1][1]));
+    assert_true(predicted_us(half, rows[1][0]) == predicted_us(half, rows[1][2]));
+}
 
-    int main(void)
-    {
-        const struct CMUnitTest tests[] = {
-            cmocka_unit_test(measured_times_are_predicted_within_60_per_cent),
-            cmocka_unit_test(what_the_block_splits_costs_less_than_pieces_in_memory),
-            cmocka_unit_test(a_prepared_weight_gains_the_more_the_fewer_rows_there_are),
-            cmocka_unit_test(many_rows_and_columns_are_split_before_they_are_multiplied_and_few_meanwhile),
-        };
-        return cmocka_run_group_tests(tests, NULL, NULL);
-    }
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(measured_times_are_predicted_within_60_per_cent),
+        cmocka_unit_test(what_the_block_splits_costs_less_than_pieces_in_memory),
+        cmocka_unit_test(a_prepared_weight_gains_the_more_the_fewer_rows_there_are),
+        cmocka_unit_test(many_rows_and_columns_are_split_before_they_are_multiplied_and_few_meanwhile),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
