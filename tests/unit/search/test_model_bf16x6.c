@@ -90,11 +90,6 @@ static const struct measured_row measured[] = {
      "BM=128 BN=48 BK=64 STAGES=9 FUSE=3 SWAP=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=2 SMS=132", 0, 0, 0, 0, 32.4},
     {"sgemm_accurate:nn:512x768x3072",
      "BM=48 BN=128 BK=64 STAGES=9 FUSE=2 SWAP=1 VA=1 VB=1 VC=1 GROUP=8 SPLIT_K=2 SMS=132", 0, 0, 0, 0, 48.4},
-    {"sgemm_accurate:nt:1536x4096x1024",
-     "BM=128 BN=128 BK=64 STAGES=6 FUSE=3 SWAP=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132", 0, 0, 0, 0,
-     111.2},
-    {"sgemm_accurate:tn:1024x4096x1024",
-     "BM=128 BN=128 BK=64 STAGES=6 FUSE=3 SWAP=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132", 0, 0, 0, 0, 75.9},
     /* What test_prepared_gpu measured (2026-11-26). */
     {"sgemm_accurate:nt:4096x4096x4096:prepared=b",
      "BM=128 BN=128 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132", 0, 0, 0, 0, 1094.9},
