@@ -41,9 +41,10 @@ const struct mutant mutants_bf16x6[] = {
     /* What makes it accurate. */
     {"sums are not promoted", PLAIN, "nn",
      LOOP("        if (ANEW && k == 0) wgmma_anew(part, left, right);\n"
-          "        else wgmma<true, true, true, BN, 0>(part, left + k * 2, right + k * 2);\n"
+          "        else wgmma<true, true, true, WGMMA_N, 0>(part, left + k * 2, right + k * 2);\n"
           "    }\n"
           "}\n"
+          "#endif\n"
           "\n"
           "/* By FADD, which rounds to nearest. */\n"
           "static __device__ __forceinline__ void promote(const float (&part)[QUADS][4], float "
@@ -53,9 +54,10 @@ const struct mutant mutants_bf16x6[] = {
           "    for (int q = 0; q < QUADS; q++)\n"
           "#pragma unroll\n"
           "        for (int e = 0; e < 4; e++) sum[q][e] += part[q][e];",
-          "        wgmma<true, true, true, BN, 0>(part, left + k * 2, right + k * 2);\n"
+          "        wgmma<true, true, true, WGMMA_N, 0>(part, left + k * 2, right + k * 2);\n"
           "    }\n"
           "}\n"
+          "#endif\n"
           "\n"
           "/* By FADD, which rounds to nearest. */\n"
           "static __device__ __forceinline__ void promote(const float (&part)[QUADS][4], float "
@@ -115,21 +117,21 @@ const struct mutant mutants_bf16x6[] = {
     {"multiplies before the copies have landed", PLAIN, "nn",
      LOOP("    mbarrier_wait(ring.full(middle.stage), middle.parity);\n", "")},
     {"the low pieces are given back while they are multiplied", WALKS, "nn",
-     LOOP("    wgmma_wait<1>(part);\n    mbarrier_arrive(ring.empty(low.stage), speaks);\n",
-          "    mbarrier_arrive(ring.empty(low.stage), speaks);\n    wgmma_wait<1>(part);\n")},
+     LOOP("    wgmma_wait<1>(part);\n    mbarrier_arrive(ring.empty(step.low.stage), speaks);\n",
+          "    mbarrier_arrive(ring.empty(step.low.stage), speaks);\n    wgmma_wait<1>(part);\n")},
     {"the other pieces are given back while they are multiplied", PAIR, "nn",
-     LOOP("    wgmma_wait<0>(part);\n    mbarrier_arrive(ring.empty(high.stage), speaks);\n",
-          "    mbarrier_arrive(ring.empty(high.stage), speaks);\n    wgmma_wait<0>(part);\n")},
+     LOOP("    wgmma_wait<0>(part);\n    mbarrier_arrive(ring.empty(step.high.stage), speaks);\n",
+          "    mbarrier_arrive(ring.empty(step.high.stage), speaks);\n    wgmma_wait<0>(part);\n")},
     {"pieces arrive in another order than they are taken", PLAIN, "nn",
      LOOP("return i == 0 ? 2 : i - 1;", "return i;")},
     {"all steps are the first", PLAIN, "nn",
-     LOOP("tensor_copy(to, args.a, k, origin.m", "tensor_copy(to, args.a, 0, origin.m")},
+     LOOP("tensor_copy(to, args.left, k, left_of", "tensor_copy(to, args.left, 0, left_of")},
     {"all groups multiply the first rows", PAIR, "nn", LOOP("group * (64 * 128)", "0")},
     {"a block takes its first tile again", WALKS, "nn",
      LOOP("return {number % tiles, split", "return {blockIdx.x % tiles, split")},
     {"sums of the tile before stay", WALKS, "nn",
      LOOP("            clear(sum);\n", "            if (number == blockIdx.x) clear(sum);\n")},
-    {"alpha is taken for 0 where it is not", PLAIN, "nn", LOOP("k > 0, sum", "k > 1, sum")},
+    {"alpha is taken for 0 where it is not", WALKS, "nn", LOOP("k > 0, sum", "k > 1, sum")},
     /* Blocks that share tiles. */
     {"the last block stores its own part only", PARTS, "nn",
      STORE("    part::add(parts, args.splits, sum);\n", "")},
@@ -153,7 +155,8 @@ const struct mutant mutants_bf16x6[] = {
      FUSE("tile_a.load(a, gemm.lda, rows, left - BK)", "tile_a.load(a, gemm.lda, rows, left)")},
     {"B is loaded beyond its columns", FUSED, "nn", FUSE("columns, left);", "columns + 1, left);")},
     {"a vector is read beyond the end of k", FUSED_WIDE, "nt", FUSE("first + 8 <= k)", "first + 4 <= k)")},
-    {"only the first warp says that pieces are there", FUSED, "nn", LOOP("FUSE ? WARPGROUP / 32 : 1", "1")},
+    {"only the first warp says that pieces are there", FUSED, "nn",
+     LOOP("RIGHT_SPLIT ? WARPGROUP / 32 : 1", "1")},
     {"parts of k begin where all k does", FUSED_PARTS, "nn", FUSE("share.begin * step_b", "0 * step_b")},
     /* Splitting by those that multiply, and by seven warps. */
     {"rows arrive where they are still read", WHOLE, "nn",
@@ -162,8 +165,8 @@ const struct mutant mutants_bf16x6[] = {
      LOOP("    mbarrier_wait(ring.raw_full(raw.stage), raw.parity);\n", "")},
     {"rows are given back before they are split", HALF, "nn",
      LOOP("    left.split(ring.raw(raw.stage), group);\n",
-          "    mbarrier_arrive(ring.raw_empty(raw.stage), speaks);\n    left.split(ring.raw(raw.stage), "
-          "group);\n")},
+          "    mbarrier_arrive(ring.raw_empty(raw.stage), threadIdx.x % 32 == 0);\n    "
+          "left.split(ring.raw(raw.stage), group);\n")},
     {"the second 32 k of rows are the first", HALF, "nn", RAW("map, k + 32 * i, row", "map, k, row")},
     {"the second 32 rows across k are the first", HALF, "tn", RAW("map, row + 32 * i, k", "map, row, k")},
     {"all items have the first one's rows", HALF, "nn",

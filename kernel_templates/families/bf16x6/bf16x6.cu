@@ -214,65 +214,65 @@ static __device__ __forceinline__ void promote(const float (&part)[QUADS][4], fl
         for (int e = 0; e < 4; e++) sum[q][e] += part[q][e];
 }
 
-/* sum += the products of BK k. */
-#if LEFT_RAW
-static __device__ __forceinline__ void add_step(struct ring ring, int group, struct turns &turns,
+/* The stages of a step's pieces. */
+struct step {
+    turn_of<STAGES> low, high, middle;
+};
+
+/* Its products are on their way, those of low pieces as a group of their own: sum += them. */
+static __device__ __forceinline__ void end_step(struct ring ring, const struct step &step,
                                                 float (&part)[QUADS][4], float (&sum)[QUADS][4])
 {
     const bool speaks = threadIdx.x % 32 == 0;
-    const turn_of<STAGES> low = turns.piece.taken(), high = turns.piece.taken(), middle = turns.piece.taken();
+    wgmma_wait<1>(part);
+    mbarrier_arrive(ring.empty(step.low.stage), speaks);
+    wgmma_wait<0>(part);
+    mbarrier_arrive(ring.empty(step.high.stage), speaks);
+    mbarrier_arrive(ring.empty(step.middle.stage), speaks);
+    promote(part, sum);
+}
+
+/* sum += the products of BK k. */
+static __device__ __forceinline__ void add_step(struct ring ring, int group, struct turns &turns,
+                                                float (&part)[QUADS][4], float (&sum)[QUADS][4])
+{
+    const struct step step = {turns.piece.taken(), turns.piece.taken(), turns.piece.taken()};
+    const turn_of<STAGES> &low = step.low, &high = step.high, &middle = step.middle;
+#if LEFT_RAW
     const turn_of<RAW_STAGES> raw = turns.raw.taken();
     struct left_pieces left;
     mbarrier_wait(ring.raw_full(raw.stage), raw.parity);
     left.split(ring.raw(raw.stage), group);
+#endif
     mbarrier_wait(ring.full(low.stage), low.parity);
     mbarrier_wait(ring.full(high.stage), high.parity);
     wgmma_begin();
+#if LEFT_RAW
     left.multiply<2, true>(ring.stage(high.stage), part);
     left.multiply<0, false>(ring.stage(low.stage), part);
     wgmma_end();
-    mbarrier_arrive(ring.raw_empty(raw.stage), speaks);
+    mbarrier_arrive(ring.raw_empty(raw.stage), threadIdx.x % 32 == 0);
+#else
+    multiply_pieces<true>(ring, low, high, group, part);
+    multiply_pieces<false>(ring, high, low, group, part);
+    wgmma_end();
+#endif
     mbarrier_wait(ring.full(middle.stage), middle.parity);
     wgmma_begin();
+#if LEFT_RAW
     left.multiply<1, false>(ring.stage(middle.stage), part);
     left.multiply<1, false>(ring.stage(high.stage), part);
     left.multiply<0, false>(ring.stage(middle.stage), part);
     left.multiply<0, false>(ring.stage(high.stage), part);
-    wgmma_end();
-    wgmma_wait<1>(part);
-    mbarrier_arrive(ring.empty(low.stage), speaks);
-    wgmma_wait<0>(part);
-    mbarrier_arrive(ring.empty(high.stage), speaks);
-    mbarrier_arrive(ring.empty(middle.stage), speaks);
-    promote(part, sum);
-}
 #else
-static __device__ __forceinline__ void add_step(struct ring ring, int group, struct turns &turns,
-                                                float (&part)[QUADS][4], float (&sum)[QUADS][4])
-{
-    const bool speaks = threadIdx.x % 32 == 0;
-    const turn_of<STAGES> low = turns.piece.taken(), high = turns.piece.taken(), middle = turns.piece.taken();
-    mbarrier_wait(ring.full(low.stage), low.parity);
-    mbarrier_wait(ring.full(high.stage), high.parity);
-    wgmma_begin();
-    multiply_pieces<true>(ring, low, high, group, part);
-    multiply_pieces<false>(ring, high, low, group, part);
-    wgmma_end();
-    mbarrier_wait(ring.full(middle.stage), middle.parity);
-    wgmma_begin();
     multiply_pieces<false>(ring, middle, middle, group, part);
     multiply_pieces<false>(ring, middle, high, group, part);
     multiply_pieces<false>(ring, high, middle, group, part);
     multiply_pieces<false>(ring, high, high, group, part);
-    wgmma_end();
-    wgmma_wait<1>(part);
-    mbarrier_arrive(ring.empty(low.stage), speaks);
-    wgmma_wait<0>(part);
-    mbarrier_arrive(ring.empty(high.stage), speaks);
-    mbarrier_arrive(ring.empty(middle.stage), speaks);
-    promote(part, sum);
-}
 #endif
+    wgmma_end();
+    end_step(ring, step, part, sum);
+}
 
 template <int REGISTERS, bool MORE> static __device__ __forceinline__ void have_registers()
 {
