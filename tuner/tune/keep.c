@@ -151,6 +151,7 @@ static enum status claim_shard(struct tune_options *o, struct db *db, struct db_
     if (st && st != E_ABSENT) return st;
     st = st ? check_new(o, db) : check_same(o, &is, shard);
     if (st) return st;
+    o->goes_on = *is.suite && !is.finished;
     if (!is.finished && is.spent_s > 0) {
         char spent[32], left[32];
         shard->spent_s = is.spent_s;
