@@ -105,7 +105,7 @@ static enum status judge_shards(const struct shard_file *files, int count, const
     free(there);
     if (*missing) return fail(E_ABSENT, "of %d shards these are missing: %s", kind->count, missing);
     if (unfinished)
-        return fail(E_ABSENT, "%d of %d shards %s not finished: tune them again, and merge again", unfinished,
+        return fail(E_ABSENT, "%d of %d shards %s not finished: tune on, and merge again", unfinished,
                     kind->count, unfinished == 1 ? "is" : "are");
     return OK;
 }

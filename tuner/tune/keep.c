@@ -91,7 +91,10 @@ static bool there(const char *path)
 static enum status begin_with_copy(const struct tune_options *o)
 {
     struct db *copy;
+    const char *const usual = db_choose;
+    db_choose = " with --save";
     enum status st = db_open(o->save, DB_READ, &copy);
+    db_choose = usual;
     if (st) return st;
     st = db_save(copy, o->db);
     db_close(copy);
