@@ -32,7 +32,8 @@ struct cluster {
     int nodes, shards, gpus, cpus;
     bool submit, resume;
     enum table_format format;
-    char **rest; /* options for tune */
+    char found[PATH_MAX]; /* this program */
+    char **rest;          /* options for tune */
     int rest_count;
 };
 
@@ -260,15 +261,13 @@ static enum status hash_suite(const struct tune_options *o, int shards, char has
     return st;
 }
 
-static enum status find_program(const struct cluster *c, char program[PATH_MAX])
+static enum status find_program(struct cluster *c)
 {
-    if (c->program || c->wishes.container) {
-        snprintf(program, PATH_MAX, "%s", c->program ? c->program : "tune");
-        return OK;
-    }
-    const ssize_t length = readlink("/proc/self/exe", program, PATH_MAX - 1);
+    c->wishes.program = c->program ? c->program : c->wishes.container ? "tune" : c->found;
+    if (c->wishes.program != c->found) return OK;
+    const ssize_t length = readlink("/proc/self/exe", c->found, sizeof c->found - 1);
     if (length <= 0) return fail(E_IO, "cannot tell where this program is: name it with --program");
-    program[length] = '\0';
+    c->found[length] = '\0';
     return OK;
 }
 
@@ -297,7 +296,7 @@ static enum status give_options(struct cluster *c)
 static enum status begin(struct cluster *c, struct cluster_plan *plan)
 {
     struct tune_options o = {0};
-    char program[PATH_MAX], db[PATH_MAX];
+    char db[PATH_MAX];
     const char *version = strchr(command_version, ' ');
     enum status st = read_tune_options(c, &o);
     if (st) return st;
@@ -309,7 +308,7 @@ static enum status begin(struct cluster *c, struct cluster_plan *plan)
     else if (!st) st = db_default_path(db, sizeof db);
     if (!st) st = absolute(db, plan->db);
     if (!st) st = hash_suite(&o, plan->shards, plan->suite);
-    if (!st) st = find_program(c, program);
+    if (!st) st = find_program(c);
     if (!st) st = make_folders(c->dir, plan);
     struct slurm_wishes *w = &c->wishes;
     w->modules = c->modules;
@@ -317,7 +316,6 @@ static enum status begin(struct cluster *c, struct cluster_plan *plan)
     w->gpus = c->gpus < 0 ? 1 : c->gpus;
     w->cpus = c->cpus;
     w->time = c->time;
-    w->program = program;
     if (!w->scratch) w->scratch = "${TMPDIR:-/tmp}";
     if (!st) st = slurm_write(plan, w);
     if (!st) st = write_suite(plan, &o);
