@@ -301,6 +301,7 @@ static enum status begin(struct cluster *c, struct cluster_plan *plan)
     enum status st = read_tune_options(c, &o);
     if (st) return st;
     plan->shards = c->shards ? c->shards : c->nodes;
+    plan->nodes = c->nodes;
     plan->problems = (int64_t)o.problem_count;
     snprintf(plan->version, sizeof plan->version, "%s", version ? version + 1 : command_version);
     st = give_options(c);
@@ -312,7 +313,6 @@ static enum status begin(struct cluster *c, struct cluster_plan *plan)
     if (!st) st = make_folders(c->dir, plan);
     struct slurm_wishes *w = &c->wishes;
     w->modules = c->modules;
-    w->nodes = c->nodes;
     w->gpus = c->gpus < 0 ? 1 : c->gpus;
     w->cpus = c->cpus;
     w->time = c->time;
@@ -348,7 +348,7 @@ static enum status resume(struct cluster *c, struct cluster_plan *plan)
     int count = 0;
     enum status st = cluster_plan_read(c->dir, plan);
     if (!st) st = view_open(plan, &view);
-    if (!st) st = view_list(&view, shard_is_due, &list, &count);
+    if (!st) st = view_due(&view, plan->nodes, &list, &count);
     if (!st && count == 0)
         print_line(stdout, "%s: no shard is missing, failed or unfinished: nothing to send", plan->dir);
     else if (!st && !c->submit)

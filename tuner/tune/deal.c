@@ -260,8 +260,11 @@ static enum status look_up_elsewhere(struct run *run, const struct db_context *c
     struct job_result *result = &run->s->results[at];
     const struct db_winner own = result->winner;
     enum status st = look_in(run, run->s->known, context, at);
-    if (st) return st;
-    if (result->how != JOB_KNOWN) {
+    if (st == E_MEMORY) return st;
+    if (st)
+        report_say(run->report, "nothing is known for now: %s", status_text()); /* it may be being written */
+    if (st || result->how != JOB_KNOWN) {
+        result->how = JOB_RUNNING;
         result->winner = own;
         return OK;
     }
