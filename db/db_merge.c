@@ -367,12 +367,23 @@ static bool same_file(const char *x, const char *y)
     return stat(x, &a) == 0 && stat(y, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
+/* Will the file grow to more than its threefold? That the files to come have rows that are in it already is
+ * not known before they are read. */
+static bool outgrows(const char *path, const char *const *paths, int count)
+{
+    struct stat info;
+    off_t more = 0;
+    for (int i = 0; i < count; i++)
+        if (!same_file(paths[i], path) && stat(paths[i], &info) == 0) more += info.st_size;
+    return stat(path, &info) == 0 && more / 2 > info.st_size;
+}
+
 enum status db_merge(struct db *db, const char *const *paths, int count, struct db_merged *merged)
 {
     *merged = (struct db_merged){0};
-    enum status st = db_begin(db);
-    if (st) return st;
+    struct db_bulk bulk;
+    enum status st = db_bulk_start(db, outgrows(db->path, paths, count), &bulk);
     for (int i = 0; !st && i < count; i++)
         if (!same_file(paths[i], db->path)) st = merge_file(db, paths[i], merged);
-    return db_end(db, st);
+    return db_bulk_end(db, &bulk, st);
 }

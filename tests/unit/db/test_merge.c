@@ -381,12 +381,15 @@ TEST(a_spoiled_file_is_refused_and_nothing_of_the_others_is_taken)
         unlink(paths[1]);
         fill(1);
         spoil(paths[1], spoils[i]);
-        const char *inputs[2] = {paths[0], paths[1]};
-        enum status st = merge_into(paths[FILES], inputs, 2, &merged);
-        if (st != E_DB) fail_msg("%s: status %d, %s", spoils[i], st, status_text());
-        char *after = content(paths[FILES]);
-        assert_string_equal(before, after);
-        free(after);
+        /* Once as little, once as so much that the indices would be built at its end. */
+        const char *inputs[6] = {paths[0], paths[0], paths[0], paths[0], paths[0], paths[1]};
+        for (int from = 0; from < 5; from += 4) {
+            enum status st = merge_into(paths[FILES], inputs + from, 6 - from, &merged);
+            if (st != E_DB) fail_msg("%s: status %d, %s", spoils[i], st, status_text());
+            char *after = content(paths[FILES]);
+            assert_string_equal(before, after);
+            free(after);
+        }
     }
     free(before);
 }
