@@ -14,6 +14,7 @@
  * db_winners.c decisions and winners
  * db_preferences.c pins and exclusions
  * db_notes.c   sentences about searches
+ * db_shard.c   what a file says of itself that is one shard's; a copy of the file
  * db_dump.c    all trials, for export
  * db_import.c  rows from text
  * db_challenge.c which of two winners is better
@@ -70,9 +71,8 @@ struct db {
 
 /* --- db_place.c --- */
 
-/* True for a file system on which WAL does not work; magic is statfs's f_type. */
-bool db_network_magic(int64_t magic);
-bool db_on_network(const char *path);
+/* The name of a file system on which WAL does not work, NULL for others; magic is statfs's f_type. */
+const char *db_network_name(int64_t magic);
 /* Removes a database with what SQLite keeps beside it. */
 void db_remove_files(const char *path);
 /* Errors: E_INPUT (it is too long for SQLite). */
