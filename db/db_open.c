@@ -339,7 +339,9 @@ static bool nothing_stored(struct db *db)
 {
     sqlite3_stmt *stmt = NULL;
     if (!db->ready) return true;
-    bool nothing = sqlite3_prepare_v2(db->handle, "SELECT 1 FROM runs UNION ALL SELECT 1 FROM shards LIMIT 1",
+    bool nothing = sqlite3_prepare_v2(db->handle,
+                                      "SELECT 1 FROM runs UNION ALL "
+                                      "SELECT 1 FROM sqlite_schema WHERE name = 'shards' LIMIT 1",
                                       -1, &stmt, NULL) == SQLITE_OK &&
                    sqlite3_step(stmt) == SQLITE_DONE;
     sqlite3_finalize(stmt);

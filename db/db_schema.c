@@ -23,13 +23,6 @@ static const char *const growth[] = {
     "PRIMARY KEY (gpu_id, problem_id, pin, config)) STRICT, WITHOUT ROWID",
     /* bool: its configuration was pinned, not chosen among others */
     "ALTER TABLE decisions ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0",
-    /* What a file says of itself that belongs to one shard of a suite (tune --shard); other files have no
-     * row, and merging copies none. suite: 16 hexadecimal digits, a hash of its problems. number: 0 to count
-     * - 1. version: of the program. problems: of this shard. spent_s: seconds of its budget that are spent,
-     * until it is finished (bool). */
-    "CREATE TABLE shards (suite TEXT NOT NULL, number INTEGER NOT NULL, count INTEGER NOT NULL, "
-    "version TEXT NOT NULL, problems INTEGER NOT NULL, spent_s REAL NOT NULL, finished INTEGER NOT NULL, "
-    "PRIMARY KEY (suite, number, count)) STRICT, WITHOUT ROWID",
 };
 
 const struct db_form db_form = {.oldest = DB_OLDEST,

@@ -10,12 +10,34 @@
 
 /* ---- whose shard it is ---- */
 
-enum status db_shard_get(struct db *db, struct db_shard *shard)
+/* A table that only the files of shards have, so that no other file has to grow; a program that does not know
+ * it leaves it alone. It has one row. suite: 16 hexadecimal digits, a hash of its problems. number: 0 to
+ * count - 1. version: of the program. problems: of this shard. spent_s: seconds of its budget, until it is
+ * finished (bool). */
+#define SHARDS_TABLE                                                                                         \
+    "CREATE TABLE shards (suite TEXT NOT NULL, number INTEGER NOT NULL, count INTEGER NOT NULL, "            \
+    "version TEXT NOT NULL, problems INTEGER NOT NULL, spent_s REAL NOT NULL, finished INTEGER NOT NULL, "   \
+    "PRIMARY KEY (suite, number, count)) STRICT, WITHOUT ROWID"
+
+static enum status find_table(struct db *db, bool *there)
 {
     const struct binder b =
+        db_bind(db, "SELECT count(*) FROM sqlite_schema WHERE name = 'shards' AND type = 'table'");
+    int64_t count = 0;
+    enum status st = db_integer(db, &b, &count, "read which shard it is");
+    *there = count > 0;
+    return st;
+}
+
+enum status db_shard_get(struct db *db, struct db_shard *shard)
+{
+    bool there, row = false;
+    enum status st = find_table(db, &there);
+    if (st) return st;
+    if (!there) return fail(E_ABSENT, "%s belongs to no shard", db->path);
+    const struct binder b =
         db_bind(db, "SELECT suite, number, count, version, problems, spent_s, finished FROM shards LIMIT 1");
-    bool row;
-    enum status st = db_next(db, &b, &row, "read which shard it is");
+    st = db_next(db, &b, &row, "read which shard it is");
     if (st) return st;
     if (!row) return fail(E_ABSENT, "%s belongs to no shard", db->path);
     struct reader r = read_start(b.stmt);
@@ -33,7 +55,14 @@ enum status db_shard_get(struct db *db, struct db_shard *shard)
 
 enum status db_shard_set(struct db *db, const struct db_shard *shard)
 {
+    bool there = true;
     enum status st = db_writable(db);
+    if (!st) st = find_table(db, &there);
+    if (!st && !there) {
+        db_guard(db, false);
+        st = db_exec(db, SHARDS_TABLE, "store which shard it is");
+        db_guard(db, true);
+    }
     if (st) return st;
     struct binder b =
         db_bind(db, "INSERT INTO shards (suite, number, count, version, problems, spent_s, finished) "

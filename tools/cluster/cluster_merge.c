@@ -13,6 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
+/* For another process that writes the database. */
+#define WAIT_S      600
+#define WAIT_STEP_S 2
+
 struct merging {
     const struct cluster_plan *plan;
     struct cluster_view view;
@@ -55,6 +59,15 @@ static enum status take_in(struct merging *m, struct db *db, struct shard_file *
     return OK;
 }
 
+/* A file that no task could go on from makes room for another; nothing is lost. */
+static bool put_aside(const struct shard_file *file)
+{
+    char name[PATH_MAX];
+    if ((file->st != E_DB && file->st != E_INPUT) || file->other_version) return false;
+    if (snprintf(name, sizeof name, "%s.refused", file->path) >= (int)sizeof name) return false;
+    return rename(file->path, name) == 0;
+}
+
 static void say_why(struct merging *m, int i)
 {
     const struct shard_file *file = &m->files[i];
@@ -66,11 +79,24 @@ static void say_why(struct merging *m, int i)
     } else if (file->st) {
         m->refused++;
         print_line(stderr, "shard %d is not merged: %s", i, file->why);
+        if (put_aside(file)) print_line(stderr, "    it is kept as shards/%d.db.refused, and counts as missing", i);
     } else if (!file->shard.finished) {
         m->unfinished++;
         print_line(stderr, "shard %d is merged as far as it is, but not finished (%s%s%s)", i,
                    shard_state_name(s->state), colon, s->why);
     }
+}
+
+/* The merging job of another array may be at it. */
+static enum status open_patiently(const char *path, struct db **db)
+{
+    enum status st = db_open(path, DB_WRITE, db);
+    if (st == E_BUSY) print_line(stderr, "waiting: %s", status_text());
+    for (int waited_s = 0; st == E_BUSY && waited_s < WAIT_S; waited_s += WAIT_STEP_S) {
+        sleep(WAIT_STEP_S);
+        st = db_open(path, DB_WRITE, db);
+    }
+    return st;
 }
 
 static enum status merge_all(struct merging *m)
@@ -88,7 +114,7 @@ static enum status merge_all(struct merging *m)
         }
     bool any = false;
     for (int i = 0; i < plan->shards; i++) any |= !m->files[i].st;
-    if (!st && any) st = db_open(plan->db, DB_WRITE, &db);
+    if (!st && any) st = open_patiently(plan->db, &db);
     if (!st && any) st = db_check_whole(db);
     for (int i = 0; !st && any && i < plan->shards; i++)
         if (!m->files[i].st) st = take_in(m, db, &m->files[i]);
@@ -99,7 +125,7 @@ static enum status merge_all(struct merging *m)
 enum status cluster_merge(const struct cluster_plan *plan)
 {
     struct merging m = {.plan = plan};
-    db_choose = " with --db of tune cluster slurm";
+    db_choose = ""; /* nobody names files here */
     enum status st = view_open(plan, &m.view);
     if (!st) st = name_files(&m);
     if (!st) st = merge_all(&m);

@@ -149,6 +149,7 @@ static enum status look(const struct cluster_plan *plan, int number, enum queue_
     if (s->state == SHARD_DONE &&
         (cluster_plan_path(plan, path, "shards/%d.db", number) || access(path, R_OK) != 0)) {
         s->state = SHARD_FAILED;
+        s->done = s->known = 0;
         snprintf(s->why, sizeof s->why, "its copy shards/%d.db is not there", number);
     }
     if (queue == QUEUE_WAITING) s->state = SHARD_WAITING;

@@ -15,42 +15,28 @@
 
 enum status slurm_time_parse(const char *text, double *seconds)
 {
-    static const double units[] = {3600, 60, 1}; /* after days */
-    double sum = 0;
-    const char *rest = text, *dash = strchr(text, '-');
+    /* Of the numbers from the first on: without days, by how many there are; behind days. */
+    static const double units[][3] = {{60}, {60, 1}, {3600, 60, 1}}, after_days[] = {86400, 3600, 60, 1};
     double numbers[4];
     int count = 0;
-    bool bad = false;
-    if (dash) rest = dash + 1;
-    for (const char *at = text;;) {
-        char *end;
+    const char *at = text;
+    const bool days = text[strspn(text, "0123456789")] == '-';
+    bool bad = false, more = true;
+    while (more && !bad) {
         const size_t digits = strspn(at, "0123456789");
-        const char stop = at[digits];
-        if (digits == 0 || digits > 7 || count == 4) bad = true;
-        if (bad) break;
-        numbers[count++] = strtod(at, &end);
-        if (!stop) break;
-        bad = stop != ':' && !(stop == '-' && at + digits == dash);
-        if (bad) break;
+        more = at[digits] == ':' || (at[digits] == '-' && count == 0);
+        bad = digits == 0 || digits > 7 || count == (days ? 4 : 3) || (at[digits] && !more);
+        if (!bad) numbers[count++] = atoi(at);
         at += digits + 1;
     }
-    (void)rest;
-    if (!bad && dash) {
-        sum = 86400 * numbers[0];
-        bad = count < 2;
-        for (int i = 1; i < count; i++) sum += units[i - 1] * numbers[i];
-    } else if (!bad) {
-        bad = count == 4;
-        if (count == 1) sum = 60 * numbers[0];
-        else
-            for (int i = 0; i < count && !bad; i++) sum += units[i + 3 - count] * numbers[i];
-    }
-    if (bad || !(sum > 0))
-        return fail(
-            E_USAGE,
-            "--time '%.40s' is not a time as Slurm has it: MINUTES, M:S, H:M:S, D-H, D-H:M or D-H:M:S", text);
-    *seconds = sum;
-    return OK;
+    *seconds = 0;
+    bad |= days && count < 2;
+    for (int i = 0; i < count && !bad; i++)
+        *seconds += (days ? after_days[i] : units[count - 1][i]) * numbers[i];
+    if (!bad && *seconds > 0) return OK;
+    return fail(E_USAGE,
+                "--time '%.40s' is not a time as Slurm has it: MINUTES, M:S, H:M:S, D-H, D-H:M or D-H:M:S",
+                text);
 }
 
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./,:=+@%-";

@@ -42,7 +42,7 @@ static void judge(struct shard_file *file, const struct shard_kind *kind, const 
     else if (s->count != kind->count)
         refuse(file, E_INPUT, "%s is one of %d shards of this suite, not of %d", file->path, s->count,
                kind->count);
-    else if (strcmp(s->version, version) != 0)
+    else if ((file->other_version = strcmp(s->version, version) != 0))
         refuse(file, E_INPUT,
                "%s was tuned by tune %s, and this is tune %s: merge it with that one, or without --shards",
                file->path, s->version, version);

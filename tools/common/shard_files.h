@@ -11,7 +11,8 @@ struct shard_file {
     struct db_shard shard; /* of a file that could be read */
     enum status st; /* why it cannot be taken in: E_INPUT (another suite, division or version, or no shard),
                        those of db_open (E_ABSENT: not there) */
-    char why[600];  /* the sentence for it, which names the file */
+    bool other_version; /* then nothing else is wrong with it */
+    char why[600];      /* the sentence for it, which names the file */
 };
 
 /* The shards of which suite, how many, by which program: what each file has to be. */

@@ -100,6 +100,15 @@ static enum status nothing_to_do(struct session *s)
     return results_print(s->results, 0, o->format);
 }
 
+static enum status open_known(const char *path, struct db **known)
+{
+    const char *const usual = db_choose;
+    db_choose = " with --known";
+    enum status st = db_open(path, DB_READ, known);
+    db_choose = usual;
+    return st;
+}
+
 enum status (*cmd_tune_page)(const struct session *session, bool live);
 
 enum status cmd_tune(int argc, char **argv)
@@ -116,7 +125,7 @@ enum status cmd_tune(int argc, char **argv)
     if (!session.results) st = fail(E_MEMORY, "out of memory for %zu problems", options.problem_count);
 
     if (!st) st = field_space(options.space, &space);
-    if (!st && options.known) st = db_open(options.known, DB_READ, &session.known);
+    if (!st && options.known) st = open_known(options.known, &session.known);
     if (!st) st = keep_open(&options, &session.db, &session.keep);
     if (!st && options.problem_count == 0) {
         st = nothing_to_do(&session);

@@ -286,8 +286,8 @@ static enum status look_up(struct run *run, const struct db_context *context, si
     const size_t tried = (size_t)result->winner.trials;
     const int64_t limit = o->max_trials;
     const bool all = (int64_t)tried >= result->winner.legal_count || (limit > 0 && (int64_t)tried >= limit);
-    bool continues = false;
-    if (run->slices && !all)
+    bool continues = run->slices && !all && o->goes_on;
+    if (run->slices && !all && !continues)
         st = db_decision_continues(db, result->winner.decision_id, o->command, &continues);
     if (st) return st;
     if (continues) { /* its first slice was that run's */

@@ -91,7 +91,10 @@ static bool there(const char *path)
 static enum status begin_with_copy(const struct tune_options *o)
 {
     struct db *copy;
+    const char *const usual = db_choose;
+    db_choose = " with --save";
     enum status st = db_open(o->save, DB_READ, &copy);
+    db_choose = usual;
     if (st) return st;
     st = db_save(copy, o->db);
     db_close(copy);
@@ -151,6 +154,7 @@ static enum status claim_shard(struct tune_options *o, struct db *db, struct db_
     if (st && st != E_ABSENT) return st;
     st = st ? check_new(o, db) : check_same(o, &is, shard);
     if (st) return st;
+    o->goes_on = *is.suite && !is.finished;
     if (!is.finished && is.spent_s > 0) {
         char spent[32], left[32];
         shard->spent_s = is.spent_s;

@@ -19,6 +19,7 @@ struct tune_options {
     size_t problem_count;
     double *weights;    /* owned; of each problem, by which the budget is divided; NULL: all alike */
     struct shard shard; /* --shard; count 0: none. Then the problems are its own, */
+    bool goes_on;       /* the shard's earlier runs have not come to their end (keep_open) */
     char suite_hash[SHARD_HASH_MAX]; /* and this is of all */
     const char *gpu;                 /* named GPU, or NULL: those of this machine */
     int devices[CHILDREN_WORKERS_MAX];
