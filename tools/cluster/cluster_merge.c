@@ -79,7 +79,8 @@ static void say_why(struct merging *m, int i)
     } else if (file->st) {
         m->refused++;
         print_line(stderr, "shard %d is not merged: %s", i, file->why);
-        if (put_aside(file)) print_line(stderr, "    it is kept as shards/%d.db.refused, and counts as missing", i);
+        if (put_aside(file))
+            print_line(stderr, "    it is kept as shards/%d.db.refused, and counts as missing", i);
     } else if (!file->shard.finished) {
         m->unfinished++;
         print_line(stderr, "shard %d is merged as far as it is, but not finished (%s%s%s)", i,
