@@ -350,11 +350,13 @@ static enum status check_input(struct db *from)
     return fail(E_DB, "%s is not merged: %.300s", from->path, findings);
 }
 
-static enum status merge_file(struct db *to, const char *path, struct db_merged *merged)
+/* *sound: the file was checked, and rows of it may have been copied. */
+static enum status merge_file(struct db *to, const char *path, struct db_merged *merged, bool *sound)
 {
     struct merge m = {.to = to, .merged = merged};
     enum status st = db_open(path, DB_READ, &m.from);
     if (!st) st = check_input(m.from);
+    *sound = !st;
     if (!st) st = copy_all(&m);
     for (int i = 0; i < TABLES; i++) free(m.maps[i].pairs);
     db_close(m.from);
@@ -378,12 +380,24 @@ static bool outgrows(const char *path, const char *const *paths, int count)
     return stat(path, &info) == 0 && more / 2 > info.st_size;
 }
 
+enum status db_merge_sound(struct db *db, const char *const *paths, int count,
+                           const struct db_refusal *refusal, struct db_merged *merged)
+{
+    struct db_bulk bulk;
+    *merged = (struct db_merged){0};
+    enum status st = db_bulk_start(db, outgrows(db->path, paths, count), &bulk);
+    for (int i = 0; !st && i < count; i++) {
+        bool sound = false;
+        if (same_file(paths[i], db->path)) continue;
+        st = merge_file(db, paths[i], merged, &sound);
+        if (!st || sound || !refusal || st == E_MEMORY) continue;
+        refusal->visit(refusal->self, i, st);
+        st = OK;
+    }
+    return db_bulk_end(db, &bulk, st);
+}
+
 enum status db_merge(struct db *db, const char *const *paths, int count, struct db_merged *merged)
 {
-    *merged = (struct db_merged){0};
-    struct db_bulk bulk;
-    enum status st = db_bulk_start(db, outgrows(db->path, paths, count), &bulk);
-    for (int i = 0; !st && i < count; i++)
-        if (!same_file(paths[i], db->path)) st = merge_file(db, paths[i], merged);
-    return db_bulk_end(db, &bulk, st);
+    return db_merge_sound(db, paths, count, NULL, merged);
 }
