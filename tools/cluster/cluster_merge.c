@@ -22,6 +22,7 @@ struct merging {
     struct cluster_view view;
     struct shard_file *files; /* owned, with their paths; that of each shard */
     struct db_merged sum;
+    int *numbers; /* while it merges: of the shards */
     int merged, missing, unfinished, refused;
 };
 
@@ -39,24 +40,32 @@ static enum status name_files(struct merging *m)
     return OK;
 }
 
-/* Each in a transaction of its own. */
-static enum status take_in(struct merging *m, struct db *db, struct shard_file *file)
+static void refuse(void *self, int number, enum status st)
 {
-    struct db_merged merged;
-    enum status st = db_merge(db, &file->path, 1, &merged);
-    if (st == E_DB || st == E_ABSENT || st == E_BUSY) { /* of the shard: our own file has been checked */
-        snprintf(file->why, sizeof file->why, "%.500s", status_text());
-        file->st = st;
-        return OK;
+    struct merging *m = self;
+    struct shard_file *file = &m->files[m->numbers[number]];
+    snprintf(file->why, sizeof file->why, "%.500s", status_text());
+    file->st = st;
+    m->merged--;
+}
+
+/* All that can be, in one transaction: much faster than each in its own. */
+static enum status take_in(struct merging *m, struct db *db)
+{
+    const size_t room = (size_t)m->plan->shards;
+    const char **paths = calloc(room, sizeof *paths);
+    m->numbers = calloc(room, sizeof *m->numbers);
+    enum status st = paths && m->numbers ? OK : fail(E_MEMORY, "out of memory for %zu shards", room);
+    for (int i = 0; !st && i < m->plan->shards; i++) {
+        if (m->files[i].st) continue;
+        m->numbers[m->merged] = i;
+        paths[m->merged++] = m->files[i].path;
     }
-    if (st) return st;
-    m->sum.trials += merged.trials;
-    m->sum.decisions += merged.decisions;
-    m->sum.runs += merged.runs;
-    m->sum.known += merged.known;
-    m->sum.winners += merged.winners;
-    m->merged++;
-    return OK;
+    const struct db_refusal refusal = {refuse, m};
+    if (!st) st = db_merge_sound(db, paths, m->merged, &refusal, &m->sum);
+    free(paths);
+    free(m->numbers);
+    return st;
 }
 
 /* A file that no task could go on from makes room for another; nothing is lost. */
@@ -117,8 +126,7 @@ static enum status merge_all(struct merging *m)
     for (int i = 0; i < plan->shards; i++) any |= !m->files[i].st;
     if (!st && any) st = open_patiently(plan->db, &db);
     if (!st && any) st = db_check_whole(db);
-    for (int i = 0; !st && any && i < plan->shards; i++)
-        if (!m->files[i].st) st = take_in(m, db, &m->files[i]);
+    if (!st && any) st = take_in(m, db);
     db_close(db);
     return st;
 }

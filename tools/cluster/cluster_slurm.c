@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <xxhash.h>
 
 enum status slurm_time_parse(const char *text, double *seconds)
 {
@@ -180,14 +181,16 @@ static enum status check_values(const struct value *values)
 
 enum status slurm_write(const struct cluster_plan *plan, const struct slurm_wishes *w)
 {
-    char array[64], shards[16], cpus[16], gres[64], id[32], db_dir[PATH_MAX];
+    char array[64], shards[16], cpus[16], gres[64], id[64], db_dir[PATH_MAX];
     const char *base = strrchr(plan->dir, '/');
     snprintf(shards, sizeof shards, "%d", plan->shards);
     snprintf(array, sizeof array, plan->nodes < plan->shards ? "0-%d%%%d" : "0-%d", plan->shards - 1,
              plan->nodes);
     snprintf(cpus, sizeof cpus, "%d", w->cpus);
     snprintf(gres, sizeof gres, "gpu:%d", w->gpus);
-    snprintf(id, sizeof id, "%s-%d", plan->suite, plan->shards);
+    /* Of this folder alone: the same suite may be tuned for another database at the same time. */
+    snprintf(id, sizeof id, "%s-%d-%016" PRIx64, plan->suite, plan->shards,
+             (uint64_t)XXH3_64bits(plan->dir, strlen(plan->dir)));
     snprintf(db_dir, sizeof db_dir, "%.*s", (int)(strrchr(plan->db, '/') - plan->db), plan->db);
     struct value values[VALUES_MAX + 1] = {
         {"DIR", plan->dir, ""},
