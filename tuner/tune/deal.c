@@ -85,9 +85,11 @@ static struct owed owed_of(const struct run *run)
     return owed;
 }
 
-/* The time left for searching this problem. A short slice allows a short race, which wants a closing race. */
+/* The time left for searching this problem. A short slice allows a short race, which wants a closing race.
+ * Where problems have one slice each, no time is kept: those that are behind had better be searched on. */
 static double search_left_s(const struct run *run, const struct slice_history *history, struct owed owed)
 {
+    if (!run->slices) return run_left_s(run);
     if (!history->wants_closing_race) keep_time(run, &owed, history);
     return run_left_s(run) -
            slices_reserve_s(owed.kept_s, owed.longest_s, run->budget_s, run_gpus_alive(run));
