@@ -131,3 +131,12 @@ t slurm --dir silent
 t env PATH="$PWD/empty" tune cluster slurm --dir silent --resume
 sed 's/"state":"[a-z]*"/"state":"running"/; s/"written":[0-9]*/"written":1700000000/' run/shards/1.db.json >silent/shards/1.db.json
 t sh -c "PATH=$PWD/empty tune cluster status --dir silent --format csv | cut -d, -f1,2"
+# Half of the budget of one is over: the others wait for it.
+python3 - <<'END'
+import json, time
+line = json.load(open("silent/shards/1.db.json"))
+line.update(state="running", written=int(time.time()), began=int(time.time()) - 3600, budget_s=7200, done=0, trials=400, host="n1", gpus=[])
+json.dump(line, open("silent/shards/1.db.json", "w"))
+END
+t env PATH="$PWD/empty" tune cluster status --dir silent
+t sh -c "PATH=$PWD/empty tune cluster status --dir silent --format json 2>/dev/null | python3 -c 'import json, sys; print([(s[\"shard\"], s[\"state\"], s[\"left_s\"] is not None) for s in json.load(sys.stdin)])'"
