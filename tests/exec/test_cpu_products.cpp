@@ -239,6 +239,51 @@ TEST(products_of_tf32_want_operands_that_a_map_or_somebody_else_has_rounded)
     assert_int_equal(status_of(multiply_tf32<true, false>, 128, PRODUCT_SMEM), BROKEN_KERNEL);
 }
 
+/* Each warp's 16 rows are twice the identity; column c of the right operand has 1 + c + 8 k. */
+template <bool ANEW> static void multiply_left(const struct gemm_args args)
+{
+    float *const right = swizzle_aligned(gt_shared_memory());
+    const int thread = (int)threadIdx.x, g = thread % 32 / 4, t = thread % 4;
+    if (thread < 8)
+        for (int k = 0; k < 64; k++)
+            *place(right, thread, k) = (unsigned short)packed<true>((float)(1 + thread + 8 * k), 0);
+    bulk_copy_fence();
+    __syncthreads();
+    unsigned x[4];
+    for (int i = 0; i < 4; i++) {
+        const int row = g + 8 * (i % 2), k = 2 * t + 8 * (i / 2);
+        x[i] = packed<true>(row == k ? 2.0f : 0.0f, row == k + 1 ? 2.0f : 0.0f);
+    }
+    float sum[1][4] = {{1, 1, 1, 1}};
+    wgmma_begin();
+    wgmma_left<ANEW>(sum, x, matrix_at(right));
+    wgmma_end();
+    wgmma_wait<0>(sum);
+    args.c[thread] = sum[0][1];
+    args.c[128 + thread] = sum[0][2];
+}
+
+TEST(a_left_operand_in_registers_has_its_rows_and_k_where_the_instruction_looks)
+{
+    for (int anew = 0; anew < 2; anew++) {
+        run(anew ? multiply_left<true> : multiply_left<false>, 128, ORDER_RANDOM, 1, PRODUCT_SMEM);
+        for (int i = 0; i < 128; i++) {
+            const int g = i % 32 / 4, t = i % 4, before = anew ? 0 : 1;
+            assert_true(out[i] == (float)(before + 2 * (1 + 2 * t + 1 + 8 * g)));
+            assert_true(out[128 + i] == (float)(before + 2 * (1 + 2 * t + 8 * (g + 8))));
+        }
+    }
+}
+
+TEST(what_is_larger_than_the_largest_bf16_becomes_that_one_and_nan_stays)
+{
+    const float largest = 3.40282347e38f, nan = __builtin_nanf("");
+    assert_int_equal(packed_finite(1.0f, -2.0f), 0xc0003f80);
+    assert_int_equal(packed_finite(largest, -largest), 0xff7f7f7f);
+    assert_int_equal(packed_finite(infinite(), -infinite()), 0xff7f7f7f);
+    assert_true((packed_finite(nan, 0) & 0x7fff) > 0x7f80);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +296,8 @@ int main(void)
         cmocka_unit_test(products_are_those_of_the_matrices_when_they_are_waited_for),
         cmocka_unit_test(products_that_are_not_waited_for_or_not_begun_end_the_test),
         cmocka_unit_test(products_of_tf32_want_operands_that_a_map_or_somebody_else_has_rounded),
+        cmocka_unit_test(a_left_operand_in_registers_has_its_rows_and_k_where_the_instruction_looks),
+        cmocka_unit_test(what_is_larger_than_the_largest_bf16_becomes_that_one_and_nan_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

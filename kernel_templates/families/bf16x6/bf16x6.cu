@@ -18,7 +18,10 @@
  *                              +-----+-----+-----+-----+        rows of the tile: sums of BK k --> sums of
  * all
  *
- * With FUSE there is no first kernel: the block's own warps split what they load (bf16x6_fuse.cuh).
+ * FUSE: 1: there is no first kernel, the block's own warps split what they load (bf16x6_fuse.cuh). 2: the
+ * left operand arrives as it is and is split in the registers of those that multiply (bf16x6_raw.cuh); the
+ * first kernel splits the right one alone. 3: other warps of the block split that, too. The left operand is A
+ * or, with SWAP, B.
  *
  * A block takes every so many tiles of C (SMS); copies for the next one go on while a tile is stored. Blocks
  * may share a tile and divide k among them (SPLIT_K): the last one to arrive adds the parts, in a fixed
