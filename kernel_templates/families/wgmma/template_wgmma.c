@@ -17,7 +17,7 @@
 #define MAP_STRIDE_MAX  (INT64_C(1) << 40) /* bytes, cuTensorMapEncodeTiled */
 #define LONG_FLOP       1e11               /* 0.15 ms and more */
 #define ACCUMULATORS    (TALL * RIGHT / 2)
-#define FRAGMENTS       (TALL * 16) /* of the left operand of TF32 */
+#define FRAGMENTS       (TALL * (PRELOAD ? 8 * PRELOAD : 16)) /* of the left operand of TF32 */
 
 _Static_assert(MAP_LEFT_AT >= sizeof(struct gemm_args) && MAP_LEFT_AT % 64 == 0,
                "the maps follow the arguments");
@@ -102,7 +102,7 @@ static const char *check_problem(const struct config *config, int known, const s
     if (!why && KNOWN(PACK) && !PACK_A) why = check_map(p->lda, p->stride_a, p);
     if (!why && KNOWN(PACK) && !PACK_B) why = check_map(p->ldb, p->stride_b, p);
     const bool TRANS_A = p->trans_a, TRANS_B = p->trans_b;
-    if (!why && gpu && KNOWN(STORE) && LEFT_IN_REGISTERS &&
+    if (!why && gpu && KNOWN(PRELOAD) && LEFT_IN_REGISTERS &&
         ACCUMULATORS + FRAGMENTS + REGISTERS_BESIDES > registers_limit(gpu, THREADS, MIN_BLOCKS))
         why = "the sums and the left operand do not fit in the registers";
     if (why) return why;

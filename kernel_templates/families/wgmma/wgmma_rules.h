@@ -110,6 +110,8 @@ RULE_OP(SWAP, TF32 || RIGHT_ALONG_K || RIGHT % 64 == 0,
         "an operand across k is copied in blocks of 64: BN (with SWAP BM) must be a multiple of 64")
 RULE_OP(PACK, !TF32 || RIGHT_ALONG_K,
         "TF32 is read along k only: B (with SWAP A) lies along k, or PACK turns it")
+RULE_OP(PRELOAD, !PRELOAD || LEFT_IN_REGISTERS,
+        "PRELOAD: only a left operand of TF32 that lies across k passes through registers")
 #endif
 
 #ifdef HOST_RULES
