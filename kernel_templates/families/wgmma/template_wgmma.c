@@ -108,11 +108,11 @@ static const char *check_problem(const struct config *config, int known, const s
     if (why) return why;
     if (KNOWN(VC) && VC > line_align(p)) return "VC is wider than C is aligned";
     const enum element c = gemm_type_row(p->type)->c;
-    if (KNOWN(STORE) && STORE && VC < element_vector(c))
+    if (KNOWN(STORE) && BOXES && VC < element_vector(c))
         return "STORE: C's lines begin at multiples of 16 bytes, and VC is as wide";
-    if (KNOWN(STORE) && STORE && p->n % element_vector(c) != 0)
+    if (KNOWN(STORE) && BOXES && p->n % element_vector(c) != 0)
         return "STORE: TMA stores whole 16 bytes, and C's lines end within them";
-    if (KNOWN(STORE) && STORE && is_far(p->ldc, p->stride_c, c, p))
+    if (KNOWN(STORE) && BOXES && is_far(p->ldc, p->stride_c, c, p))
         return "C's lines, or the items of its batch, are too far apart for a tensor map";
     if (!KNOWN(BN)) return NULL;
     const int64_t rows = ceil_div(p->m, BM), columns = ceil_div(p->n, BN);
@@ -220,7 +220,7 @@ static void plan_views(const struct config *config, const struct problem *p, str
     add_view(plan, &b, PACK_B ? batch : p->batch, SWAP ? MAP_LEFT_AT : MAP_RIGHT_AT);
     const struct source c = {LAUNCH_C,       type->c, p->n, p->m, p->ldc, p->stride_c, .box_bytes = BOX_LINE,
                              .box_lines = 16};
-    if (STORE) add_view(plan, &c, p->batch, MAP_C_AT);
+    if (BOXES) add_view(plan, &c, p->batch, MAP_C_AT);
     memset(plan->argument + plan->argument_bytes, 0, (size_t)(ARGUMENT_BYTES - plan->argument_bytes));
     memcpy(plan->argument + PDL_AT, &(int){PDL}, sizeof(int));
     plan->argument_bytes = ARGUMENT_BYTES;

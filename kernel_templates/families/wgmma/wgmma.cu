@@ -66,7 +66,7 @@ struct wgmma_args {
     struct gemm_args gemm;
     struct tensor_map left, right;
     alignas(64) int pdl; /* a parameter of the launch */
-#if STORE
+#if BOXES
     struct tensor_map c;
 #endif
 };
