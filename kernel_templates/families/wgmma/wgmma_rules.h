@@ -50,10 +50,10 @@
 #define STAGE_BYTES (BK / PIECE_K * (LEFT_BYTES + RIGHT_BYTES))
 #define RING_BYTES  (STAGES * STAGE_BYTES)
 
-/* STORE: sums of C go by boxes; those of TF32's C^T (SWAP) go straight from registers to C, 32 bytes of a row at
- * a time. Boxes have 16 rows of a warp's sums, of as many bytes, in the swizzle of that width. */
-#define BOXES  (STORE && !SWAP)
-#define DIRECT (STORE && SWAP)
+/* STORE: sums of C go by boxes; those of TF32's C^T (SWAP) go straight from registers to C, 32 bytes of a row
+ * at a time. Boxes have 16 rows of a warp's sums, of as many bytes, in the swizzle of that width. */
+#define BOXES     (STORE && !SWAP)
+#define DIRECT    (STORE && SWAP)
 #define BOX_LINE  (BN % 64 == 0 ? 128 : BN % 32 == 0 ? 64 : 32)
 #define BOX_BYTES (16 * BOX_LINE)
 
