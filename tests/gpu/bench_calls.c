@@ -330,6 +330,7 @@ int main(int argc, char **argv)
                  argv[1]);
     if (device_load() || blas_load(version) || blas_lt_load() || device_open(0, &device)) {
         printf("skipped: %s\n", status_text());
+        suite_free(&suite);
         return 77;
     }
     must_cuda(cuda.EventCreate(&began, 0), "event");
