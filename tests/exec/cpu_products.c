@@ -35,8 +35,9 @@ struct product {
     uint64_t left, right;
     int left_along_k, right_along_k, bf16;
     int anew; /* what was in the sums is not added to */
-    bool tf32, in_registers;
-    float rows[2][PRODUCT_K_TF32]; /* of the left operand, if it is in registers */
+    bool tf32;
+    const float *x; /* registers of the left operand; NULL: it is in shared memory */
+    float x_was[4], rows[2][PRODUCT_K_TF32];
 };
 
 struct pending {
@@ -84,7 +85,7 @@ static float tf32_of(uint64_t matrix, int x, int k)
 
 static void read_left(const struct product *p, int i, int x, float row[PRODUCT_K])
 {
-    if (p->in_registers) memcpy(row, p->rows[i], sizeof p->rows[i]);
+    if (p->x) memcpy(row, p->rows[i], sizeof p->rows[i]);
     else if (p->tf32)
         for (int k = 0; k < PRODUCT_K_TF32; k++) row[k] = tf32_of(p->left, x, k);
     else read_row(p->left, p->left_along_k, x, p->bf16, row);
@@ -111,6 +112,8 @@ __attribute__((no_sanitize("address", "undefined"))) static void compute(const s
     const int lane = self % WARP, row = self % thread_count % WARPGROUP / WARP * 16 + lane / 4;
     const int depth = p->tf32 ? PRODUCT_K_TF32 : PRODUCT_K;
     float left[2][PRODUCT_K], right[PRODUCT_K];
+    if (p->x && memcmp(p->x, p->x_was, sizeof p->x_was) != 0)
+        broken("writes to registers of a left operand while its products are on the way");
     for (int i = 0; i < 2; i++) read_left(p, i, row + 8 * i, left[i]);
     for (int q = 0; q < p->held->quads; q++)
         for (int j = 0; j < 2; j++) {
@@ -194,8 +197,9 @@ void gt_product_issue(float (*sums)[4], int quads, uint64_t left, uint64_t right
 
 void gt_product_issue_tf32(float (*sums)[4], int quads, uint64_t left, const float *x, uint64_t right)
 {
-    struct product product = {.left = left, .right = right, .tf32 = true, .in_registers = x != NULL};
+    struct product product = {.left = left, .right = right, .tf32 = true, .x = x};
     if (x) {
+        memcpy(product.x_was, x, sizeof product.x_was);
         float all[WARP][4];
         gt_warp_share(x, sizeof all[0], all);
         for (int i = 0; i < 2; i++)
