@@ -52,6 +52,8 @@ void gt_warp_exchange(unsigned mask, void *value, int bytes, int from);
 void gt_warp_share(const void *value, int bytes, void *all);
 /* A matrix instruction got an operand that was not rounded to TF32: ends the test. */
 void gt_not_tf32(float value);
+/* No float is 2^e: ends the test. */
+void gt_no_power(int e);
 
 /* Elements of 16 bits (cpu_elements.h). */
 uint16_t gt_element_bits(int bf16, float x);
@@ -395,6 +397,37 @@ template <typename T> static inline T __shfl_down_sync(unsigned mask, T value, u
     return value;
 }
 
+/* The functions of gt_exponent.cuh. */
+static inline unsigned bits_of(float x)
+{
+    unsigned bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+static inline float power_of_two(int e)
+{
+    const unsigned bits = (unsigned)(e + 127) << 23;
+    float x;
+    if (e < -126 || e > 127) gt_no_power(e);
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+static inline int leading_zeros(unsigned x)
+{
+    return x ? __builtin_clz(x) : 32;
+}
+static inline unsigned warp_maximum(unsigned x)
+{
+    unsigned all[32], most = 0;
+    gt_warp_share(&x, sizeof x, all);
+    for (int i = 0; i < 32; i++) most = max(most, all[i]);
+    return most;
+}
+template <typename T> static inline void raise(T *p, T x)
+{
+    *p = max(*p, x);
+}
+
 /* The functions of gt_mma.cuh. */
 static inline void load_matrices(float (&v)[4], shared_place s)
 {
@@ -649,6 +682,12 @@ template <int COUNT>
 static inline void wgmma_anew(float (&sum)[COUNT][4], unsigned long long left, unsigned long long right)
 {
     gt_product_issue(sum, COUNT, left, right, 1, 1, 1, 1);
+}
+/* Of gt_promoted16.cuh. */
+template <int COUNT>
+static inline void wgmma_anew16(float (&sum)[COUNT][4], unsigned long long left, unsigned long long right)
+{
+    gt_product_issue(sum, COUNT, left, right, 1, 1, 0, 1);
 }
 static inline void sums_again()
 {
