@@ -30,13 +30,21 @@ static __device__ __forceinline__ int *exponents_of(const struct gemm_args &args
     return reinterpret_cast<int *>(first) + blockIdx.z * EXPONENT_WORDS((long long)args.m, args.n);
 }
 
-/* Pieces of x and of y, each rounded to nearest from what is left. */
+/* What is left of x without `high`, for the low piece. It has 12 bits, one more than FP16, so that a quarter
+ * of all x lie between two sums of pieces. They become the larger one in magnitude, because products lose by
+ * the truncation of their sums. */
+static __device__ __forceinline__ float rest_of(float x, float high)
+{
+    const float rest = x - high, away = (rest < 0) == (x < 0) ? 0x1p-13f : -0x1p-13f;
+    return fmaf(rest, away, rest);
+}
+
+/* Pieces of x and of y, rounded to nearest. */
 static __device__ __forceinline__ void split_two(float x, float y, unsigned (&word)[PIECES])
 {
     word[0] = packed<false>(x, y);
-    x -= unpacked<false>((unsigned short)word[0]);
-    y -= unpacked<false>((unsigned short)(word[0] >> 16));
-    word[1] = packed<false>(x, y);
+    word[1] = packed<false>(rest_of(x, unpacked<false>((unsigned short)word[0])),
+                            rest_of(y, unpacked<false>((unsigned short)(word[0] >> 16))));
 }
 
 /* Every `step`th tile of an operand: element (row, k) of the product's operand is at from[row * ld + k] if
