@@ -52,8 +52,6 @@ const struct mutant mutants_f16x3[] = {
      SPLIT("scale.of_row(first_row + row) : 0", "scale.of_row(first_row + (row ^ 1) % rows) : 0")},
     {"a k's scale is its neighbour's", PLAIN, "nn",
      SPLIT("scale.factor(own) : 0.0f", "scale.factor(own > 0 ? own - 1 : own) : 0.0f")},
-    {"rows that have smaller elements at their best k are taken for larger", PLAIN, "nn",
-     SCALE("min(u, v) + shift", "u + shift")},
     {"the table begins above the smallest exponent", PLAIN, "nn",
      SCALE("int u = -extreme[1]; u <= extreme[0]; u++", "int u = 0; u <= extreme[0]; u++")},
     {"rows below the table have its first value", PLAIN, "nn", SCALE(" + min(exponent - least, 0)", "")},
