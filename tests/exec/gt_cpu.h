@@ -98,6 +98,8 @@ void gt_product_issue(float (*sums)[4], int quads, uint64_t left, uint64_t right
 /* The same for TF32, of 64 x 8 by 8 x 8 quads, with lines along k; x: the thread's four elements of the left
  * operand, where it is in registers, else NULL. */
 void gt_product_issue_tf32(float (*sums)[4], int quads, uint64_t left, const float *x, uint64_t right);
+/* The same for FP8 (E5M2), of 64 x 32 by 32 x 8 quads, with lines along k. */
+void gt_product_issue_e5m2(float (*sums)[4], int quads, uint64_t left, uint64_t right, int anew);
 extern int gt_sums_again;          /* calls of sums_again() */
 void gt_product_commit(void);      /* what was issued since the last commit becomes one group */
 void gt_product_wait(int pending); /* until at most `pending` groups, the youngest ones, are on the way */
@@ -688,6 +690,15 @@ template <int COUNT>
 static inline void wgmma_anew16(float (&sum)[COUNT][4], unsigned long long left, unsigned long long right)
 {
     gt_product_issue(sum, COUNT, left, right, 1, 1, 0, 1);
+}
+template <bool ANEW, int COUNT>
+static inline void wgmma_e5m2(float (&sum)[COUNT][4], unsigned long long left, unsigned long long right)
+{
+    gt_product_issue_e5m2(sum, COUNT, left, right, ANEW);
+}
+static inline unsigned rounded_to_e5m2(unsigned bits)
+{
+    return (bits + 0x7f + (bits >> 8 & 1)) >> 8 & 0xff;
 }
 static inline void sums_again()
 {

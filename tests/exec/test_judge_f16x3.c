@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONFIG  "f16x3 BM=64 BN=16 BK=64 STAGES=3 PRODUCTS=4 VC=1 GROUP=1 SPLIT_K=1 SMS=132"
+#define CONFIG  "f16x3 BM=64 BN=16 BK=64 STAGES=3 LOW=16 VC=1 GROUP=1 SPLIT_K=1 SMS=132"
 #define PROBLEM "sgemm_normwise:nn:40x24x600"
 
 TEST(a_right_kernel_is_as_accurate_as_fp32_on_every_kind_of_data)
@@ -47,7 +47,7 @@ TEST(a_low_piece_that_is_lost_is_found)
 /* Three products hold what FP32 promises on nine kinds of data. */
 TEST(a_product_of_low_pieces_that_is_left_out_is_found_where_products_cancel)
 {
-    static const char three[] = "f16x3 BM=64 BN=16 BK=64 STAGES=3 PRODUCTS=3 VC=1 GROUP=1 SPLIT_K=1 SMS=132";
+    static const char three[] = "f16x3 BM=64 BN=16 BK=64 STAGES=3 LOW=0 VC=1 GROUP=1 SPLIT_K=1 SMS=132";
     judged_prepare(three, PROBLEM, NULL, 0);
     const struct verification v = judged_verify();
     assert_int_equal(v.verdict, VERDICT_WRONG);

@@ -1,10 +1,10 @@
 /* Bugs in the family for FP32 as two FP16 pieces. */
 #include "mutants.h"
 
-#define PLAIN "f16x3 BM=64 BN=16 BK=64 STAGES=3 PRODUCTS=4 VC=1 GROUP=1 SPLIT_K=1 SMS=132"
-#define WALKS "f16x3 BM=64 BN=24 BK=64 STAGES=5 PRODUCTS=4 VC=1 GROUP=2 SPLIT_K=1 SMS=1"
-#define PAIR  "f16x3 BM=128 BN=16 BK=64 STAGES=2 PRODUCTS=4 VC=2 GROUP=1 SPLIT_K=1 SMS=1"
-#define PARTS "f16x3 BM=64 BN=16 BK=64 STAGES=4 PRODUCTS=4 VC=1 GROUP=1 SPLIT_K=3 SMS=132"
+#define PLAIN "f16x3 BM=64 BN=16 BK=64 STAGES=3 LOW=16 VC=1 GROUP=1 SPLIT_K=1 SMS=132"
+#define WALKS "f16x3 BM=64 BN=24 BK=64 STAGES=5 LOW=16 VC=1 GROUP=2 SPLIT_K=1 SMS=1"
+#define PAIR  "f16x3 BM=128 BN=16 BK=64 STAGES=2 LOW=16 VC=2 GROUP=1 SPLIT_K=1 SMS=1"
+#define PARTS "f16x3 BM=64 BN=16 BK=64 STAGES=4 LOW=16 VC=1 GROUP=1 SPLIT_K=3 SMS=132"
 
 #define LOOP(find, replace)                                                                                  \
     {                                                                                                        \

@@ -57,7 +57,7 @@
 
 struct f16x3_args {
     struct gemm_args gemm;
-    struct tensor_map a, b;
+    struct tensor_map a, b, a8, b8;
 };
 static_assert(sizeof(struct f16x3_args) == ARGUMENT_BYTES, "the host must know where the maps are");
 
@@ -120,13 +120,21 @@ static __device__ __forceinline__ struct share share_of(const struct gemm_args &
     return {number % tiles, split, begin, end < k ? end : k};
 }
 
-/* The order in which pieces arrive: those of the smallest products first. */
-static __device__ __forceinline__ int piece_in_turn(int i)
+/* One thread: a stage of a piece. */
+static __device__ __forceinline__ void start_copies(struct ring ring, struct turn &turn, int k,
+                                                    const struct tensor_map &a, const struct tensor_map &b,
+                                                    struct tile_origin origin, int piece)
 {
-    return PIECES - 1 - i;
+    struct mbarrier *const full = ring.full(turn.stage);
+    const shared_place to = ring.stage(turn.stage);
+    mbarrier_wait(ring.empty(turn.stage), turn.parity ^ 1);
+    mbarrier_arrive_expect(full, STAGE_BYTES, true);
+    tensor_copy(to, a, k, origin.m, piece, full);
+    tensor_copy(moved(to, LEFT_BYTES), b, k, origin.n, piece, full);
+    turn.step();
 }
 
-/* One thread. */
+/* Pieces in the order of their products, small ones first. */
 static __device__ __forceinline__ void produce(const struct f16x3_args &args, struct ring ring,
                                                const struct share &share, struct turn &turn)
 {
@@ -134,14 +142,11 @@ static __device__ __forceinline__ void produce(const struct f16x3_args &args, st
     const int item = PIECES * blockIdx.z;
 #pragma unroll 1
     for (int k = share.begin; k < share.end; k += BK) {
+        if (LOW == 8) start_copies(ring, turn, k / 2, args.a8, args.b8, origin, item + 2);
 #pragma unroll
-        for (int i = 0; i < PIECES; i++, turn.step()) {
-            struct mbarrier *const full = ring.full(turn.stage);
-            const shared_place to = ring.stage(turn.stage);
-            mbarrier_wait(ring.empty(turn.stage), turn.parity ^ 1);
-            mbarrier_arrive_expect(full, STAGE_BYTES, true);
-            tensor_copy(to, args.a, k, origin.m, item + piece_in_turn(i), full);
-            tensor_copy(moved(to, LEFT_BYTES), args.b, k, origin.n, item + piece_in_turn(i), full);
+        for (int step = k; step < k + BK; step += STEP_K) {
+            start_copies(ring, turn, step, args.a, args.b, origin, item + 1);
+            start_copies(ring, turn, step, args.a, args.b, origin, item);
         }
     }
 }
@@ -154,7 +159,7 @@ static __device__ __forceinline__ void multiply_pieces(struct ring ring, struct 
     const unsigned long long left = matrix_at(moved(ring.stage(a.stage), group * (64 * 128))),
                              right = matrix_at(moved(ring.stage(b.stage), LEFT_BYTES));
 #pragma unroll
-    for (int k = 0; k < BK / 16; k++) { /* 32 bytes further, in units of 16 */
+    for (int k = 0; k < STEP_K / 16; k++) { /* 32 bytes further, in units of 16 */
         if (ANEW && k == 0) wgmma_anew16(part, left, right);
         else wgmma<false, true, true, BN, 0>(part, left + k * 2, right + k * 2);
     }
@@ -169,29 +174,53 @@ static __device__ __forceinline__ void promote(const float (&part)[QUADS][4], fl
         for (int e = 0; e < 4; e++) sum[q][e] += part[q][e];
 }
 
+/* The same of the pieces of 8 bits, of BK k. */
+static __device__ __forceinline__ void multiply_eighths(struct ring ring, struct turn eighths, int group,
+                                                        float (&part)[QUADS][4])
+{
+    const unsigned long long left = matrix_at(moved(ring.stage(eighths.stage), group * (64 * 128))),
+                             right = matrix_at(moved(ring.stage(eighths.stage), LEFT_BYTES));
+    wgmma_e5m2<true>(part, left, right);
+#pragma unroll
+    for (int k = 1; k < BK / 32; k++) wgmma_e5m2<false>(part, left + k * 2, right + k * 2);
+}
+
 /* sum += the products of BK k. */
 static __device__ __forceinline__ void add_step(struct ring ring, int group, struct turn &turn,
                                                 float (&part)[QUADS][4], float (&sum)[QUADS][4])
 {
     const bool speaks = threadIdx.x % 32 == 0;
-    const struct turn low = turn.taken(), high = turn.taken();
-    mbarrier_wait(ring.full(low.stage), low.parity);
-    if (PRODUCTS == 4) {
+#pragma unroll
+    for (int step = 0; step < BK / STEP_K; step++) {
+        const bool has_eighths = LOW == 8 && step == 0;
+        struct turn eighths;
+        if (has_eighths) {
+            eighths = turn.taken();
+            mbarrier_wait(ring.full(eighths.stage), eighths.parity);
+            wgmma_begin();
+            multiply_eighths(ring, eighths, group, part);
+        }
+        const struct turn low = turn.taken(), high = turn.taken();
+        mbarrier_wait(ring.full(low.stage), low.parity);
+        if (LOW == 16) {
+            wgmma_begin();
+            multiply_pieces<true>(ring, low, low, group, part);
+        }
+        mbarrier_wait(ring.full(high.stage), high.parity);
         wgmma_begin();
-        multiply_pieces<true>(ring, low, low, group, part);
+        if (LOW == 16 || has_eighths) multiply_pieces<false>(ring, low, high, group, part);
+        else multiply_pieces<true>(ring, low, high, group, part);
+        multiply_pieces<false>(ring, high, low, group, part);
+        wgmma_end();
+        multiply_pieces<false>(ring, high, high, group, part);
+        wgmma_end();
+        wgmma_wait<1>(part);
+        if (has_eighths) mbarrier_arrive(ring.empty(eighths.stage), speaks);
+        mbarrier_arrive(ring.empty(low.stage), speaks);
+        wgmma_wait<0>(part);
+        mbarrier_arrive(ring.empty(high.stage), speaks);
+        promote(part, sum);
     }
-    mbarrier_wait(ring.full(high.stage), high.parity);
-    wgmma_begin();
-    multiply_pieces<PRODUCTS == 3>(ring, low, high, group, part);
-    multiply_pieces<false>(ring, high, low, group, part);
-    wgmma_end();
-    multiply_pieces<false>(ring, high, high, group, part);
-    wgmma_end();
-    wgmma_wait<1>(part);
-    mbarrier_arrive(ring.empty(low.stage), speaks);
-    wgmma_wait<0>(part);
-    mbarrier_arrive(ring.empty(high.stage), speaks);
-    promote(part, sum);
 }
 
 template <int REGISTERS, bool MORE> static __device__ __forceinline__ void have_registers()

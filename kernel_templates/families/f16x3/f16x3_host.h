@@ -7,7 +7,7 @@
 
 #define PARAMS "f16x3_params.def"
 #include "family_params.h"
-#define PRODUCTS (config->value[P_PRODUCTS])
+#define LOW (config->value[P_LOW])
 #include "f16x3_rules.h"
 
 template_predict f16x3_predict;

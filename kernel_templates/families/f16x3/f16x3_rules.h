@@ -21,8 +21,12 @@
 #define PRODUCT_REGISTERS (!MOVE_REGISTERS ? 255 : CONSUMERS == 2 ? 232 : 160)
 #define COPY_REGISTERS    (CONSUMERS == 2 ? 40 : 32)
 
-/* A stage is one piece of BK k: lines of 128 bytes for each row of A's tile, then for each column of B's. */
-#define PIECES        2
+/* Pieces in memory: high, low, and the low one rounded to 8 bits. Lines are as long as those of FP16. */
+#define PIECES (LOW == 8 ? 3 : 2)
+
+/* A stage is one piece of 64 k, of FP8 of 128: lines of 128 bytes for each row of A's tile, then for each
+ * column of B's. Sums of STEP_K are promoted. */
+#define STEP_K        64
 #define LEFT_BYTES    (128 * BM)
 #define STAGE_BYTES   (128 * (BM + BN))
 #define RING_BYTES    (STAGES * STAGE_BYTES)
@@ -56,15 +60,21 @@
 /* Exponents of an item, of A's rows and B's columns: so many that what follows is aligned. */
 #define EXPONENT_WORDS(m, n) (((m) + (n) + 31) / 32 * 32)
 
-/* Offsets in the argument: the tensor maps of A's and B's pieces follow struct gemm_args. */
+/* Offsets in the argument: the tensor maps of A's and B's pieces follow struct gemm_args, then those of the
+ * pieces of 8 bits. */
 #define MAP_A_AT       192
 #define MAP_B_AT       (MAP_A_AT + 128)
-#define ARGUMENT_BYTES (MAP_B_AT + 128)
+#define MAP_A8_AT      (MAP_B_AT + 128)
+#define MAP_B8_AT      (MAP_A8_AT + 128)
+#define ARGUMENT_BYTES (MAP_B8_AT + 128)
 
 #endif
 
 #ifdef RULE
 RULE(BM, BM % 64 == 0, "BM must be a multiple of 64")
 RULE(BN, BN % 8 == 0, "BN must be a multiple of 8")
+RULE(LOW, LOW == 0 || LOW == 8 || LOW == 16, "LOW must be 0, 8 or 16")
+RULE(LOW, BK == (LOW == 8 ? 128 : 64), "BK must be 128 with a LOW of 8, else 64")
+RULE(LOW, STAGES >= PIECES, "a stage for each piece")
 RULE(BN, BN + 24 <= PRODUCT_REGISTERS, "the sums do not fit in the registers")
 #endif

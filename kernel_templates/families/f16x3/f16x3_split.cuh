@@ -40,7 +40,7 @@ static __device__ __forceinline__ float rest_of(float x, float high)
 }
 
 /* Pieces of x and of y, rounded to nearest. */
-static __device__ __forceinline__ void split_two(float x, float y, unsigned (&word)[PIECES])
+static __device__ __forceinline__ void split_two(float x, float y, unsigned (&word)[2])
 {
     word[0] = packed<false>(x, y);
     word[1] = packed<false>(rest_of(x, unpacked<false>((unsigned short)word[0])),
@@ -97,11 +97,11 @@ static __device__ __forceinline__ void split_operand(const struct gemm_args &arg
 #pragma unroll
         for (int i = 0; i < LOADS / 8; i++) {
             const int run = (i * 4 + lane / 8) * 8;
-            unsigned short piece[PIECES][8];
+            unsigned short piece[2][8];
 #pragma unroll
             for (int e = 0; e < 8; e += 2) {
                 float x[2], of_k[2];
-                unsigned word[PIECES];
+                unsigned word[2];
 #pragma unroll
                 for (int j = 0; j < 2; j++) {
                     load_shared<1>(&x[j], shared + row * SPLIT_LINE + run + e + j);
@@ -110,15 +110,24 @@ static __device__ __forceinline__ void split_operand(const struct gemm_args &arg
                 }
                 split_two(x[0], x[1], word);
 #pragma unroll
-                for (int p = 0; p < PIECES; p++) {
+                for (int p = 0; p < 2; p++) {
                     piece[p][e] = (unsigned short)word[p];
                     piece[p][e + 1] = (unsigned short)(word[p] >> 16);
                 }
             }
-            if (first_row + row < rows && first_k + run < k)
+            if (first_row + row < rows && first_k + run < k) {
+                unsigned short *const own = to + (first_row + row) * line_k;
 #pragma unroll
-                for (int p = 0; p < PIECES; p++)
-                    store_elements<8>(to + p * apart + (first_row + row) * line_k + first_k + run, piece[p]);
+                for (int p = 0; p < 2; p++) store_elements<8>(own + p * apart + first_k + run, piece[p]);
+                if (LOW == 8) {
+                    unsigned short eighths[4];
+#pragma unroll
+                    for (int e = 0; e < 8; e += 2)
+                        eighths[e / 2] = (unsigned short)(rounded_to_e5m2(piece[1][e]) |
+                                                          rounded_to_e5m2(piece[1][e + 1]) << 8);
+                    store_elements<4>(own + 2 * apart + (first_k + run) / 2, eighths);
+                }
+            }
         }
         __syncthreads(); /* shared memory is free */
     }

@@ -29,16 +29,17 @@ static double tile_cycles(const struct config *config, double k, const struct gp
 {
     const double rate = gpu_peak_tflops(gpu, GEMM_F16) * 1e6 / gpu->sm_count / gpu->clock_mhz / 2 *
                         TENSOR_SHARE * (CONSUMERS == 1 ? ALONE_SHARE : 1);
-    const double products = PRODUCTS * BM * (BN + COLUMNS_BESIDE) * BK / rate + STEP_CYCLES;
-    const double arrival = (double)PIECES * STAGE_BYTES / SM_BYTES;
-    return ceil(k / BK) * fmax(products, arrival) + 4.0 * BM * BN / STORE_BYTES;
+    const double count = LOW == 0 ? 3 : LOW == 8 ? 3.5 : 4, stages = LOW == 8 ? 2.5 : 2;
+    const double products = count * BM * (BN + COLUMNS_BESIDE) * STEP_K / rate + STEP_CYCLES;
+    const double arrival = stages * STAGE_BYTES / SM_BYTES;
+    return ceil(k / BK) * (BK / STEP_K) * fmax(products, arrival) + 4.0 * BM * BN / STORE_BYTES;
 }
 
 /* Operands are read twice: a second time from L2 where they fit. */
-static double before_us(const struct problem *p, const struct gpu *gpu)
+static double before_us(const struct config *config, const struct problem *p, const struct gpu *gpu)
 {
     const double elements = (double)p->batch * (double)p->k * ((double)p->m + (double)p->n);
-    const double bytes = elements * (8 + 2 * PIECES), in_l2 = bytes < (double)gpu->l2_bytes ? 2 : 1;
+    const double bytes = elements * (8 + (LOW == 8 ? 5 : 4)), in_l2 = bytes < (double)gpu->l2_bytes ? 2 : 1;
     return BEFORE_US + TABLE_US_PER_K * (double)p->k +
            bytes / (in_l2 * DRAM_SHARE * gpu->memory_gb_per_s * 1e3);
 }
@@ -56,7 +57,7 @@ struct prediction f16x3_predict(const struct config *config, const struct proble
     const double k = fmin((double)cut.k_per_split, (double)p->k);
     time.compute_us = (FILL_CYCLES + rounds * tile_cycles(config, k, gpu)) / gpu->clock_mhz;
     time.memory_us = problem_bytes(p) / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3);
-    time.overhead_us = LAUNCH_US + before_us(p, gpu) +
+    time.overhead_us = LAUNCH_US + before_us(config, p, gpu) +
                        (splits > 1 ? LAST_BLOCK_US + splits * 4 * BM * BN / PART_BYTES / gpu->clock_mhz : 0);
     time.time_us = time.overhead_us + overlapped_us(time.compute_us, time.memory_us, 4);
     return time;

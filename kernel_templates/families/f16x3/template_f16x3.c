@@ -40,7 +40,7 @@ static int64_t piece_line(const struct problem *p)
 }
 
 /* Of an item. In floating point: the largest problems pass 2^63. */
-static double pieces_bytes(const struct problem *p)
+static double pieces_bytes(const struct config *config, const struct problem *p)
 {
     return 2.0 * PIECES * (double)piece_line(p) * ((double)p->m + (double)p->n);
 }
@@ -56,7 +56,7 @@ static const char *check_problem(const struct config *config, int known, const s
 {
     (void)gpu;
     if (!p) return NULL;
-    if (pieces_bytes(p) > PIECES_BYTES_MAX)
+    if (KNOWN(LOW) && pieces_bytes(config, p) > PIECES_BYTES_MAX)
         return "the pieces of A and B need more than 4 GiB of workspace";
     if (MAXIMA_WORDS((double)p->m, (double)p->n, (double)p->k) > MAXIMA_BYTES_MAX / 4)
         return "the maxima of rows and columns need more than 64 MiB of workspace";
@@ -72,8 +72,8 @@ static const char *check_problem(const struct config *config, int known, const s
 }
 
 /* The pieces of `lines` lines, from the line `first` of each piece on, which begin after `counters`. */
-static struct tensor_view view_of(const struct problem *p, int64_t items, int64_t counters, int64_t first,
-                                  int64_t lines, unsigned box_lines, int at)
+static struct tensor_view view_of(const struct config *config, const struct problem *p, int64_t items,
+                                  int64_t counters, int64_t first, int64_t lines, unsigned box_lines, int at)
 {
     const int64_t line_bytes = 2 * piece_line(p);
     return (struct tensor_view){.operand = LAUNCH_WORKSPACE,
@@ -120,7 +120,7 @@ static void f16x3_plan(const struct config *config, const struct problem *p, str
     const bool splits = p->k > 0; /* else there is nothing to multiply */
     const int64_t parts = cut.splits > 1 ? 4 * cut.splits * tiles * BM * BN : 0,
                   words = (splits ? MAXIMA_WORDS(p->m, p->n, p->k) : 0) + (parts > 0 ? tiles : 0),
-                  before = splits ? (int64_t)pieces_bytes(p) + 4 * EXPONENT_WORDS(p->m, p->n) : 0;
+                  before = splits ? (int64_t)pieces_bytes(config, p) + 4 * EXPONENT_WORDS(p->m, p->n) : 0;
     struct gemm_args args = gemm_args_of(p);
     args.group = (int)smaller(GROUP, rows);
     args.splits = (int)cut.splits;
@@ -134,8 +134,14 @@ static void f16x3_plan(const struct config *config, const struct problem *p, str
     plan->batch_per_launch = slice;
     plan->workspace_bytes = 4 * args.counters + items * (before + parts);
     if (splits) {
-        plan->view[plan->views++] = view_of(p, items, args.counters, 0, p->m, (unsigned)BM, MAP_A_AT);
-        plan->view[plan->views++] = view_of(p, items, args.counters, p->m, p->n, (unsigned)BN, MAP_B_AT);
+        plan->view[plan->views++] = view_of(config, p, items, args.counters, 0, p->m, (unsigned)BM, MAP_A_AT);
+        plan->view[plan->views++] = view_of(config, p, items, args.counters, p->m, p->n, (unsigned)BN, MAP_B_AT);
+        if (LOW == 8) /* two to an element of the map */
+            for (int i = 0; i < 2; i++) {
+                plan->view[plan->views] = plan->view[i];
+                plan->view[plan->views].extent[0] = ceil_div(p->k, 2);
+                plan->view[plan->views++].at = (uint16_t)(i ? MAP_B8_AT : MAP_A8_AT);
+            }
         plan->kernel[plan->kernels++] = maxima_launch(p, (unsigned)items);
         plan->kernel[plan->kernels++] = split_launch(config, p, (unsigned)items);
     }
