@@ -109,7 +109,7 @@ const struct mutant mutants_f16x3[] = {
            "exponents[first_row + row] = exponent;")},
     {"a tile is overwritten while it is read", WALKS, "nn",
      SPLIT("        __syncthreads(); /* shared memory is free */\n", "")},
-    {"blocks leave out tiles", WALKS, "nn", SPLIT("tile += step", "tile += step + 1")},
+    {"blocks leave out tiles", WALKS, "nn", SPLIT("tile -= step", "tile -= step + 1")},
     /* The ring. */
     {"copies into a stage that is still read", PLAIN, "nn",
      LOOP("            mbarrier_wait(ring.empty(turn.stage), turn.parity ^ 1);\n", "")},

@@ -47,8 +47,8 @@ static __device__ __forceinline__ void split_two(float x, float y, unsigned (&wo
                             rest_of(y, unpacked<false>((unsigned short)(word[0] >> 16))));
 }
 
-/* Every `step`th tile of an operand: element (row, k) of the product's operand is at from[row * ld + k] if
- * ALONG_K, else at from[k * ld + row]. to: piece 0 of the first row. */
+/* Every `step`th tile of an operand, from the last on, which L2 still holds: element (row, k) of the product's
+ * operand is at from[row * ld + k] if ALONG_K, else at from[k * ld + row]. to: piece 0 of the first row. */
 template <bool ALONG_K, bool OF_B>
 static __device__ __forceinline__ void split_operand(const struct gemm_args &args, const float *from,
                                                      long long ld, int rows, unsigned short *to,
@@ -64,7 +64,7 @@ static __device__ __forceinline__ void split_operand(const struct gemm_args &arg
     const struct scale<OF_B> scale(args, reinterpret_cast<int *>(factor + SPLIT_SIDE));
     scale.tabulate(k);
 #pragma unroll 1
-    for (int tile = first_tile; tile < tiles; tile += step) {
+    for (int tile = tiles - 1 - first_tile; tile >= 0; tile -= step) {
         const int first_row = tile / tiles_k * SPLIT_SIDE, first_k = tile % tiles_k * SPLIT_SIDE;
         /* Lines of the operand as it lies are apart, and a thread's elements STEP of them. */
         const int first_line = (ALONG_K ? first_row : first_k) + outer,
