@@ -297,8 +297,11 @@ static enum status open_plan(struct member *m, const char *folder)
     if (!file) return fail(E_IO, "%s cannot be written", path);
     round_winner(file, &device, l->text, l->cublas ? NULL : &l->config);
     if (fclose(file)) return fail(E_IO, "%s cannot be written", path);
-    const struct gt_options options = {
-        .size = sizeof options, .database = "", .pretuned = folder, .flags = GT_QUIET};
+    const struct gt_options options = {.size = sizeof options,
+                                       .database = "",
+                                       .pretuned = folder,
+                                       .flags = GT_QUIET,
+                                       .workspace_bytes = (size_t)4 << 30};
     struct gt_problem problem = public_problem(&l->problem);
     if (l->problem.beta != 0) problem.flags |= GT_ADDS_TO_C;
     struct gt_plan_info info = gt_plan_info_make();
