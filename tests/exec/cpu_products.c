@@ -21,7 +21,14 @@ void gt_warp_barrier(unsigned mask);
 extern int gt_sums_again;
 int gt_sums_again;
 
-enum { PRODUCT_K = 16, PRODUCT_K_TF32 = 8, PRODUCT_K_E5M2 = 32, QUADS_MAX = 32, HELD_MAX = 4, WARPGROUP = 4 * WARP };
+enum {
+    PRODUCT_K = 16,
+    PRODUCT_K_TF32 = 8,
+    PRODUCT_K_E5M2 = 32,
+    QUADS_MAX = 32,
+    HELD_MAX = 4,
+    WARPGROUP = 4 * WARP
+};
 
 /* A thread's sums that products on the way add to. The thread has NaN in their place. */
 struct held {

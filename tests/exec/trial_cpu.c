@@ -406,8 +406,8 @@ static void build_operands(const struct trial *trial, const struct problem *p, s
         /* Products down to the least denormal number; elements, too, but for BF16, which has fewer. */
         const int least = p->type == GEMM_SGEMM_ACCURATE ? -131 : -149;
         grade(&x[OPERAND_A], problem_rows_a(p), problem_cols_a(p), p->lda, p->trans_a, least + 20, 61, 1);
-        grade(&x[OPERAND_B], problem_rows_b(p), problem_cols_b(p), p->ldb, !p->trans_b, -149 - least - 20, 101,
-              -1);
+        grade(&x[OPERAND_B], problem_rows_b(p), problem_cols_b(p), p->ldb, !p->trans_b, -149 - least - 20,
+              101, -1);
     }
     if (trial->data == DATA_NOT_FINITE && !unread && p->k > 0) { /* in a row and in a column of the product */
         const int64_t middle = p->k / 2, last = p->k - 1, low = p->m - 1, column = p->n - 1;

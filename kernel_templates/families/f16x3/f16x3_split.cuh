@@ -47,8 +47,9 @@ static __device__ __forceinline__ void split_two(float x, float y, unsigned (&wo
                             rest_of(y, unpacked<false>((unsigned short)(word[0] >> 16))));
 }
 
-/* Every `step`th tile of an operand, from the last on, which L2 still holds: element (row, k) of the product's
- * operand is at from[row * ld + k] if ALONG_K, else at from[k * ld + row]. to: piece 0 of the first row. */
+/* Every `step`th tile of an operand, from the last on, which L2 still holds: element (row, k) of the
+ * product's operand is at from[row * ld + k] if ALONG_K, else at from[k * ld + row]. to: piece 0 of the first
+ * row. */
 template <bool ALONG_K, bool OF_B>
 static __device__ __forceinline__ void split_operand(const struct gemm_args &args, const float *from,
                                                      long long ld, int rows, unsigned short *to,
@@ -145,7 +146,9 @@ extern "C" __global__ void __launch_bounds__(SPLIT_THREADS, SPLIT_BLOCKS)
                     tiles_b = (args.n + SPLIT_SIDE - 1) / SPLIT_SIDE;
     /* As many blocks for each operand as it has rows, at least one. */
     const int grid = gridDim.x, share = (int)(grid * tiles_a / (tiles_a + tiles_b)),
-              blocks_a = share < 1 ? 1 : share < grid ? share : grid - 1;
+              blocks_a = share < 1      ? 1
+                         : share < grid ? share
+                                        : grid - 1;
     unsigned short *const to = reinterpret_cast<unsigned short *>(args.workspace + args.counters) +
                                blockIdx.z * (PIECES * pieces_apart(args));
     int *const exponents = exponents_of(args);

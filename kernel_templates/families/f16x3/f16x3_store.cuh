@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* f16x3_store.cuh — sums from the accumulators to C, and the powers of two, and what is done where they are not
- * finite. Part of
- * f16x3.cu.
+/* f16x3_store.cuh — sums from the accumulators to C, and the powers of two, and what is done where they are
+ * not finite. Part of f16x3.cu.
  *
  * A thread holds quads: the neighbours (row lane / 4, columns 2 (lane % 4) and one more) of 8 columns, and
  * the same 8 rows below.
@@ -50,8 +49,8 @@ static __device__ __forceinline__ bool add_parts(const struct gemm_args &args, u
         PIECES * pieces_apart(args) / 2 + EXPONENT_WORDS((long long)args.m, args.n);
     float *const parts = args.workspace + args.counters + gridDim.z * before +
                          (blockIdx.z * (long long)tiles + tile) * args.splits * part::FLOATS;
-    unsigned *const arrivals = reinterpret_cast<unsigned *>(args.workspace) +
-                               gridDim.z * maxima_words(args) + blockIdx.z * (long long)tiles + tile;
+    unsigned *const arrivals = reinterpret_cast<unsigned *>(args.workspace) + gridDim.z * maxima_words(args) +
+                               blockIdx.z * (long long)tiles + tile;
     part::store(parts + (long long)split * part::FLOATS, sum, 1.0f);
     group_sync(1, CONSUMER_THREADS);
     if (threadIdx.x == 0) {
@@ -109,8 +108,7 @@ static __device__ __forceinline__ void scale_sums(const struct gemm_args &args, 
     const int *const of_rows = exponents_of(args), *const of_columns = of_rows + args.m;
     int r[2];
 #pragma unroll
-    for (int i = 0; i < 2; i++)
-        r[i] = (row + 8 * i < args.m ? of_rows[row + 8 * i] : 0) - 2 * TOP_EXPONENT;
+    for (int i = 0; i < 2; i++) r[i] = (row + 8 * i < args.m ? of_rows[row + 8 * i] : 0) - 2 * TOP_EXPONENT;
 #pragma unroll
     for (int q = 0; q < QUADS; q++)
 #pragma unroll

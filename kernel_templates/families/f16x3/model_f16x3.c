@@ -19,10 +19,10 @@
 #define FILL_CYCLES    2500.0 /* until the first product, and from the last to the end */
 #define DRAM_SHARE     0.81
 #define LAUNCH_US      1.56
-#define BEFORE_US      6.0  /* two launches before the product, and their ends */
+#define BEFORE_US      6.0    /* two launches before the product, and their ends */
 #define TABLE_US_PER_K 0.4e-3 /* each block of the splitting reads all maxima of k */
-#define LAST_BLOCK_US  2.15 /* of a tile that blocks share: adds their parts */
-#define PART_BYTES     20.0 /* an SM and clock in which it reads them */
+#define LAST_BLOCK_US  2.15   /* of a tile that blocks share: adds their parts */
+#define PART_BYTES     20.0   /* an SM and clock in which it reads them */
 
 /* Cycles of a tile's share of k, and of its sums on their way to C. */
 static double tile_cycles(const struct config *config, double k, const struct gpu *gpu)

@@ -135,7 +135,8 @@ static void f16x3_plan(const struct config *config, const struct problem *p, str
     plan->workspace_bytes = 4 * args.counters + items * (before + parts);
     if (splits) {
         plan->view[plan->views++] = view_of(config, p, items, args.counters, 0, p->m, (unsigned)BM, MAP_A_AT);
-        plan->view[plan->views++] = view_of(config, p, items, args.counters, p->m, p->n, (unsigned)BN, MAP_B_AT);
+        plan->view[plan->views++] =
+            view_of(config, p, items, args.counters, p->m, p->n, (unsigned)BN, MAP_B_AT);
         if (LOW == 8) /* two to an element of the map */
             for (int i = 0; i < 2; i++) {
                 plan->view[plan->views] = plan->view[i];

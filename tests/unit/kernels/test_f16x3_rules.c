@@ -9,8 +9,8 @@ static const char *const base_text = F16X3_BASE;
 
 TEST(each_rule_refuses_its_violation_and_says_why)
 {
-    static const struct outside outside[] = {{"BM", 0},   {"BM", 256},   {"BN", 216},      {"BK", 128},
-                                             {"VC", 4},   {"STAGES", 1}, {"PRODUCTS", 2},  {"PRODUCTS", 5}};
+    static const struct outside outside[] = {{"BM", 0}, {"BM", 256},   {"BN", 216},     {"BK", 128},
+                                             {"VC", 4}, {"STAGES", 1}, {"PRODUCTS", 2}, {"PRODUCTS", 5}};
     static const struct violation cases[] = {{"BM", 96, "BM must be a multiple of 64"},
                                              {"BN", 100, "BN must be a multiple of 8"},
                                              {"BM", 192, "do not fit in the registers"}};
