@@ -1,10 +1,11 @@
 /* Bugs in the family for FP32 as two FP16 pieces. */
 #include "mutants.h"
 
-#define PLAIN "f16x3 BM=64 BN=16 BK=64 STAGES=3 LOW=16 VC=1 GROUP=1 SPLIT_K=1 SMS=132"
-#define WALKS "f16x3 BM=64 BN=24 BK=64 STAGES=5 LOW=16 VC=1 GROUP=2 SPLIT_K=1 SMS=1"
-#define PAIR  "f16x3 BM=128 BN=16 BK=64 STAGES=2 LOW=16 VC=2 GROUP=1 SPLIT_K=1 SMS=1"
-#define PARTS "f16x3 BM=64 BN=16 BK=64 STAGES=4 LOW=16 VC=1 GROUP=1 SPLIT_K=3 SMS=132"
+#define PLAIN   "f16x3 BM=64 BN=16 BK=64 STAGES=3 LOW=16 VC=1 GROUP=1 SPLIT_K=1 SMS=132"
+#define WALKS   "f16x3 BM=64 BN=24 BK=64 STAGES=5 LOW=16 VC=1 GROUP=2 SPLIT_K=1 SMS=1"
+#define PAIR    "f16x3 BM=128 BN=16 BK=64 STAGES=2 LOW=16 VC=2 GROUP=1 SPLIT_K=1 SMS=1"
+#define EIGHTHS "f16x3 BM=64 BN=16 BK=128 STAGES=3 LOW=8 VC=1 GROUP=1 SPLIT_K=1 SMS=132"
+#define PARTS   "f16x3 BM=64 BN=16 BK=64 STAGES=4 LOW=16 VC=1 GROUP=1 SPLIT_K=3 SMS=132"
 
 #define LOOP(find, replace)                                                                                  \
     {                                                                                                        \
@@ -28,18 +29,35 @@ const struct mutant mutants_f16x3[] = {
     {"sums of the step before stay", PLAIN, "nn",
      LOOP("if (ANEW && k == 0) wgmma_anew16(part, left, right);\n        else wgmma", "wgmma")},
     {"the last sums only", PLAIN, "nn", LOOP("sum[q][e] += part[q][e];", "sum[q][e] = part[q][e];")},
-    {"the product of both low pieces is left out", PLAIN, "nn", LOOP("if (PRODUCTS == 4) {", "if (false) {")},
     {"the product of the low piece of A is left out", PLAIN, "nn",
-     LOOP("    multiply_pieces<PRODUCTS == 3>(ring, low, high, group, part);\n", "")},
+     LOOP("if (LOW == 16 || has_eighths) multiply_pieces<false>(ring, low, high, group, part);",
+          "if (LOW == 16 || has_eighths) {}")},
     {"the product of the low piece of B is left out", PLAIN, "nt",
      LOOP("    multiply_pieces<false>(ring, high, low, group, part);\n", "")},
     {"a product twice, another not", PLAIN, "nn",
      LOOP("multiply_pieces<false>(ring, high, low, group", "multiply_pieces<false>(ring, low, high, group")},
-    {"the last 16 k of a step are left out", PLAIN, "nn", LOOP("k < BK / 16; k++", "k < BK / 16 - 1; k++")},
+    {"the last 16 k of a step are left out", PLAIN, "nn",
+     LOOP("k < STEP_K / 16; k++", "k < STEP_K / 16 - 1; k++")},
     {"the low piece of every second element is lost", PLAIN, "nn",
      SPLIT("piece[p][e + 1] = (unsigned short)(word[p] >> 16);",
            "piece[p][e + 1] = p == 1 ? 0 : (unsigned short)(word[p] >> 16);")},
     {"the low piece is rounded as if it were 11 bits", PLAIN, "nn", SPLIT("0x1p-13f : -", "0x1p-11f : -")},
+    /* Low pieces of 8 bits. */
+    {"pieces of 8 bits are not stored", EIGHTHS, "nn", SPLIT("if (LOW == 8) {", "if (false) {")},
+    {"high pieces where low ones belong", EIGHTHS, "nn",
+     SPLIT("rounded_to_e5m2(piece[1][e]) |", "rounded_to_e5m2(piece[0][e]) |")},
+    {"a quarter of the low pieces is multiplied", EIGHTHS, "nn", LOOP("k < BK / 32; k++", "k < 1; k++")},
+    {"products of 8 bits are added to old sums", EIGHTHS, "nn",
+     LOOP("wgmma_e5m2<true>(part, left, right);", "wgmma_e5m2<false>(part, left, right);")},
+    {"all steps multiply the first 8 bits", EIGHTHS, "nn",
+     LOOP("start_copies(ring, turn, k / 2, args.a8", "start_copies(ring, turn, 0, args.a8")},
+    {"both halves of a step are the first", EIGHTHS, "nn",
+     LOOP("start_copies(ring, turn, step, args.a, args.b, origin, item);",
+          "start_copies(ring, turn, k, args.a, args.b, origin, item);")},
+    {"pieces of 8 bits are multiplied before they have landed", EIGHTHS, "nn",
+     LOOP("            mbarrier_wait(ring.full(eighths.stage), eighths.parity);\n", "")},
+    {"pieces of 8 bits are not given back", EIGHTHS, "nn",
+     LOOP("        if (has_eighths) mbarrier_arrive(ring.empty(eighths.stage), speaks);\n", "")},
     /* Scaling. */
     {"there is no equilibration", PLAIN, "nn", SCALE("s = (to - from) >> 1;", "s = 0;")},
     {"A and B are equilibrated the same way", PLAIN, "nn", SCALE("if (OF_B) s = -s;", "")},
