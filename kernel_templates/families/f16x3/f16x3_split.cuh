@@ -99,15 +99,17 @@ static __device__ __forceinline__ void split_operand(const struct gemm_args &arg
         for (int i = 0; i < LOADS / 8; i++) {
             const int run = (i * 4 + lane / 8) * 8;
             unsigned short piece[2][8];
+            float of_k[8];
+            load_shared<4>(&of_k[0], factor + run);
+            load_shared<4>(&of_k[4], factor + run + 4);
 #pragma unroll
             for (int e = 0; e < 8; e += 2) {
-                float x[2], of_k[2];
+                float x[2];
                 unsigned word[2];
 #pragma unroll
                 for (int j = 0; j < 2; j++) {
                     load_shared<1>(&x[j], shared + row * SPLIT_LINE + run + e + j);
-                    load_shared<1>(&of_k[j], factor + run + e + j);
-                    x[j] = x[j] * of_k[j] * by[0] * by[1];
+                    x[j] = x[j] * of_k[e + j] * by[0] * by[1];
                 }
                 split_two(x[0], x[1], word);
 #pragma unroll
