@@ -47,6 +47,42 @@ enum status db_open(const char *path, enum db_mode mode, struct db **db);
 /* Removes a file that db_open created, and its folders, if nothing was stored in it. Takes NULL. */
 void db_close(struct db *db);
 
+/* The name of the network file system that the file's folder is on, NULL if it is on none: there SQLite's log
+ * (WAL) does not work, and db_open makes every transaction with a rollback journal instead, which is slower.
+ * "GEMMTUNE_DB_SAFE": that variable demands the journal. */
+const char *db_on_network(const char *path);
+
+/* ---- shards ---- */
+
+#define DB_SUITE_HASH_MAX 17
+
+/* What a file says of itself that belongs to one shard of a suite (docs/cluster.md). */
+struct db_shard {
+    char suite[DB_SUITE_HASH_MAX]; /* hash of the suite's problems: 16 hexadecimal digits */
+    int number, count;             /* 0 <= number < count */
+    char version[128];             /* of the program that tunes it */
+    int64_t problems;              /* of this shard */
+    double spent_s;                /* of its budget, until it is finished */
+    bool finished;                 /* its run ended by itself */
+};
+/* E_ABSENT: the file belongs to no shard. */
+enum status db_shard_get(struct db *db, struct db_shard *shard);
+/* Stores it; of a file that belongs to that shard already problems, spent_s and finished change. */
+enum status db_shard_set(struct db *db, const struct db_shard *shard);
+
+/* Writes a complete copy to path, also on a network file system: under another name beside it, which then
+ * takes the place of what was there. No transaction may be open. Errors: E_IO; what was there stays. */
+enum status db_save(struct db *db, const char *path);
+
+/* The median clock of the GPU's multiprocessors over the trials of this process, by board; boards whose clock
+ * is unknown are left out. visit returns false to stop. */
+struct db_clock {
+    char gpu[GPU_NAME_MAX], uuid[48];
+    int64_t trials;
+    int median_mhz;
+};
+enum status db_clocks(struct db *db, bool (*visit)(void *self, const struct db_clock *clock), void *self);
+
 /* Everything that a trial depends on besides problem and configuration. */
 struct db_context {
     struct gpu gpu;

@@ -78,4 +78,15 @@ struct db_merged {
  * changed. */
 enum status db_merge(struct db *db, const char *const *paths, int count, struct db_merged *merged);
 
+/* Called for a file that is not merged, with its number in paths, while status_text() says why. */
+struct db_refusal {
+    void (*visit)(void *self, int number, enum status st);
+    void *self;
+};
+
+/* The same, but a file that is not there, foreign, damaged or impossible is left out, and all others are
+ * merged. refusal NULL: it is an error. Errors: E_MEMORY, those of the database itself. */
+enum status db_merge_sound(struct db *db, const char *const *paths, int count,
+                           const struct db_refusal *refusal, struct db_merged *merged);
+
 #endif

@@ -14,9 +14,11 @@
  * db_winners.c decisions and winners
  * db_preferences.c pins and exclusions
  * db_notes.c   sentences about searches
+ * db_shard.c   what a file says of itself that is one shard's; a copy of the file
  * db_dump.c    all trials, for export
  * db_import.c  rows from text
  * db_challenge.c which of two winners is better
+ * db_bulk.c    many rows in one transaction, fast
  * db_merge.c   rows from another database
  * db_runtime.c winners for programs that run them
  * db_check.c   the full check
@@ -69,9 +71,8 @@ struct db {
 
 /* --- db_place.c --- */
 
-/* True for a file system on which WAL does not work; magic is statfs's f_type. */
-bool db_network_magic(int64_t magic);
-bool db_on_network(const char *path);
+/* The name of a file system on which WAL does not work, NULL for others; magic is statfs's f_type. */
+const char *db_network_name(int64_t magic);
 /* Removes a database with what SQLite keeps beside it. */
 void db_remove_files(const char *path);
 /* Errors: E_INPUT (it is too long for SQLite). */
@@ -397,6 +398,23 @@ enum status db_settle_all(struct db *db);
 /* Makes a decision the winner unless the present one is better (db_exchange.h defines the order). Inside a
  * transaction. */
 enum status db_challenge(struct db *db, int64_t decision, bool *won);
+
+/* --- db_bulk.c --- */
+
+#define DB_BULK_INDICES 3
+
+struct db_bulk {
+    char
+        *text[DB_BULK_INDICES]; /* of the indices of trials that are built at the end; NULL: they are there */
+};
+
+/* Starts a transaction for many rows that have been checked: with a large cache (400 MB at most), and without
+ * the CHECKs of the schema. indices_later: the indices of trials are built at the end, which is faster if the
+ * file grows by more than it holds; until then nothing may look for trials but by id or hash.
+ * db_bulk_end must follow, also after an error: it commits if st is OK, else nothing has changed, and returns
+ * the first error. */
+enum status db_bulk_start(struct db *db, bool indices_later, struct db_bulk *bulk);
+enum status db_bulk_end(struct db *db, struct db_bulk *bulk, enum status st);
 
 /* --- db_merge.c --- */
 

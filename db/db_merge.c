@@ -350,11 +350,13 @@ static enum status check_input(struct db *from)
     return fail(E_DB, "%s is not merged: %.300s", from->path, findings);
 }
 
-static enum status merge_file(struct db *to, const char *path, struct db_merged *merged)
+/* *sound: the file was checked, and rows of it may have been copied. */
+static enum status merge_file(struct db *to, const char *path, struct db_merged *merged, bool *sound)
 {
     struct merge m = {.to = to, .merged = merged};
     enum status st = db_open(path, DB_READ, &m.from);
     if (!st) st = check_input(m.from);
+    *sound = !st;
     if (!st) st = copy_all(&m);
     for (int i = 0; i < TABLES; i++) free(m.maps[i].pairs);
     db_close(m.from);
@@ -367,12 +369,35 @@ static bool same_file(const char *x, const char *y)
     return stat(x, &a) == 0 && stat(y, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
+/* Will the file grow to more than its threefold? That the files to come have rows that are in it already is
+ * not known before they are read. */
+static bool outgrows(const char *path, const char *const *paths, int count)
+{
+    struct stat info;
+    off_t more = 0;
+    for (int i = 0; i < count; i++)
+        if (!same_file(paths[i], path) && stat(paths[i], &info) == 0) more += info.st_size;
+    return stat(path, &info) == 0 && more / 2 > info.st_size;
+}
+
+enum status db_merge_sound(struct db *db, const char *const *paths, int count,
+                           const struct db_refusal *refusal, struct db_merged *merged)
+{
+    struct db_bulk bulk;
+    *merged = (struct db_merged){0};
+    enum status st = db_bulk_start(db, outgrows(db->path, paths, count), &bulk);
+    for (int i = 0; !st && i < count; i++) {
+        bool sound = false;
+        if (same_file(paths[i], db->path)) continue;
+        st = merge_file(db, paths[i], merged, &sound);
+        if (!st || sound || !refusal || st == E_MEMORY) continue;
+        refusal->visit(refusal->self, i, st);
+        st = OK;
+    }
+    return db_bulk_end(db, &bulk, st);
+}
+
 enum status db_merge(struct db *db, const char *const *paths, int count, struct db_merged *merged)
 {
-    *merged = (struct db_merged){0};
-    enum status st = db_begin(db);
-    if (st) return st;
-    for (int i = 0; !st && i < count; i++)
-        if (!same_file(paths[i], db->path)) st = merge_file(db, paths[i], merged);
-    return db_end(db, st);
+    return db_merge_sound(db, paths, count, NULL, merged);
 }

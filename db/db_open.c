@@ -50,7 +50,7 @@ static int authorize(void *unused, int action, const char *table, const char *co
 {
     (void)unused, (void)column, (void)schema, (void)inner;
     static const char *const deletable[] = {"attempts", "winners"};
-    static const char *const updatable[] = {"runs", "winners", "preferences", "sqlite_sequence"};
+    static const char *const updatable[] = {"runs", "winners", "preferences", "shards", "sqlite_sequence"};
     switch (action) {
     case SQLITE_DELETE:
         for (size_t i = 0; i < sizeof deletable / sizeof *deletable; i++)
@@ -281,7 +281,7 @@ static enum status open_writer(struct db *db, int64_t size)
     if ((st = db_hold_write(db->path, &db->hold))) return st;
     db->writing = true;
     if ((st = db_connect(db->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &db->handle))) return st;
-    db->safe = db_on_network(db->path);
+    db->safe = db_on_network(db->path) != NULL;
     if (db->safe && (st = choose_journal(db))) return st; /* before WAL's shared memory could be accessed */
     if ((st = db_migrate(db->handle, db->path, &db_form))) return st;
     if ((st = db_check_schema(db->handle, db->path, &db_form, DB_VERSION, &missing))) return st;
@@ -339,9 +339,11 @@ static bool nothing_stored(struct db *db)
 {
     sqlite3_stmt *stmt = NULL;
     if (!db->ready) return true;
-    bool nothing =
-        sqlite3_prepare_v2(db->handle, "SELECT 1 FROM runs LIMIT 1", -1, &stmt, NULL) == SQLITE_OK &&
-        sqlite3_step(stmt) == SQLITE_DONE;
+    bool nothing = sqlite3_prepare_v2(db->handle,
+                                      "SELECT 1 FROM runs UNION ALL "
+                                      "SELECT 1 FROM sqlite_schema WHERE name = 'shards' LIMIT 1",
+                                      -1, &stmt, NULL) == SQLITE_OK &&
+                   sqlite3_step(stmt) == SQLITE_DONE;
     sqlite3_finalize(stmt);
     return nothing;
 }

@@ -66,42 +66,34 @@ enum status db_resolve(const char *path, char resolved[PATH_MAX])
 
 /* --- network file systems --- */
 
-bool db_network_magic(int64_t magic)
+const char *db_network_name(int64_t magic)
 {
-    static const uint32_t network[] = {
-        0x6969,     /* NFS */
-        0x517b,     /* SMB */
-        0xff534d42, /* CIFS */
-        0xfe534d42, /* SMB 2 */
-        0x65735546, /* FUSE: may be anything (sshfs, gcsfuse) */
-        0x01021997, /* 9P */
-        0x00c36400, /* Ceph */
-        0x0bd00bd0, /* Lustre */
-        0x47504653, /* GPFS */
-        0x19830326, /* BeeGFS */
-        0x5346414f, /* AFS */
-        0x73757245, /* Coda */
-        0x01161970, /* GFS2 */
-        0x7461636f, /* OCFS2 */
-        0x20030528, /* OrangeFS */
-        0x786f4256, /* VirtualBox shared folders */
-        0xaad7aaea, /* PanFS */
+    static const struct {
+        uint32_t magic;
+        const char *name;
+    } network[] = {
+        {0x6969, "NFS"},        {0x517b, "SMB"},          {0xff534d42, "CIFS"},       {0xfe534d42, "SMB 2"},
+        {0x65735546, "FUSE"}, /* may be anything (sshfs, gcsfuse) */
+        {0x01021997, "9P"},     {0x00c36400, "Ceph"},     {0x0bd00bd0, "Lustre"},     {0x47504653, "GPFS"},
+        {0x19830326, "BeeGFS"}, {0x5346414f, "AFS"},      {0x73757245, "Coda"},       {0x01161970, "GFS2"},
+        {0x7461636f, "OCFS2"},  {0x20030528, "OrangeFS"}, {0x786f4256, "VirtualBox"}, {0xaad7aaea, "PanFS"},
     };
     for (size_t i = 0; i < sizeof network / sizeof *network; i++)
-        if ((uint32_t)magic == network[i]) return true;
-    return false;
+        if ((uint32_t)magic == network[i].magic) return network[i].name;
+    return NULL;
 }
 
-bool db_on_network(const char *path)
+const char *db_on_network(const char *path)
 {
     const int forced = env_choice("GEMMTUNE_DB_SAFE");
-    if (forced != ENV_DB_SAFE_AUTO) return forced == ENV_DB_SAFE_ON;
+    if (forced == ENV_DB_SAFE_ON) return "GEMMTUNE_DB_SAFE";
+    if (forced == ENV_DB_SAFE_OFF) return NULL;
     char folder[PATH_MAX];
     snprintf(folder, sizeof folder, "%s", path);
     char *slash = strrchr(folder, '/');
     if (slash) slash[slash == folder] = '\0';
     struct statfs info;
-    return statfs(slash ? folder : ".", &info) == 0 && db_network_magic((int64_t)info.f_type);
+    return statfs(slash ? folder : ".", &info) == 0 ? db_network_name((int64_t)info.f_type) : NULL;
 }
 
 /* --- which files were checked --- */

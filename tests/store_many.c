@@ -1,8 +1,9 @@
-/* store_many.c — store_many FILE TRIALS PROBLEMS WINNERS: a database as large as years of tuning would make
- * it, by the code that stores what a tuner measures; times are invented. For measuring by hand what its size
- * costs (docs/results/host-database.md): ten million trials take about 10 minutes and 2.4 GB.
+/* store_many.c — store_many FILE TRIALS PROBLEMS WINNERS [FIRST]: a database as large as years of tuning
+ * would make it, by the code that stores what a tuner measures; times are invented. For measuring by hand
+ * what its size costs (docs/results/host-database.md): ten million trials take about 10 minutes and 2.4 GB.
  *
- * The trials are of the first PROBLEMS problems, evenly; WINNERS problems have a winner each.
+ * The trials are of PROBLEMS problems from number FIRST (0) on, evenly, so that files with different FIRST
+ * are shards of a suite; WINNERS of these problems have a winner each.
  */
 #include "least_config.h"
 #include "many_winners.h"
@@ -29,9 +30,9 @@ static struct config winner_config(int64_t i)
     return config;
 }
 
-static void put_winners(struct db *db, int64_t run, int64_t count)
+static void put_winners(struct db *db, int64_t run, int64_t first, int64_t count)
 {
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = first; i < first + count; i++) {
         const struct config config = winner_config(i);
         const struct db_winner w = many_winner(i, &config);
         must(db_set_winner(db, run, &w, NULL, 0, NULL, 0));
@@ -57,7 +58,7 @@ static struct outcome some_outcome(int64_t i, int64_t each)
     return store_outcome(10 + (double)((i * 7919) % each));
 }
 
-static void put_trials(struct db *db, int64_t run, int64_t count, int64_t problems)
+static void put_trials(struct db *db, int64_t run, int64_t first, int64_t count, int64_t problems)
 {
     const int64_t each = count / problems;
     int64_t *configs = calloc((size_t)each, sizeof *configs), id;
@@ -67,12 +68,12 @@ static void put_trials(struct db *db, int64_t run, int64_t count, int64_t proble
     }
     must(db_begin(db));
     for (int64_t i = 0; i < each; i++) {
-        const struct config config = store_config((int)i);
+        const struct config config = store_config((int)(first + i));
         const struct problem p = many_problem(0);
         must(db_add_config(db, &config, &p, store_context().gpu.arch, &configs[i]));
     }
     for (int64_t i = 0, problem = 0; i < each * problems; i++) {
-        const struct problem p = many_problem(i / each);
+        const struct problem p = many_problem(first + i / each);
         if (i % each == 0) must(db_add_problem(db, &p, &problem));
         const struct outcome o = some_outcome(i, each);
         attempt(db, run, problem, configs[i % each], &id);
@@ -90,11 +91,12 @@ static void put_trials(struct db *db, int64_t run, int64_t count, int64_t proble
 
 int main(int argc, char **argv)
 {
-    const int64_t trials = argc == 5 ? strtoll(argv[2], NULL, 10) : 0,
-                  problems = argc == 5 ? strtoll(argv[3], NULL, 10) : 0,
-                  winners = argc == 5 ? strtoll(argv[4], NULL, 10) : 0;
-    if (problems < 1 || trials < problems || trials / problems > INT_MAX || winners < 0) {
-        fprintf(stderr, "usage: store_many FILE TRIALS PROBLEMS WINNERS\n");
+    int64_t numbers[4] = {0}; /* as in the usage */
+    for (int i = 2; i < argc && i < 6; i++) numbers[i - 2] = strtoll(argv[i], NULL, 10);
+    const int64_t trials = numbers[0], problems = numbers[1], winners = numbers[2], first = numbers[3];
+    if (argc < 5 || argc > 6 || problems < 1 || trials < problems || trials / problems > INT_MAX ||
+        winners < 0 || first < 0 || first > INT_MAX) {
+        fprintf(stderr, "usage: store_many FILE TRIALS PROBLEMS WINNERS [FIRST]\n");
         return 2;
     }
     struct db *db;
@@ -104,8 +106,8 @@ int main(int argc, char **argv)
     struct db_context context = store_context();
     int64_t run;
     must(db_run_start(db, &context, "store_many", 1, &run));
-    put_winners(db, run, winners);
-    put_trials(db, run, trials, problems);
+    put_winners(db, run, first, winners);
+    put_trials(db, run, first, trials, problems);
     must(db_run_end(db, run, "finished"));
     db_close(db);
     return 0;

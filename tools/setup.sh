@@ -1,6 +1,6 @@
 #!/bin/sh
 # setup.sh [test | all]: installs what is missing to build tune, or, with the word test, to build and pass its tests too;
-# all: also what only the long tests need (a browser).
+# all: also what only the long tests need (a browser, Slurm).
 #
 # System packages come from apt-get (as root, or through sudo where that asks nothing). The CUDA toolkit is the
 # installed one; where there is none, NVIDIA's wheels are unpacked into .deps/cuda of this folder, which needs no root.
@@ -84,7 +84,11 @@ need_library zlib zlib1g-dev
 need_library inih libinih-dev
 need_library libxxhash libxxhash-dev
 [ -e /usr/share/javascript/chart.js/chart.min.js ] || missing="$missing libjs-chart.js" # for tune report
-if [ "${1:-}" = all ]; then need_command chromium chromium; fi
+if [ "${1:-}" = all ]; then
+    PATH=$PATH:/usr/sbin need_command slurmctld slurm-wlm
+    PATH=$PATH:/usr/sbin need_command munged munge
+    need_command chromium chromium
+fi
 if [ "${1:-}" = test ] || [ "${1:-}" = all ]; then
     need_library cmocka libcmocka-dev
     need_command python3 python3

@@ -42,6 +42,7 @@ static const struct complete_command commands[] = {
     {"export", &cmd_export_line, cmd_export},
     {"import", &cmd_import_line, cmd_import},
     {"merge", &cmd_merge_line, cmd_merge},
+    {"cluster", &cmd_cluster_line, cmd_cluster},
     {"forget", &cmd_forget_line, cmd_forget},
     {"verify", &cmd_verify_line, cmd_verify},
     {"doctor", &cmd_doctor_line, cmd_doctor},

@@ -5,6 +5,7 @@
  * Told by the environment; PART is a part of a configuration's text:
  *   FAKE_LOG=FILE       appends "VERB PID CONFIG" for each request, "prepare PID PROBLEM"
  *   FAKE_TRIAL_MS, FAKE_BLOCK_MS, FAKE_COMPILE_MS, FAKE_PREPARE_MS    how long it takes (0)
+ *   FAKE_FIRST_PREPARE_MS    how much longer the first preparation of a worker takes
  *   FAKE_LAUNCH_MS      how long a call takes, up to a tenth more by the configuration
  *                       (trial and check make as many as the worker's, the others one)
  *   FAKE_COMPILE_UPTO_MS  the most of a compilation that takes another time each time (0)
@@ -14,6 +15,8 @@
  *   FAKE_DEVICES=N      GPUs there are (1; 0: no driver)
  *   FAKE_OTHER_GPU=N    GPU N is of another model: it has one SM fewer
  *   FAKE_POWER_LIMIT=W  of the GPU (0: unknown)
+ *   FAKE_CLOCK_MHZ=N    of its multiprocessors in every trial (0: unknown)
+ *   FAKE_UUID=TEXT      of the GPU (GPU-fake-N)
  *   FAKE_DRIVER, FAKE_CUBLAS, FAKE_NVRTC    versions (580.0, 13.1.0, 13.0)
  *   FAKE_NO_NVRTC=1     the compiler has no NVRTC
  *   FAKE_NO_CUBLAS=1    no anchor
@@ -167,7 +170,8 @@ static json_t *hello_of_worker(void)
     const char *other = getenv("FAKE_OTHER_GPU");
     if (other && atoi(other) == device) gpu.sm_count--;
     char uuid[48];
-    snprintf(uuid, sizeof uuid, "GPU-fake-%d", device);
+    if (getenv("FAKE_UUID")) snprintf(uuid, sizeof uuid, "%s", getenv("FAKE_UUID"));
+    else snprintf(uuid, sizeof uuid, "GPU-fake-%d", device);
     const char *limit = getenv("FAKE_POWER_LIMIT");
     return json_pack("{s:b, s:o, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:i, s:f}", "ok", 1, "gpu",
                      gpu_to_json(&gpu), "uuid", uuid, "driver", version("FAKE_DRIVER", "580.0"), "cuda",
@@ -203,6 +207,9 @@ static json_t *prepare(const char *text)
     const char *dead = getenv("FAKE_DEAD_GPU");
     if (dead && atoi(dead) == device) abort();
     if (told("FAKE_NO_ROOM", text)) return message_failure(fail(E_GPU, "told to have no room"));
+    static bool warm;
+    if (!warm) take_time("FAKE_FIRST_PREPARE_MS");
+    warm = true;
     take_time("FAKE_PREPARE_MS");
     snprintf(prepared, sizeof prepared, "%s", text);
     const double launch_ms = take_time("FAKE_LAUNCH_MS");
@@ -249,6 +256,7 @@ static json_t *trial(const char *text, double best_us, double limit_s)
         if (at_sight) o.verdict = VERDICT_SLOW;
         for (int i = 0; i < o.sample_count; i++) o.samples_us[i] = time_of(text);
         o.time_us = o.samples_us[o.sample_count / 2];
+        if (getenv("FAKE_CLOCK_MHZ")) o.state.sm_clock_mhz = atoi(getenv("FAKE_CLOCK_MHZ"));
     }
     o.wall_ms = fmax(1, took_ms);
     return json_pack("{s:b, s:o}", "ok", 1, "outcome", outcome_to_json(&o));

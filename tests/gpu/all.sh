@@ -54,7 +54,7 @@ step torch-models "${PYTHON:-python3}" "$here/torch_models.py" --dropin "$here/l
 step tune-run "$here/test_tune_run.sh" "$here/tune" "${CUBLAS:-/usr/local/cuda/lib64}"
 step programs "${PYTHON:-python3}" "$here/programs.py" --tune "$here/tune" --budget "${PROGRAMS_BUDGET:-100s}" --only "${PROGRAMS_ONLY:-}" \
     --json "$here/programs.json"
-for figure in search-seeds search-time wide-curated models models-bias suite epilogue-cost pointers; do
+for figure in search-seeds search-time wide-curated models models-bias suite two-gpus epilogue-cost pointers; do
     # shellcheck disable=SC2086 # FIGURES is a list of options
     step $figure "${PYTHON:-python3}" "$here/figures.py" $figure --rows "${FIGURES_ROWS:-figures.jsonl}" \
         --limit=$((${FIGURES_LIMIT:-530} + started - $(date +%s))) ${FIGURES:-}

@@ -7,6 +7,7 @@
     models         configs/suites/models.txt in 290 s, against cublasSgemm and the best of cublasLt
     models-bias    the same with a bias on every linear layer (the products nt without a batch)
     suite          configs/suites/public.txt in 350 s, against the winners that ship
+    two-gpus       configs/suites/public.txt on one GPU in 130 s, on two of the same machine in less time
     epilogue-cost  what an epilogue adds to the time of the same configuration, 12 products
     pointers       arrays of pointers against cublasSgemmBatched and against strided batches of the same sizes
 
@@ -219,6 +220,30 @@ def public_suite(runs, o, report):
                f"geometric mean within 0.5 %, in 6 minutes: {percent(mean - 1)} in {suite['seconds']:.0f} s")
 
 
+def two_gpus(runs, o, report):
+    """Two GPUs, in the time of one over 1.85 and over 2; one GPU in that time shows what the time is worth."""
+    problems, seed = o.problems or figures_run.suite_problems("public"), (o.seeds or [1])[0]
+    budget = (o.budgets or [130])[0]
+    asked = {"one GPU": (budget, "0"), "two GPUs": (budget / 1.85, "0,1"), "two GPUs, half": (budget / 2, "0,1"),
+             "one GPU, short": (budget / 1.85, "0")}
+    suites = {name: runs.suite("public", problems, round(s, 1), seed, gpus) for name, (s, gpus) in asked.items()}
+    if not all(suites.values()): return
+    pairs = [(problem, suite["configs"][problem]) for problem in problems for suite in suites.values()]
+    times = runs.in_turns(f"two-gpus {budget} {seed} {len(problems)}", pairs)
+    if not times: return
+    means = {}
+    for name, suite in suites.items():
+        ratios = [times[p, suite["configs"][p]] / times[p, suites["one GPU"]["configs"][p]] for p in problems]
+        means[name] = geometric_mean(ratios)
+        mean_us = geometric_mean([times[p, suite["configs"][p]] for p in problems])
+        print(f"{name:16}{suite['seconds']:7.1f} s{suite['trials']:7} trials, geometric mean {mean_us:.3f} us, "
+              f"{means[name]:.4f} times that of one GPU: {spread(ratios, 4)}")
+    faster = suites["one GPU"]["seconds"] / suites["two GPUs"]["seconds"]
+    report.aim(faster >= 1.8 and means["two GPUs"] <= 1.005,
+               f"two GPUs reach the same geometric mean within 0.5 % 1.8 times as fast: {percent(means['two GPUs'] - 1)} after "
+               f"1/{faster:.2f} of the time")
+
+
 # ---- comparisons ----
 
 
@@ -271,7 +296,8 @@ def pointers(runs, o, report):
 
 
 STEPS = {"search-seeds": search_seeds, "search-time": search_time, "wide-curated": wide_curated, "models": models,
-         "models-bias": models_bias, "suite": public_suite, "epilogue-cost": epilogue_cost, "pointers": pointers}
+         "models-bias": models_bias, "suite": public_suite, "two-gpus": two_gpus,
+         "epilogue-cost": epilogue_cost, "pointers": pointers}
 
 
 def arguments():

@@ -65,7 +65,7 @@ class Runs:
 
     @staticmethod
     def key(row):
-        return row["kind"], *(row.get(name) for name in ("problem", "seed", "budget", "space", "pin", "suite", "group"))
+        return row["kind"], *(row.get(name) for name in ("problem", "seed", "budget", "space", "pin", "suite", "group", "gpus"))
 
     def keep(self, row):
         self.rows[self.key(row)] = row
@@ -115,22 +115,25 @@ class Runs:
               f"{row['trials']} trials", flush=True)
         return self.keep(row)
 
-    def suite(self, name, problems, budget, seed):
-        """A row of the search of several problems in one command."""
-        row = {"kind": "suite", "suite": name, "budget": budget, "seed": seed}
+    def suite(self, name, problems, budget, seed, gpus=None):
+        """A row of the search of several problems in one command. gpus: "0,1"; None: the first."""
+        row = {"kind": "suite", "suite": name, "budget": budget, "seed": seed, "gpus": gpus}
         if self.key(row) in self.rows: return self.rows[self.key(row)]
         if not self.has_time(budget + 10): return None
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "suite.txt").write_text("\n".join(problems) + "\n")
             began = time.time()
             said = self.command(self.tune, "--suite", f"{folder}/suite.txt", "--budget", f"{budget}s", "--no-pretuned",
-                                "--seed", seed, "--db", f"{folder}/tune.db", "--cache", f"{folder}/cache", "--format", "json")
+                                "--seed", seed, "--db", f"{folder}/tune.db", "--cache", f"{folder}/cache", "--format", "json",
+                                *(["--gpus", gpus] if gpus else []))
             exported = said and self.command(self.tune, "export", "--json", "--db", f"{folder}/tune.db")
             if not exported: return None
             row |= {"seconds": time.time() - began, "exported": exported.splitlines(),
                     "configs": {r["problem"]: r["config"] or "cublas" for r in json.loads(said)},
-                    "ratios": {r["problem"]: r["ratio"] for r in json.loads(said)}}
-        print(f"{name}: {len(problems)} problems in {row['seconds']:.0f} s", flush=True)
+                    "ratios": {r["problem"]: r["ratio"] for r in json.loads(said)},
+                    "trials": sum(r["trials"] for r in json.loads(said))}
+        print(f"{name}: {len(problems)} problems in {row['seconds']:.0f} s{f' on GPUs {gpus}' if gpus else ''}, "
+              f"{row['trials']} trials", flush=True)
         return self.keep(row)
 
     # ---- comparisons ----
@@ -149,6 +152,27 @@ class Runs:
                                 env={"GEMMTUNE_CACHE": f"{folder}/cache"})
         if said is None: return None
         return self.keep(row | {"rows": list(csv.DictReader(said.splitlines()))})["rows"]
+
+    def in_turns(self, name, pairs):
+        """{(problem, configuration): us} of all of them in one call, those of a problem in turns; None: not yet."""
+        row = {"kind": "turns", "group": name}
+        wanted = list(dict.fromkeys(pairs))
+        done = self.rows.get(self.key(row))
+        if not done or not set(wanted) <= {tuple(r[:2]) for r in done["rows"]}:
+            if not self.has_time(10 + 1.2 * len(wanted)): return None
+            wanted.sort(key=lambda pair: pair[0])  # a problem's lines are a group
+            with tempfile.TemporaryDirectory() as folder:
+                path = pathlib.Path(folder, "lines")
+                path.write_text("".join(f"{problem}\t{problem}\t{config}\n" for problem, config in wanted))
+                said = self.command(self.timer, path, self.rounds, self.block_ms, env={"GEMMTUNE_CACHE": f"{folder}/cache"})
+            if said is None: return None
+            timed = list(csv.DictReader(said.splitlines()))
+            bad = [f"{r['group']} by {config}: {r['why']}" for r, (_, config) in zip(timed, wanted) if r["why"]]
+            if len(timed) != len(wanted): bad.append(f"{name}: {len(timed)} times of {len(wanted)}")
+            self.failures += bad
+            if bad: return None
+            done = self.keep(row | {"rows": [[*pair, float(r["time_us"])] for pair, r in zip(wanted, timed)]})
+        return {(problem, config): us for problem, config, us in done["rows"]}
 
     def side_by_side(self, group, pairs):
         """(problem, configuration) -> row of side_by_side, timed in turns; what did not run is left out; None: not yet."""

@@ -69,11 +69,11 @@ class Case(unittest.TestCase):
     def write(self, *rows, to=None):
         (to or self.rows).write_text("".join(json.dumps(row) + "\n" for row in rows))
 
-    def figure(self, step, *words, status=0):
+    def figure(self, step, *words, status=0, **variables):
         """What the step says."""
         tune = write_tune(self.folder / "tune")
         done = on_fakes(sys.executable, HERE / "figures.py", step, "--rows", self.rows, "--tune", tune, "--side-by-side",
-                        TESTS / "side_by_side", "--rounds", "3", *words)
+                        TESTS / "side_by_side", "--rounds", "3", *words, **variables)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stdout
 
@@ -191,6 +191,26 @@ class Steps(Case):
 
     def test_the_suite_is_compared_with_what_ships(self):
         self.assertIn("PASS  geometric mean within 0.5 %", self.figure("suite", "--problems", SQUARE, "--budgets", "1"))
+
+    def test_two_gpus_are_compared_with_one_in_less_time(self):
+        other = "sgemm:nn:64x64x64"
+        words = ["two-gpus", "--problems", f"{SQUARE},{other}", "--budgets", "3.6"]
+        self.figure(*words, status=1, FAKE_DEVICES="2")  # the invented search ends before its time
+        rows = [json.loads(line) for line in self.rows.read_text().splitlines()]
+        self.assertEqual([row.get("gpus") for row in rows], ["0", "0,1", "0,1", "0", None])
+
+        def said(status, seconds):
+            rows[0]["seconds"], rows[1]["seconds"] = 3.6, seconds
+            self.write(*rows)
+            return self.figure(*words, "--report", status=status)
+
+        aim = "two GPUs reach the same geometric mean within 0.5 % 1.8 times as fast: "
+        self.assertIn(f"PASS  {aim}0.00 % after 1/1.89 of the time", said(0, 1.9))
+        self.assertIn(f"FAIL  {aim}0.00 % after 1/1.71 of the time", said(1, 2.1))
+        rows[1]["configs"] = {SQUARE: "other", other: "other"}
+        rows[4]["rows"] += [[problem, "other", 2 * us] for problem, config, us in rows[4]["rows"]
+                            if config == rows[0]["configs"][problem]]
+        self.assertIn(f"FAIL  {aim}100.00 % after 1/1.89 of the time", said(1, 1.9))
 
     def test_epilogues_are_timed_with_the_configuration_of_the_plain_product(self):
         said = self.figure("epilogue-cost", "--problems", SQUARE)

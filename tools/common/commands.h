@@ -11,7 +11,7 @@
 
 extern const struct command_line cmd_query_line, cmd_explain_line, cmd_ladder_line, cmd_bench_line,
     cmd_export_line, cmd_import_line, cmd_merge_line, cmd_forget_line, cmd_verify_line, cmd_doctor_line,
-    cmd_run_line, cmd_diff_line, cmd_refresh_line, cmd_report_line;
+    cmd_run_line, cmd_cluster_line, cmd_diff_line, cmd_refresh_line, cmd_report_line;
 
 enum status cmd_query(int argc, char **argv);
 enum status cmd_explain(int argc, char **argv);
@@ -23,6 +23,7 @@ enum status cmd_bench(int argc, char **argv);   /* winners against NVIDIA's libr
 enum status cmd_export(int argc, char **argv);  /* winners as a C header, and as text */
 enum status cmd_import(int argc, char **argv);  /* what was exported, and other tuners' files */
 enum status cmd_merge(int argc, char **argv);   /* several databases in one */
+enum status cmd_cluster(int argc, char **argv); /* a suite on many machines */
 enum status cmd_forget(int argc, char **argv);  /* winners and problems removed */
 enum status cmd_verify(int argc, char **argv);  /* database and winners checked */
 enum status cmd_doctor(int argc, char **argv);

@@ -63,10 +63,10 @@ static void offer_value(const struct typed *typed, const char *value)
     else if (islower((unsigned char)*value)) offer(typed, value, "");
 }
 
-static void offer_values(const struct typed *typed, const struct command_option *option)
+static void offer_values(const struct typed *typed, const char *list)
 {
     char values[256], *rest = NULL;
-    snprintf(values, sizeof values, "%s", option->value);
+    snprintf(values, sizeof values, "%s", list);
     for (char *v = strtok_r(values, "|", &rest); v; v = strtok_r(NULL, "|", &rest)) offer_value(typed, v);
 }
 
@@ -126,12 +126,14 @@ enum status complete(const struct complete_command *commands, size_t count, int 
         typed = (struct typed){equals + 1, before};
     }
     if (o && o->value) {
-        offer_values(&typed, o);
+        offer_values(&typed, o->value);
         return OK;
     }
     if (help || (argc <= 2 && *typed.word != '-')) offer_commands(&typed, commands, count);
     if (argc <= 2 && *typed.word != '-') offer(&typed, "help", "what a command does");
     if (!help && *typed.word == '-') offer_options(&typed, line, argc, argv);
+    else if (!help && argc == 3 && line->arguments && strchr(line->arguments, '|'))
+        offer_values(&typed, line->arguments); /* "slurm|status|merge" */
     else if (!help && argc > 2 && line->arguments) print_line(stdout, ":file");
     return OK;
 }

@@ -3,30 +3,45 @@
 #include "commands.h"
 #include "db_exchange.h"
 #include "print.h"
+#include "shard_files.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct merging {
     struct command_words files; /* the first takes in the others */
+    bool shards;
+};
+
+static const struct command_option rows[] = {
+    {"shards", 0, NULL,
+     "the FILEs are the shards of one suite (tune --shard): refuse others, and name those that are missing "
+     "or unfinished",
+     OPTION_FLAG(struct merging, shards)},
 };
 
 static const char text[] =
     "Merge databases into one.\vOUT is created if necessary; its content stays. The others are opened "
-    "read-only, checked in full (about 10 s per million trials) and merged in one transaction: all of them "
-    "or, if one is damaged, none. Merging the same file again, or the same files in another order, changes "
-    "nothing.\n"
+    "read-only, checked in full and merged in one transaction (in all about 15 s per million trials): all of "
+    "them or, if one is damaged or the merge is killed, none. Meanwhile OUT may take twice its final size on "
+    "disk, and up to 0.6 GB of memory. Merging the same file again, or the same files in another order, "
+    "changes nothing.\n"
     "\n"
     "If files have different winners for a problem, GPU and cache policy, the better evidence wins, in this "
     "order: a kernel that this program still has; measured rather than predicted; measured by the present "
     "method rather than an older one or imported; a race of more rounds, then a narrower interval (both in "
     "powers of two, since less is chance); the newer. All decisions and trials are kept.\n"
     "\n"
-    "Example:\n"
+    "Examples:\n"
     "  tune merge all.db node1.db node2.db node3.db\n"
+    "  tune merge --shards all.db shards/*.db\n"
     "\n"
-    "Exit status: 0 done; 1 a file is not there; 2 wrong command line; 4 a file is foreign, newer or "
+    "Exit status: 0 done; 1 a file is not there, or with --shards one is missing or unfinished: the others "
+    "are merged; 2 wrong command line; 3 with --shards, a file is no shard, or one of another suite, "
+    "division or version: nothing was "
+    "merged; 4 a file is foreign, newer or "
     "damaged: nothing was merged; 7 a file cannot be read or written; 8 another process has locked OUT.";
 
 static enum status check_files(void *self)
@@ -36,10 +51,78 @@ static enum status check_files(void *self)
     return fail(E_USAGE, "name the file that takes in, and those that it takes in");
 }
 
-const struct command_line cmd_merge_line = {.about = text,
+const struct command_line cmd_merge_line = {.options = rows,
+                                            .option_count = sizeof rows / sizeof *rows,
+                                            .about = text,
                                             .arguments = "OUT FILE...",
                                             .words = offsetof(struct merging, files),
                                             .check = check_files};
+
+/* ---- --shards ---- */
+
+/* Refuses what does not belong together. */
+static enum status check_shards(const struct merging *m, struct shard_file *files, struct shard_kind *kind)
+{
+    const int count = m->files.count - 1;
+    for (int i = 0; i < count; i++) files[i].path = m->files.at[i + 1];
+    enum status st = shard_files_read(files, count, kind);
+    for (int i = 0; i < count && !st; i++)
+        if (files[i].st) st = fail(files[i].st, "%s; nothing was merged", files[i].why);
+    return st;
+}
+
+/* "1-3, 7" of a division into kind->count. */
+static void list_missing(const bool *there, const struct shard_kind *kind, char list[200])
+{
+    size_t used = 0;
+    list[0] = '\0';
+    for (int i = 0; i < kind->count && used < 180; i++) {
+        if (there[i]) continue;
+        int last = i;
+        while (last + 1 < kind->count && !there[last + 1]) last++;
+        used += (size_t)snprintf(list + used, 200 - used, last > i ? "%s%d-%d" : "%s%d", used ? ", " : "", i,
+                                 last);
+        i = last;
+    }
+    if (used >= 180) snprintf(list + used, 200 - used, " ...");
+}
+
+/* What is not all there yet. */
+static enum status judge_shards(const struct shard_file *files, int count, const struct shard_kind *kind)
+{
+    char missing[200];
+    int unfinished = 0;
+    bool *there = calloc((size_t)kind->count, sizeof *there);
+    if (!there) return fail(E_MEMORY, "out of memory for %d shards", kind->count);
+    for (int i = 0; i < count; i++) {
+        const struct db_shard *s = &files[i].shard;
+        there[s->number] = true;
+        if (s->finished) continue;
+        unfinished++;
+        print_line(stderr, "%s (shard %d/%d) is merged as far as it is, but not finished", files[i].path,
+                   s->number, s->count);
+    }
+    list_missing(there, kind, missing);
+    free(there);
+    if (*missing) return fail(E_ABSENT, "of %d shards these are missing: %s", kind->count, missing);
+    if (unfinished)
+        return fail(E_ABSENT, "%d of %d shards %s not finished: tune on, and merge again", unfinished,
+                    kind->count, unfinished == 1 ? "is" : "are");
+    return OK;
+}
+
+static enum status merge(const struct merging *m, struct shard_file *files, struct shard_kind *kind,
+                         struct db_merged *merged)
+{
+    struct db *db = NULL;
+    enum status st = m->shards ? check_shards(m, files, kind) : OK;
+    if (!st) st = db_open(m->files.at[0], DB_WRITE, &db);
+    if (st) return st;
+    if (!(st = db_check_whole(db)))
+        st = db_merge(db, (const char *const *)m->files.at + 1, m->files.count - 1, merged);
+    db_close(db);
+    return st;
+}
 
 enum status cmd_merge(int argc, char **argv)
 {
@@ -48,18 +131,21 @@ enum status cmd_merge(int argc, char **argv)
     if (st) return st;
     const char *out = m.files.at[0];
     db_choose = ""; /* they are named on the command line */
-    struct db *db = NULL;
     struct db_merged merged;
-    st = db_open(out, DB_WRITE, &db);
-    if (st) return st;
-    if (!(st = db_check_whole(db)))
-        st = db_merge(db, (const char *const *)m.files.at + 1, m.files.count - 1, &merged);
-    db_close(db);
-    if (st) return st;
+    struct shard_kind kind = {.count = 0};
+    struct shard_file *files = calloc((size_t)m.files.count, sizeof *files);
+    st = files ? merge(&m, files, &kind, &merged)
+               : fail(E_MEMORY, "out of memory for %d files", m.files.count);
+    if (st) {
+        free(files);
+        return st;
+    }
     print_line(stdout,
                "%s: %" PRId64 " trial%s, %" PRId64 " decision%s, %" PRId64 " run%s added, %" PRId64
                " known before; %" PRId64 " winner%s new or changed",
                out, merged.trials, PRINT_S(merged.trials), merged.decisions, PRINT_S(merged.decisions),
                merged.runs, PRINT_S(merged.runs), merged.known, merged.winners, PRINT_S(merged.winners));
-    return OK;
+    if (m.shards) st = judge_shards(files, m.files.count - 1, &kind);
+    free(files);
+    return st;
 }

@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "field.h"
+#include "keep.h"
 #include "predict.h"
 #include "preferred.h"
 #include "print.h"
@@ -72,6 +73,42 @@ static enum status judge_results(const struct session *s)
                 PRINT_S(count), first->why);
 }
 
+static struct keep_state state_of(const struct session *s)
+{
+    struct keep_state state = {.trials = s->trials};
+    for (size_t i = 0; i < s->options->problem_count; i++) {
+        const struct job_result *r = &s->results[i];
+        const bool won = r->how == JOB_TUNED || r->how == JOB_KNOWN || r->how == JOB_KEPT;
+        state.done += won;
+        state.known += r->how == JOB_KNOWN;
+        state.without += r->how == JOB_FRUITLESS;
+        state.left_out += r->how == JOB_RUNNING || r->left_out;
+    }
+    if (s->children && s->worker_count)
+        state.boost_mhz = children_worker(s->children, s->workers[0])->gpu.clock_mhz;
+    return state;
+}
+
+/* A shard of a list that has fewer problems than shards. */
+static enum status nothing_to_do(struct session *s)
+{
+    const struct tune_options *o = s->options;
+    enum status st = keep_end(s->keep, &(struct keep_state){0}, OK);
+    if (st) return st;
+    print_line(stderr, "shard %d/%d has none of the problems: nothing to do", o->shard.number,
+               o->shard.count);
+    return results_print(s->results, 0, o->format);
+}
+
+static enum status open_known(const char *path, struct db **known)
+{
+    const char *const usual = db_choose;
+    db_choose = " with --known";
+    enum status st = db_open(path, DB_READ, known);
+    db_choose = usual;
+    return st;
+}
+
 enum status (*cmd_tune_page)(const struct session *session, bool live);
 
 enum status cmd_tune(int argc, char **argv)
@@ -84,14 +121,22 @@ enum status cmd_tune(int argc, char **argv)
     enum status st = tune_options_parse(argc, argv, &options);
     if (st) return st;
     session.options = &options;
-    session.results = calloc(options.problem_count, sizeof *session.results);
+    session.results = calloc(options.problem_count + 1, sizeof *session.results);
     if (!session.results) st = fail(E_MEMORY, "out of memory for %zu problems", options.problem_count);
 
     if (!st) st = field_space(options.space, &space);
-    if (!st) st = db_open(options.db, DB_WRITE, &session.db);
+    if (!st && options.known) st = open_known(options.known, &session.known);
+    if (!st) st = keep_open(&options, &session.db, &session.keep);
+    if (!st && options.problem_count == 0) {
+        st = nothing_to_do(&session);
+        goto out;
+    }
     if (!st) st = where_open(&options, &where);
     if (!st) st = take_preferences(&options, session.db, &where);
-    if (st) goto out;
+    if (st) {
+        st = keep_end(session.keep, &(struct keep_state){0}, st);
+        goto out;
+    }
 
     session.space = space;
     session.children = where.children;
@@ -107,9 +152,13 @@ enum status cmd_tune(int argc, char **argv)
     enum status printed = results_print(session.results, options.problem_count, options.format);
     if (session.write_page && !printed) printed = session.write_page(&session, false);
     if (st) fail(st, "%s", sentence);
-    else st = printed ? printed : judge_results(&session);
+    const struct keep_state state = state_of(&session);
+    st = keep_end(session.keep, &state, st);
+    if (!st) st = printed ? printed : judge_results(&session);
 out:
     children_close(where.children);
+    keep_close(session.keep);
+    db_close(session.known);
     db_close(session.db);
     space_free(space);
     free(session.results);

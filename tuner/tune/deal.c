@@ -85,9 +85,11 @@ static struct owed owed_of(const struct run *run)
     return owed;
 }
 
-/* The time left for searching this problem. A short slice allows a short race, which wants a closing race. */
+/* The time left for searching this problem. A short slice allows a short race, which wants a closing race.
+ * Where problems have one slice each, no time is kept: those that are behind had better be searched on. */
 static double search_left_s(const struct run *run, const struct slice_history *history, struct owed owed)
 {
+    if (!run->slices) return run_left_s(run);
     if (!history->wants_closing_race) keep_time(run, &owed, history);
     return run_left_s(run) -
            slices_reserve_s(owed.kept_s, owed.longest_s, run->budget_s, run_gpus_alive(run));
@@ -239,11 +241,10 @@ static bool take_winner(void *self, const struct db_winner *winner)
     return false;
 }
 
-/* A winner that is stored, up to date, and takes no more than is allowed. */
-static enum status look_up(struct run *run, const struct db_context *context, size_t at)
+/* A winner that is stored, up to date, and takes no more than is allowed; another is something to defend. */
+static enum status look_in(struct run *run, struct db *db, const struct db_context *context, size_t at)
 {
     const struct tune_options *o = run->s->options;
-    struct db *db = run->s->db;
     struct job_result *result = &run->s->results[at];
     struct wanted wanted = {result, o->workspace_bytes, false};
     struct db_filter filter = {.gpu = context->gpu.name, .problem = &o->problems[at]};
@@ -251,16 +252,47 @@ static enum status look_up(struct run *run, const struct db_context *context, si
     if (!st) st = db_winners(db, &filter, context, take_winner, &wanted);
     if (st == E_ABSENT) st = OK;
     if (st || result->how != JOB_KNOWN) return st;
-    if (result->winner.base.cold != context->cold || o->again) {
+    if (result->winner.base.cold != context->cold || o->again) result->how = JOB_RUNNING;
+    return OK;
+}
+
+/* What is known in another database needs no further search here. */
+static enum status look_up_elsewhere(struct run *run, const struct db_context *context, size_t at)
+{
+    struct job_result *result = &run->s->results[at];
+    const struct db_winner own = result->winner;
+    enum status st = look_in(run, run->s->known, context, at);
+    if (st == E_MEMORY) return st;
+    if (st)
+        report_say(run->report, "nothing is known for now: %s", status_text()); /* it may be being written */
+    if (st || result->how != JOB_KNOWN) {
         result->how = JOB_RUNNING;
+        result->winner = own;
         return OK;
     }
+    char text[PROBLEM_TEXT_MAX];
+    problem_format(&run->s->options->problems[at], text);
+    snprintf(result->why, sizeof result->why, "known from %.400s", run->s->options->known);
+    report_say(run->report, "%s: skipped, its winner of %s in %s is up to date", text,
+               result->winner.base.when, run->s->options->known);
+    run_settle(run, at);
+    return OK;
+}
+
+static enum status look_up(struct run *run, const struct db_context *context, size_t at)
+{
+    const struct tune_options *o = run->s->options;
+    struct db *db = run->s->db;
+    struct job_result *result = &run->s->results[at];
+    enum status st = look_in(run, db, context, at);
+    if (st) return st;
+    if (result->how != JOB_KNOWN) return run->s->known ? look_up_elsewhere(run, context, at) : OK;
     snprintf(result->why, sizeof result->why, "tuned on %s", result->winner.base.when);
     const size_t tried = (size_t)result->winner.trials;
     const int64_t limit = o->max_trials;
     const bool all = (int64_t)tried >= result->winner.legal_count || (limit > 0 && (int64_t)tried >= limit);
-    bool continues = false;
-    if (run->slices && !all)
+    bool continues = run->slices && !all && o->goes_on;
+    if (run->slices && !all && !continues)
         st = db_decision_continues(db, result->winner.decision_id, o->command, &continues);
     if (st) return st;
     if (continues) { /* its first slice was that run's */
@@ -327,6 +359,7 @@ static void leave_out(struct run *run, size_t at)
 {
     struct job_result *result = &run->s->results[at];
     result->how = JOB_FRUITLESS;
+    result->left_out = true;
     snprintf(result->why, sizeof result->why, "not begun: the budget was over");
     run_settle(run, at);
     run->left_out++;

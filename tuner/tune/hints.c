@@ -129,7 +129,7 @@ static bool is_worth_a_trial(const struct field *field, size_t index)
     return index < field->count && field->predicted_us[index] <= HINT_REACH * field->predicted_us[0];
 }
 
-enum status hints_give(struct field *field, struct db *db, const struct db_context *context,
+enum status hints_give(struct field *field, struct db *db, struct db *known, const struct db_context *context,
                        const struct problem *problem, bool pretuned, struct search *search, size_t *given)
 {
     struct hints hints = {.problem = problem};
@@ -137,6 +137,7 @@ enum status hints_give(struct field *field, struct db *db, const struct db_conte
     *given = 0;
     enum status st = db_winners(db, &filter, context, take_winner, &hints);
     if (st == E_ABSENT) st = OK;
+    if (!st && known && db_winners(known, &filter, context, take_winner, &hints) == E_MEMORY) st = E_MEMORY;
     if (!st && pretuned) st = take_all_pretuned(&hints, &context->gpu);
     for (int i = 0; i < hints.count && !st; i++) st = field_reach_launches(field, &hints.nearest[i].config);
     if (st) return st;

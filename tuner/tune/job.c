@@ -93,8 +93,8 @@ static enum status take_hints(struct job *job)
     size_t given;
     const struct session *s = job->run->s;
     if (s->options->refresh) return OK;
-    enum status st = hints_give(&job->field, s->db, &job->context, &job->problem, s->options->pretuned,
-                                job->search, &given);
+    enum status st = hints_give(&job->field, s->db, s->known, &job->context, &job->problem,
+                                s->options->pretuned, job->search, &given);
     job->result.hints += given;
     return st;
 }
@@ -132,7 +132,7 @@ enum status job_open_search(struct job *job)
         st = preferred_apply(&job->field, s->db, &job->context.gpu, &job->problem, options->workspace_bytes,
                              options->pin.template ? &options->pin : NULL, &job->pinned);
     if (!st && !job->pinned && options->transfer)
-        st = transfer_trials(&job->field, s->db, &job->context, &job->problem, &job->transferred);
+        st = transfer_trials(&job->field, s->db, s->known, &job->context, &job->problem, &job->transferred);
     if (!st && !(job->ahead = calloc(job->ahead_limit + FIELD_LIBRARY_MAX + 1, sizeof *job->ahead)))
         st = fail(E_MEMORY, "out of memory for a problem");
     if (!st)

@@ -271,7 +271,8 @@ static enum status note_sample(struct forecast *f, const char *problem)
 static enum status learn_from_others(struct forecast *f, const char *problem)
 {
     char text[256];
-    enum status st = transfer_trials(&f->field, f->s->db, &f->context, f->problem, &f->transferred);
+    enum status st =
+        transfer_trials(&f->field, f->s->db, f->s->known, &f->context, f->problem, &f->transferred);
     if (st || !f->transferred.trials) return st;
     transfer_note(&f->transferred, text);
     report_say(f->report, "%s: %s", problem, text);
@@ -398,6 +399,7 @@ enum status predict_run(struct session *s, const struct gpu *gpu)
         if ((st = listen(s, builds, 0))) break;
         if (left_s <= 0) {
             s->results[i].how = JOB_FRUITLESS;
+            s->results[i].left_out = true;
             snprintf(s->results[i].why, sizeof s->results[i].why,
                      "the budget was spent before it (--budget; the same command goes on)");
             continue;

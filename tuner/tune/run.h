@@ -5,6 +5,7 @@
  *   deal.c      which problem a GPU works on next, and for how long
  *   slice.c     one slice: search, race, check, winner
  *   settle.c    what becomes of a problem whose slice has ended
+ *   keep.c      the copy of the database, and how far the run is, for others
  *   wait.c      how threads wait for the children, and what they do about an event
  *
  * All threads hold the run's lock while they are awake, but for the enumeration of a space. So they take

@@ -30,6 +30,7 @@ struct job_result {
     size_t hints;                /* candidates that go first, from winners of similar problems */
     struct recalled recalled;
     double raw, seconds;
+    bool left_out;           /* JOB_FRUITLESS: not begun, the budget was over */
     bool lost;               /* the winner defended failed in the race or the last check */
     bool exhausted;          /* the search cannot go on, or need not */
     double gain;             /* search_gain in the end */
@@ -42,6 +43,8 @@ struct session {
     const struct tune_options *options;
     struct children *children;
     struct db *db;
+    struct db *known;  /* read only; NULL: none */
+    struct keep *keep; /* NULL: none */
     const struct space *space;
     struct job_result *results; /* one a problem, in the order of options->problems */
     const int *workers;         /* of the children: those to be used */

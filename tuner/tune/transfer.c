@@ -19,11 +19,13 @@ enum {
 
 struct near_problem {
     struct problem problem;
+    struct db *db; /* that has it */
     double distance;
 };
 
 struct finding {
     const struct problem *problem;
+    struct db *db; /* that is read */
     struct near_problem nearest[NEAREST];
     int count;
 };
@@ -33,7 +35,9 @@ static bool see_problem(void *self, int64_t number, const struct problem *proble
     struct finding *f = self;
     (void)number;
     if (problem->type != f->problem->type || problem_equal(problem, f->problem)) return true;
-    const struct near_problem near = {*problem, hints_distance(f->problem, problem)};
+    for (int i = 0; i < f->count; i++)
+        if (f->nearest[i].db != f->db && problem_equal(problem, &f->nearest[i].problem)) return true;
+    const struct near_problem near = {*problem, f->db, hints_distance(f->problem, problem)};
     int at = f->count;
     while (at > 0 && near.distance < f->nearest[at - 1].distance) at--;
     if (at == NEAREST) return true;
@@ -119,19 +123,27 @@ static enum status read_trials(struct db *db, const struct db_context *context, 
     return st ? st : drop_repeated(t);
 }
 
-enum status transfer_trials(struct field *field, struct db *db, const struct db_context *context,
-                            const struct problem *problem, struct transferred *transferred)
+enum status transfer_trials(struct field *field, struct db *db, struct db *known,
+                            const struct db_context *context, const struct problem *problem,
+                            struct transferred *transferred)
 {
-    struct finding finding = {.problem = problem};
+    struct finding finding = {.problem = problem, .db = db};
     struct taking taken[PRIOR_PROBLEMS_MAX];
     struct prior_problem problems[PRIOR_PROBLEMS_MAX];
     struct prior_used used = {0};
     size_t count = 0;
     *transferred = (struct transferred){0};
     enum status st = db_problems_each(db, see_problem, &finding);
+    finding.db = known;
+    if (!st && known && db_problems_each(known, see_problem, &finding) == E_MEMORY) st = E_MEMORY;
     for (int i = 0; i < finding.count && count < PRIOR_PROBLEMS_MAX && !st; i++) {
         struct taking *t = &taken[count];
-        st = read_trials(db, context, &finding.nearest[i].problem, t);
+        st = read_trials(finding.nearest[i].db, context, &finding.nearest[i].problem, t);
+        if (finding.nearest[i].db == known && st && st != E_MEMORY) {
+            free(t->trial);
+            st = OK;
+            continue;
+        }
         if (st || t->count == 0) {
             free(t->trial);
             continue;

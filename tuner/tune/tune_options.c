@@ -25,7 +25,8 @@ struct option_parser {
     const char **shapes, **suites; /* owned */
     size_t shape_count, suite_count;
     const char *capture, *op, *type;
-    enum gemm_type accuracy; /* in place of GEMM_SGEMM */
+    enum gemm_type accuracy;        /* in place of GEMM_SGEMM */
+    enum prepared_operand prepared; /* of all problems */
 };
 
 static enum status parse_devices(void *self, const struct command_option *option, char *text)
@@ -131,10 +132,21 @@ static enum status set_workspace(void *self, const struct command_option *option
     return workspace_parse("--workspace", text, &((struct option_parser *)self)->o.workspace_bytes);
 }
 
+static enum status set_shard(void *self, const struct command_option *option, char *text)
+{
+    return shard_parse(option->name, text, &((struct option_parser *)self)->o.shard);
+}
+
 static enum status set_accuracy(void *self, const struct command_option *option, char *text)
 {
     if (gemm_type_of_accuracy(text, &((struct option_parser *)self)->accuracy)) return OK;
     return fail(E_USAGE, "--%s '%.40s' is none of %s", option->name, text, GEMM_ACCURACIES);
+}
+
+static enum status set_prepared(void *self, const struct command_option *option, char *text)
+{
+    if (problem_prepared_parse(text, &((struct option_parser *)self)->prepared)) return OK;
+    return fail(E_USAGE, "--%s '%.40s' is none of %s", option->name, text, PREPARED_OPERANDS);
 }
 
 static const struct command_option rows[] = {
@@ -149,6 +161,11 @@ static const struct command_option rows[] = {
     {"type", 0, "TYPE", "type of problems without one (sgemm: strict FP32)",
      OPTION_TEXT(struct option_parser, type)},
     {"accuracy", 0, GEMM_ACCURACIES, GEMM_ACCURACY_ABOUT, OPTION_CALL(set_accuracy)},
+    {"shard", 0, "I/N",
+     "only the I-th of N shares of the problems, from 0 on, which take about the same time; needs --db (tune "
+     "cluster)",
+     OPTION_CALL(set_shard)},
+    {"prepared", 0, PREPARED_OPERANDS, PREPARED_ABOUT, OPTION_CALL(set_prepared)},
     {.about = "Where:", .group = 2},
     OPTION_ROW_GPU(struct option_parser, o.gpu, "the GPU: measure if it is present, else predict"),
     {"gpus", 0, "0,1|all", "GPUs of this machine, one problem at a time on each (0)",
@@ -194,6 +211,16 @@ static const struct command_option rows[] = {
     {.about = "Files and output:", .group = 5},
     {"db", 0, "FILE", "the database (GEMMTUNE_DB, else the user's)", OPTION_CALL(copy_path),
      .member = offsetof(struct option_parser, o.db)},
+    {"known", 0, "FILE",
+     "another database, only read: problems with a winner there are skipped, and its winners and trials are "
+     "hints for "
+     "others",
+     OPTION_TEXT(struct option_parser, o.known)},
+    {"save", 0, "FILE",
+     "keep a copy of the database there, written whole every minute and at the end, with FILE.json on how "
+     "far the run is; "
+     "the database begins with it",
+     OPTION_CALL(copy_path), .member = offsetof(struct option_parser, o.save)},
     {"cache", 0, "DIR", "folder of compiled kernels (GEMMTUNE_CACHE, else the user's)",
      OPTION_CALL(copy_path), .member = offsetof(struct option_parser, o.cache)},
     OPTION_ROWS_FORMAT(struct option_parser, o.format),
@@ -335,12 +362,24 @@ static enum status collect_problems(struct option_parser *r)
     }
     for (size_t i = 0; i < r->suite_count && !st; i++) st = add_suite_problems(r, r->suites[i], type);
     if (r->capture && !st) st = add_capture(r);
-    for (size_t i = 0; i < r->o.problem_count; i++)
+    for (size_t i = 0; i < r->o.problem_count && !st; i++) {
         if (r->o.problems[i].type == GEMM_SGEMM) r->o.problems[i].type = r->accuracy;
+        if (r->prepared) st = problem_prepare(&r->o.problems[i], r->prepared);
+    }
     if (!st) st = drop_repeated(&r->o);
     if (!st && r->o.problem_count == 0)
         st = fail(E_USAGE, "say what to tune: --shape MxNxK or --suite FILE (see tune help tune)");
     return st;
+}
+
+/* Of all problems, in whatever order they were given, those of the shard stay. */
+static enum status keep_shard(struct tune_options *o)
+{
+    if (o->shard.count == 0) return OK;
+    if (!*o->db)
+        return fail(E_USAGE,
+                    "a shard has a database of its own, on a disk of this machine: name it with --db");
+    return shard_take(&o->shard, o->problems, o->weights, &o->problem_count, o->suite_hash);
 }
 
 /* Whoever wants something else than what was found wants the search to go on. */
@@ -408,6 +447,7 @@ static enum status check_options(void *self)
     enum status st = choose_gpu(&r->o);
     if (!st) st = collect_problems(r);
     if (!st) st = check_preferences(&r->o);
+    if (!st) st = keep_shard(&r->o);
     return st ? st : tune_options_fill(&r->o);
 }
 

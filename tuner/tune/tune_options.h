@@ -6,6 +6,7 @@
 #include "command_line.h"
 #include "config.h"
 #include "problem.h"
+#include "shard.h"
 #include "table.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,8 +17,11 @@
 struct tune_options {
     struct problem *problems; /* owned; in the order given, without repetitions */
     size_t problem_count;
-    double *weights; /* owned; of each problem, by which the budget is divided; NULL: all alike */
-    const char *gpu; /* named GPU, or NULL: those of this machine */
+    double *weights;    /* owned; of each problem, by which the budget is divided; NULL: all alike */
+    struct shard shard; /* --shard; count 0: none. Then the problems are its own, */
+    bool goes_on;       /* the shard's earlier runs have not come to their end (keep_open) */
+    char suite_hash[SHARD_HASH_MAX]; /* and this is of all */
+    const char *gpu;                 /* named GPU, or NULL: those of this machine */
     int devices[CHILDREN_WORKERS_MAX];
     int device_count;   /* or CHILDREN_ALL_DEVICES */
     bool gpus_given;    /* by --gpus; else the first */
@@ -44,7 +48,9 @@ struct tune_options {
     const char *report;        /* page that shows the run; NULL: none */
     char space[TUNE_PATH_MAX]; /* as field_space; "": those that ship */
     char db[TUNE_PATH_MAX], cache[TUNE_PATH_MAX];
-    char command[1024]; /* as typed, for the record */
+    const char *known;        /* database that is only read: its winners are not tuned again; NULL: none */
+    char save[TUNE_PATH_MAX]; /* where a copy of db is written; "": nowhere */
+    char command[1024];       /* as typed, for the record */
 };
 
 /* The options of the main job, for its help. */

@@ -3,6 +3,7 @@
  */
 #include "clock.h"
 #include "job.h"
+#include "keep.h"
 #include "run.h"
 #include <stdio.h>
 #include <string.h>
@@ -60,6 +61,23 @@ static void write_page(struct run *run)
     if (st && st != E_ABSENT) report_say(run->report, "no page: %s", status_text());
     const double took_s = now_s() - began_s, pause_s = PAGE_TIMES * took_s;
     run->page_due_s = now_s() + (st ? 60 : pause_s > PAGE_EVERY_S ? pause_s : PAGE_EVERY_S);
+}
+
+/* What is left for others (--save, --shard). What goes wrong with it does not end the run. */
+static void leave_for_others(const struct run *run)
+{
+    const struct session *s = run->s;
+    if (!s->keep) return;
+    struct keep_state state = {.trials = s->trials, .boost_mhz = run->gpu[0].context.gpu.clock_mhz};
+    for (size_t i = 0; i < s->options->problem_count; i++) {
+        const struct problem_state *p = &run->problem[i];
+        const enum job_how how = s->results[i].how;
+        const bool won = how == JOB_KNOWN || how == JOB_TUNED || how == JOB_KEPT || p->history.spent_s > 0;
+        state.done += won;
+        state.known += how == JOB_KNOWN;
+        state.without += !won && p->standing == ENDED;
+    }
+    if (keep_tick(s->keep, &state)) report_say(run->report, "no copy: %s", status_text());
 }
 
 static enum status interrupt(struct run *run)
@@ -129,6 +147,7 @@ enum status run_wait(struct run *run)
     }
     show_progress(run);
     write_page(run);
+    leave_for_others(run);
     struct children_event event;
     run->polling = true;
     st = children_wait(run->s->children, TICK_S, &event);

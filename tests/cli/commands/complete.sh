@@ -22,6 +22,8 @@ c --suite ''
 c --cache ''
 c import ''
 c --space w
+c cluster s
+c cluster slurm --re
 c help q
 c nosuch --
 t sh -c 'tune _complete query --li'

@@ -132,9 +132,11 @@ TEST(network_file_systems_are_known_by_their_magic)
                                       0x65735546, 0x0bd00bd0, 0x47504653};
     static const int64_t local[] = {0xef53 /* ext4 */,      0x58465342 /* XFS */,     0x9123683e /* btrfs */,
                                     0x01021994 /* tmpfs */, 0x794c7630 /* overlay */, 0x2fc12fc1 /* ZFS */};
-    for (size_t i = 0; i < sizeof network / sizeof *network; i++) assert_true(db_network_magic(network[i]));
-    for (size_t i = 0; i < sizeof local / sizeof *local; i++) assert_false(db_network_magic(local[i]));
-    assert_true(db_network_magic((int64_t)(int32_t)0xfe534d42)); /* sign-extended, as some kernels give it */
+    for (size_t i = 0; i < sizeof network / sizeof *network; i++)
+        assert_non_null(db_network_name(network[i]));
+    for (size_t i = 0; i < sizeof local / sizeof *local; i++) assert_null(db_network_name(local[i]));
+    assert_non_null(
+        db_network_name((int64_t)(int32_t)0xfe534d42)); /* sign-extended, as some kernels give it */
 }
 
 TEST(content_hashes_are_the_same_in_every_file)

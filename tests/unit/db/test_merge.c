@@ -381,12 +381,15 @@ TEST(a_spoiled_file_is_refused_and_nothing_of_the_others_is_taken)
         unlink(paths[1]);
         fill(1);
         spoil(paths[1], spoils[i]);
-        const char *inputs[2] = {paths[0], paths[1]};
-        enum status st = merge_into(paths[FILES], inputs, 2, &merged);
-        if (st != E_DB) fail_msg("%s: status %d, %s", spoils[i], st, status_text());
-        char *after = content(paths[FILES]);
-        assert_string_equal(before, after);
-        free(after);
+        /* Once as little, once as so much that the indices would be built at its end. */
+        const char *inputs[6] = {paths[0], paths[0], paths[0], paths[0], paths[0], paths[1]};
+        for (int from = 0; from < 5; from += 4) {
+            enum status st = merge_into(paths[FILES], inputs + from, 6 - from, &merged);
+            if (st != E_DB) fail_msg("%s: status %d, %s", spoils[i], st, status_text());
+            char *after = content(paths[FILES]);
+            assert_string_equal(before, after);
+            free(after);
+        }
     }
     free(before);
 }
@@ -446,6 +449,53 @@ TEST(impossible_values_with_right_hashes_are_refused)
         "UPDATE trials SET worst_error = -1.0",
     };
     assert_refused(updates, sizeof updates / sizeof *updates, "impossible");
+}
+
+struct refused {
+    int numbers[8], count;
+    char last[300];
+};
+
+static void note_refused(void *self, int number, enum status st)
+{
+    struct refused *refused = self;
+    assert_true(st == E_DB || st == E_ABSENT);
+    refused->numbers[refused->count++ % 8] = number;
+    snprintf(refused->last, sizeof refused->last, "%s", status_text());
+}
+
+/* Of several files one is not there, and one is damaged in each of these ways, or impossible. */
+TEST(the_sound_files_are_merged_without_the_others)
+{
+    static const char *const updates[] = {"UPDATE gpus SET arch = 1", "UPDATE decisions SET time_us = -1.0",
+                                          "UPDATE decisions SET ratio_high = 9e99",
+                                          "UPDATE configs SET template = 'ladder_naive'",
+                                          "UPDATE trials SET worst_error = -1.0"};
+    const char *inputs[4] = {paths[0], "/nowhere/at.db", paths[1], paths[2]},
+               *sound[2] = {paths[0], paths[2]};
+    struct db_merged merged;
+    fill(0);
+    fill(2);
+    assert_ok(merge_into(paths[FILES], sound, 2, &merged));
+    const int64_t trials = merged.trials;
+    for (size_t i = 0; i < sizeof updates / sizeof *updates; i++) {
+        struct refused refused = {.count = 0};
+        const struct db_refusal refusal = {note_refused, &refused};
+        unlink(paths[1]);
+        unlink(paths[FILES + 1]);
+        fill(1);
+        change(paths[1], updates[i]);
+        struct db *db = open_at(paths[FILES + 1], DB_WRITE);
+        assert_ok(db_merge_sound(db, inputs, 4, &refusal, &merged));
+        db_close(db);
+        assert_int_equal(refused.count, 2);
+        assert_int_equal(refused.numbers[0], 1);
+        assert_int_equal(refused.numbers[1], 2);
+        assert_non_null(strstr(refused.last, "impossible"));
+        assert_int_equal(merged.trials, trials);
+        assert_same(paths[FILES], paths[FILES + 1]);
+        assert_clean(paths[FILES + 1]);
+    }
 }
 
 /* Files 0 and 2, of the same GPU: both have trials and a winner of one problem that a later version knows. */
@@ -519,6 +569,7 @@ int main(void)
                                         store_teardown),
         cmocka_unit_test_setup_teardown(impossible_values_with_right_hashes_are_refused, setup,
                                         store_teardown),
+        cmocka_unit_test_setup_teardown(the_sound_files_are_merged_without_the_others, setup, store_teardown),
         cmocka_unit_test_setup_teardown(what_is_no_file_of_ours_is_refused, setup, store_teardown),
         cmocka_unit_test_setup_teardown(rows_of_a_later_version_are_merged_as_they_are, setup,
                                         store_teardown),

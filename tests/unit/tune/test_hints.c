@@ -46,7 +46,7 @@ static void check_hints_for(const char *shape, struct db *db, const struct space
     size_t given, index;
     assert_ok(field_open(space, &problem, &context.gpu, WORKSPACE_DEFAULT_BYTES, false, &field));
     assert_ok(search_start("gp", field.config, field.count, field.predicted_us, NULL, 1, &search));
-    assert_ok(hints_give(&field, db, &context, &problem, true, search, &given));
+    assert_ok(hints_give(&field, db, NULL, &context, &problem, true, search, &given));
     assert_true(given > 0);
     for (size_t i = 0; i < given; i++) {
         assert_int_equal(search_next(search, &index), SEARCH_TRY);

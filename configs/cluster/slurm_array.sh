@@ -1,0 +1,57 @@
+#!/bin/bash
+# Each task of this job array tunes one share of the problems in @DIR@/suite.txt: its shard.
+#
+# Written by "tune cluster slurm", and yours to edit: nothing reads it but sbatch. What is missing or failed is sent again by
+#   tune cluster slurm --dir @DIR@ --resume --submit
+#SBATCH --job-name=@NAME@
+#SBATCH --array=@ARRAY@
+#SBATCH --nodes=1
+#SBATCH --ntasks=1
+#SBATCH --gres=@GRES@
+#SBATCH --cpus-per-task=@CPUS@
+#SBATCH --partition=@PARTITION@
+#SBATCH --account=@ACCOUNT@
+#SBATCH --qos=@QOS@
+#SBATCH --constraint=@CONSTRAINT@
+#SBATCH --time=@TIME@
+#SBATCH --output=@DIR@/log/shard-%a.log
+#SBATCH --open-mode=append
+# A task whose node dies, or that makes room for another job, is put back in the queue and goes on from its last copy.
+#SBATCH --requeue
+# Two minutes before its time is over this script gets a signal.
+#SBATCH --signal=B:TERM@120
+
+dir='@DIR@'
+shard=${SLURM_ARRAY_TASK_ID:?is not set: this is a task of a job array}
+
+module load @MODULE@
+
+# The database is on a disk of the node, because its log does not work on network file systems; tune keeps a copy in
+# $dir/shards, written whole every minute and at the end, and begins with it. The folder has no number of a job in its name,
+# so that a task that comes back to a node finds what it left.
+scratch="@SCRATCH@/gemmtune-@ID@"
+mkdir -p "$scratch" && cd "$scratch" || exit 7
+
+tune=('@PROGRAM@')
+tune=(apptainer exec --nv --bind "$dir,$scratch" '@CONTAINER@' '@PROGRAM@') # with pyxis: srun --container-image=... tune
+
+# What is known already, by earlier arrays, is not tuned again.
+known=()
+[ -e '@DB@' ] && known=(--known '@DB@')
+
+"${tune[@]}" --suite "$dir/suite.txt" --shard "$shard/@SHARDS@" --gpus all --db "shard-$shard.db" \
+    --save "$dir/shards/$shard.db" "${known[@]}" @OPTIONS@ &
+child=$!
+# tune ends its trial, stores what it has and leaves a copy.
+trap 'kill -TERM "$child" 2>/dev/null' TERM INT
+code=0
+while :; do
+    wait "$child"
+    code=$?
+    kill -0 "$child" 2>/dev/null || break # else the wait was cut short by the signal
+done
+
+# For "tune cluster status", also where tune could not say it itself. Some problem without a winner (1) is no failure.
+echo "$code $(hostname) ${SLURM_JOB_ID:-}" >"$dir/state/.$shard.$$" && mv "$dir/state/.$shard.$$" "$dir/state/$shard"
+[ "$code" = 1 ] && code=0
+exit "$code"

@@ -1,0 +1,83 @@
+# One share of a list of problems (--shard), a copy for other machines (--save), what is known elsewhere (--known), and the
+# merge of shards. The GPU is a fake child's.
+FAKE=$(dirname "$(readlink -f "$(command -v tune)")")/tests/fake_child
+[ -x "$FAKE" ] || skip "tests/fake_child is not built"
+t tune --shape 64x64x64 --shard 8/8 --db a.db
+t tune --shape 64x64x64 --shard 1 --db a.db
+t tune --shape 64x64x64 --shard 0/70000 --db a.db
+t tune --shape 64x64x64 --shard 0/2
+t tune --shape 64x64x64 --shard 0/2 --db a.db --known none.db
+t tune --shape 64x64x64 --gpu h200 --db a.db --save /proc/nowhere/a.db
+t ls
+export GEMMTUNE_EXE=$FAKE FAKE_STEADY=1 FAKE_LOG=$PWD/log
+printf '64 64 64\n65 64 64\n66 64 64\n67 64 64 # a comment\n8192 8192 8192\n' >suite.txt
+shard() { # I/N [OPTION...]
+    : >log
+    which=$1
+    shift
+    code=0
+    tune --space "$SOURCES/tests/fake/space.conf" --no-pretuned --budget 2h --max-trials 20 --suite suite.txt --shard "$which" \
+        --format csv "$@" >out 2>err &
+    echo $! >pid
+    wait $! || code=$?
+    echo "$ shard $which $*"
+    cut -d, -f1,3 out | tail -n +2
+    grep -E 'tune:|shard|begins|takes in|skipped|going' err | sed 's/of 20[-0-9TZ:]*/of TIME/'
+    [ $code = 0 ] || echo "= $code"
+}
+shard 0/3 --db 0.db
+shard 1/3 --db 1.db
+shard 2/3 --db 2.db
+cp 0.db kept.db
+# The same on every machine, and whatever the order of the list.
+tac suite.txt >back.txt
+shard 1/3 --db again.db --suite back.txt # problems that are repeated count once
+shard 5/7 --db 5.db
+# A file is one shard's.
+shard 1/3 --db 0.db
+printf '1 1 1\n' >>suite.txt
+shard 0/3 --db 0.db
+sed -i '$d' suite.txt
+python3 -c 'import sqlite3; d = sqlite3.connect("0.db"); d.execute("update shards set version = \"0.1\""); d.commit()'
+shard 0/3 --db 0.db
+t tune merge --shards all.db 0.db 1.db
+cp kept.db 0.db
+tune --shape 9x9x9 --space "$SOURCES/tests/fake/space.conf" --max-trials 1 --db other.db >/dev/null 2>&1
+shard 0/3 --db other.db
+# Merging names what is not there, and takes in nothing that does not belong there.
+t tune merge --shards all.db 0.db 2.db
+t tune merge --shards all.db 0.db other.db
+t tune merge --shards all.db 0.db 5.db
+t tune merge --shards all.db 0.db none.db
+head -c 20000 1.db >half.db
+t tune merge --shards all.db 0.db half.db 2.db
+t tune merge --shards all.db 0.db 1.db 2.db
+t tune merge --shards all.db 0.db 1.db 2.db
+t sh -c 'tune verify --db all.db | grep -vc " ok "'
+# What is known there is not tuned again, and gives hints for what is not.
+printf '63 64 64\n' >>suite.txt
+shard 0/1 --db new.db --known all.db
+grep -E 'like the winners|corrected by' err
+cut -d' ' -f1 log | grep -c trial
+t tune merge --shards all.db new.db
+# A machine that goes in the middle: what is finished is in the copy, and the next goes on from that.
+sed -i '$d' suite.txt
+: >log
+FAKE_TRIAL_MS=300 shard 0/1 --db local1.db --save shared/0.db &
+until grep -q verify log; do sleep 0.1; done
+kill -TERM "$(cat pid)"
+wait
+python3 -c 'import json; l = json.load(open("shared/0.db.json")); print(l["state"], l["shard"], l["shards"], l["problems"], l["done"] > 0, l["host"] != "")'
+t tune merge --shards all.db shared/0.db
+shard 0/1 --db local2.db --save shared/0.db
+python3 -c 'import json; l = json.load(open("shared/0.db.json")); print(l["state"], l["problems"], l["done"], l["without"])'
+t tune merge --shards all.db shared/0.db
+# Killed at once, with a log beside the file: it goes on from its own file and the copy.
+: >log
+FAKE_TRIAL_MS=300 shard 0/2 --db killed.db --save shared/killed.db &
+until [ "$(grep -c trial log)" -ge 3 ]; do sleep 0.1; done
+kill -9 "$(cat pid)"
+wait
+shard 0/2 --db killed.db --save shared/killed.db
+t tune merge --shards all.db shared/killed.db
+t ls shared

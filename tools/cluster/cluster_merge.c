@@ -1,0 +1,162 @@
+#include "cluster_merge.h"
+
+#include "cluster_shards.h"
+#include "cluster_show.h"
+#include "command_line.h"
+#include "db_exchange.h"
+#include "print.h"
+#include "shard_files.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* For another process that writes the database. */
+#define WAIT_S      600
+#define WAIT_STEP_S 2
+
+struct merging {
+    const struct cluster_plan *plan;
+    struct cluster_view view;
+    struct shard_file *files; /* owned, with their paths; that of each shard */
+    struct db_merged sum;
+    int *numbers; /* while it merges: of the shards */
+    int merged, missing, unfinished, refused;
+};
+
+static enum status name_files(struct merging *m)
+{
+    const int count = m->plan->shards;
+    char path[PATH_MAX];
+    if (!(m->files = calloc((size_t)count, sizeof *m->files)))
+        return fail(E_MEMORY, "out of memory for %d shards", count);
+    for (int i = 0; i < count; i++) {
+        enum status st = cluster_plan_path(m->plan, path, "shards/%d.db", i);
+        if (st) return st;
+        if (!(m->files[i].path = strdup(path))) return fail(E_MEMORY, "out of memory for %d shards", count);
+    }
+    return OK;
+}
+
+static void refuse(void *self, int number, enum status st)
+{
+    struct merging *m = self;
+    struct shard_file *file = &m->files[m->numbers[number]];
+    snprintf(file->why, sizeof file->why, "%.500s", status_text());
+    file->st = st;
+    m->merged--;
+}
+
+/* All that can be, in one transaction: much faster than each in its own. */
+static enum status take_in(struct merging *m, struct db *db)
+{
+    const size_t room = (size_t)m->plan->shards;
+    const char **paths = calloc(room, sizeof *paths);
+    m->numbers = calloc(room, sizeof *m->numbers);
+    enum status st = paths && m->numbers ? OK : fail(E_MEMORY, "out of memory for %zu shards", room);
+    for (int i = 0; !st && i < m->plan->shards; i++) {
+        if (m->files[i].st) continue;
+        m->numbers[m->merged] = i;
+        paths[m->merged++] = m->files[i].path;
+    }
+    const struct db_refusal refusal = {refuse, m};
+    if (!st) st = db_merge_sound(db, paths, m->merged, &refusal, &m->sum);
+    free(paths);
+    free(m->numbers);
+    return st;
+}
+
+/* A file that no task could go on from makes room for another; nothing is lost. */
+static bool put_aside(const struct shard_file *file)
+{
+    char name[PATH_MAX];
+    if ((file->st != E_DB && file->st != E_INPUT) || file->other_version) return false;
+    if (snprintf(name, sizeof name, "%s.refused", file->path) >= (int)sizeof name) return false;
+    return rename(file->path, name) == 0;
+}
+
+static void say_why(struct merging *m, int i)
+{
+    const struct shard_file *file = &m->files[i];
+    const struct cluster_shard *s = &m->view.shards[i];
+    const char *colon = *s->why ? ": " : "";
+    if (file->st == E_ABSENT) {
+        m->missing++;
+        print_line(stderr, "shard %d is missing (%s%s%s)", i, shard_state_name(s->state), colon, s->why);
+    } else if (file->st) {
+        m->refused++;
+        print_line(stderr, "shard %d is not merged: %s", i, file->why);
+        if (put_aside(file))
+            print_line(stderr, "    it is kept as shards/%d.db.refused, and counts as missing", i);
+    } else if (!file->shard.finished) {
+        m->unfinished++;
+        print_line(stderr, "shard %d is merged as far as it is, but not finished (%s%s%s)", i,
+                   shard_state_name(s->state), colon, s->why);
+    }
+}
+
+/* The merging job of another array may be at it. */
+static enum status open_patiently(const char *path, struct db **db)
+{
+    enum status st = db_open(path, DB_WRITE, db);
+    if (st == E_BUSY) print_line(stderr, "waiting: %s", status_text());
+    for (int waited_s = 0; st == E_BUSY && waited_s < WAIT_S; waited_s += WAIT_STEP_S) {
+        sleep(WAIT_STEP_S);
+        st = db_open(path, DB_WRITE, db);
+    }
+    return st;
+}
+
+static enum status merge_all(struct merging *m)
+{
+    const struct cluster_plan *plan = m->plan;
+    struct shard_kind kind = {.count = plan->shards};
+    struct db *db = NULL;
+    snprintf(kind.suite, sizeof kind.suite, "%s", plan->suite);
+    enum status st = shard_files_read(m->files, plan->shards, &kind);
+    for (int i = 0; !st && i < plan->shards; i++)
+        if (!m->files[i].st && m->files[i].shard.number != i) {
+            m->files[i].st = E_INPUT;
+            snprintf(m->files[i].why, sizeof m->files[i].why, "%s is shard %d", m->files[i].path,
+                     m->files[i].shard.number);
+        }
+    bool any = false;
+    for (int i = 0; i < plan->shards; i++) any |= !m->files[i].st;
+    if (!st && any) st = open_patiently(plan->db, &db);
+    if (!st && any) st = db_check_whole(db);
+    if (!st && any) st = take_in(m, db);
+    db_close(db);
+    return st;
+}
+
+enum status cluster_merge(const struct cluster_plan *plan)
+{
+    struct merging m = {.plan = plan};
+    db_choose = ""; /* nobody names files here */
+    enum status st = view_open(plan, &m.view);
+    if (!st) st = name_files(&m);
+    if (!st) st = merge_all(&m);
+    if (!st) {
+        for (int i = 0; i < plan->shards; i++) say_why(&m, i);
+        show_slow_gpus(&m.view);
+        print_line(stdout,
+                   "%s: %d of %d shard%s; %" PRId64 " trial%s, %" PRId64 " decision%s, %" PRId64
+                   " run%s added, %" PRId64 " known before; %" PRId64 " winner%s new or changed",
+                   plan->db, m.merged, plan->shards, PRINT_S(plan->shards), m.sum.trials,
+                   PRINT_S(m.sum.trials), m.sum.decisions, PRINT_S(m.sum.decisions), m.sum.runs,
+                   PRINT_S(m.sum.runs), m.sum.known, m.sum.winners, PRINT_S(m.sum.winners));
+        if (m.missing + m.unfinished + m.refused)
+            st = fail(E_ABSENT,
+                      "of %d shard%s %d %s missing, %d unfinished, %d refused: tune cluster slurm --dir %s "
+                      "--resume "
+                      "--submit sends them again",
+                      plan->shards, PRINT_S(plan->shards), m.missing, m.missing == 1 ? "is" : "are",
+                      m.unfinished, m.refused, plan->dir);
+    }
+    for (int i = 0; m.files && i < plan->shards; i++) free((char *)(uintptr_t)m.files[i].path);
+    free(m.files);
+    view_close(&m.view);
+    return st;
+}

@@ -1,0 +1,132 @@
+#include "cluster_plan.h"
+
+#include "output_file.h"
+#include "print.h"
+#include "shard.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FORMAT     "gemmtune cluster 1"
+#define PLAN_BYTES (1 << 20)
+#define JOBS_MAX   10000
+
+enum status cluster_plan_path(const struct cluster_plan *plan, char path[PATH_MAX], const char *format, ...)
+{
+    char rest[PATH_MAX];
+    va_list args;
+    va_start(args, format);
+    const int length = vsnprintf(rest, sizeof rest, format, args);
+    va_end(args);
+    if (length < 0 || length >= PATH_MAX || snprintf(path, PATH_MAX, "%s/%s", plan->dir, rest) >= PATH_MAX)
+        return fail(E_INPUT, "the path %.100s... is too long: name a shorter --dir", plan->dir);
+    return OK;
+}
+
+void cluster_plan_free(struct cluster_plan *plan)
+{
+    free(plan->jobs);
+    plan->jobs = NULL;
+    plan->job_count = 0;
+}
+
+enum status cluster_plan_add_job(struct cluster_plan *plan, const struct cluster_job *job)
+{
+    if (plan->job_count == JOBS_MAX)
+        return fail(E_INPUT, "%s has been submitted %d times: begin another folder (--dir)", plan->dir,
+                    JOBS_MAX);
+    struct cluster_job *grown = realloc(plan->jobs, ((size_t)plan->job_count + 1) * sizeof *grown);
+    if (!grown) return fail(E_MEMORY, "out of memory for the plan");
+    plan->jobs = grown;
+    grown[plan->job_count++] = *job;
+    return OK;
+}
+
+static enum status take(const json_t *root, struct cluster_plan *plan)
+{
+    const char *format = "", *suite = "", *version = "", *db = "";
+    json_int_t problems = -1;
+    int shards = 0, nodes = 0;
+    json_t *jobs = NULL;
+    size_t i;
+    json_t *job;
+    if (json_unpack((json_t *)(uintptr_t)root, "{s:s, s:s, s:s, s:s, s:i, s:i, s:I, s:o}", "format", &format,
+                    "suite", &suite, "version", &version, "db", &db, "shards", &shards, "nodes", &nodes,
+                    "problems", &problems, "jobs", &jobs))
+        return E_INPUT;
+    if (strcmp(format, FORMAT) != 0 || shards < 1 || shards > SHARDS_MAX || nodes < 1 || nodes > SHARDS_MAX ||
+        problems < 1 || !json_is_array(jobs) || strlen(suite) != DB_SUITE_HASH_MAX - 1 ||
+        strlen(version) >= sizeof plan->version || db[0] != '/' || strlen(db) >= sizeof plan->db)
+        return E_INPUT;
+    snprintf(plan->suite, sizeof plan->suite, "%s", suite);
+    snprintf(plan->version, sizeof plan->version, "%s", version);
+    snprintf(plan->db, sizeof plan->db, "%s", db);
+    plan->shards = shards;
+    plan->nodes = nodes;
+    plan->problems = problems;
+    json_array_foreach(jobs, i, job)
+    {
+        json_int_t array = 0, merge = 0;
+        if (json_unpack(job, "{s:I, s:I}", "array", &array, "merge", &merge) || array < 1 || merge < 0)
+            return E_INPUT;
+        enum status st = cluster_plan_add_job(plan, &(struct cluster_job){array, merge});
+        if (st) return st;
+    }
+    return OK;
+}
+
+enum status cluster_plan_read(const char *dir, struct cluster_plan *plan)
+{
+    char path[PATH_MAX];
+    *plan = (struct cluster_plan){0};
+    if (!realpath(dir, plan->dir)) {
+        if (errno == ENOENT)
+            return fail(E_ABSENT, "there is no folder %s; tune cluster slurm --suite FILE --dir %s makes it",
+                        dir, dir);
+        return fail(E_IO, "cannot use %s: %s", dir, strerror(errno));
+    }
+    enum status st = cluster_plan_path(plan, path, "plan.json");
+    if (st) return st;
+    FILE *file = fopen(path, "re");
+    if (!file && errno == ENOENT)
+        return fail(E_ABSENT, "%s has no plan.json: tune cluster slurm --suite FILE --dir %s makes it", dir,
+                    dir);
+    if (!file) return fail(E_IO, "cannot read %s: %s", path, strerror(errno));
+    json_t *root = json_loadf(file, JSON_REJECT_DUPLICATES, NULL);
+    fclose(file);
+    st = take(root, plan);
+    json_decref(root);
+    if (st) cluster_plan_free(plan);
+    if (st == E_INPUT)
+        return fail(E_INPUT,
+                    "%s is no plan that this program can read: name another --dir, or begin again with an "
+                    "empty one",
+                    path);
+    return st;
+}
+
+enum status cluster_plan_write(const struct cluster_plan *plan)
+{
+    char path[PATH_MAX];
+    struct outfile out;
+    json_t *jobs = json_array();
+    for (int i = 0; i < plan->job_count; i++)
+        json_array_append_new(jobs, json_pack("{s:I, s:I}", "array", (json_int_t)plan->jobs[i].array, "merge",
+                                              (json_int_t)plan->jobs[i].merge));
+    json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:I, s:o}", "format", FORMAT, "suite",
+                             plan->suite, "version", plan->version, "db", plan->db, "shards", plan->shards,
+                             "nodes", plan->nodes, "problems", (json_int_t)plan->problems, "jobs", jobs);
+    if (!root) return fail(E_MEMORY, "out of memory for the plan");
+    enum status st = cluster_plan_path(plan, path, "plan.json");
+    if (!st) st = outfile_open(path, &out);
+    if (!st) {
+        if (json_dumpf(root, out.stream, JSON_INDENT(1)) != 0) st = fail(E_IO, "cannot write %s", path);
+        print_end(out.stream);
+        st = outfile_close(&out, st);
+    }
+    json_decref(root);
+    return st;
+}

@@ -1,0 +1,265 @@
+#include "cluster_shards.h"
+
+#include "cluster_queue.h"
+#include "fields.h"
+#include "shard.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LINE_BYTES_MAX (64 << 10)
+#define SILENT_S       180 /* tune writes every ten seconds; a shared folder may show it late */
+#define CLOCK_TRIALS   20  /* fewer say nothing */
+
+const char *shard_state_name(enum shard_state state)
+{
+    static const char *const names[] = {"missing", "waiting", "running", "interrupted", "failed", "done"};
+    return names[state];
+}
+
+/* ---- what is in the files ---- */
+
+/* NULL with errno, or 0: it is no JSON. */
+static json_t *read_json(const char *path)
+{
+    char text[LINE_BYTES_MAX];
+    FILE *file = fopen(path, "re");
+    if (!file) return NULL;
+    const size_t got = fread(text, 1, sizeof text, file);
+    fclose(file);
+    errno = 0;
+    return got < sizeof text ? json_loadb(text, got, JSON_REJECT_DUPLICATES, NULL) : NULL;
+}
+
+static void take_gpus(const json_t *gpus, struct cluster_shard *s)
+{
+    size_t i;
+    json_t *gpu;
+    json_array_foreach(gpus, i, gpu)
+    {
+        if (s->gpu_count == CLUSTER_GPUS_MAX) return;
+        struct fields f = {.object = gpu};
+        struct cluster_gpu *to = &s->gpus[s->gpu_count];
+        field_copy(&f, "name", true, to->name, sizeof to->name);
+        field_copy(&f, "uuid", true, to->uuid, sizeof to->uuid);
+        to->trials = field_integer(&f, "trials", true, 0, INT64_MAX);
+        to->clock_mhz = (int)field_integer(&f, "clock_mhz", true, 1, 100000);
+        if (!f.bad) s->gpu_count++;
+    }
+}
+
+/* The line of a shard (keep.c). */
+static void take_line(const struct cluster_plan *plan, int number, const json_t *line,
+                      struct cluster_shard *s)
+{
+    char suite[DB_SUITE_HASH_MAX], state[16];
+    struct fields f = {.object = line};
+    field_copy(&f, "suite", true, suite, sizeof suite);
+    const int64_t is = field_integer(&f, "shard", true, 0, INT32_MAX),
+                  of = field_integer(&f, "shards", true, 1, INT32_MAX);
+    field_copy(&f, "state", true, state, sizeof state);
+    field_copy(&f, "host", true, s->host, sizeof s->host);
+    snprintf(s->why, sizeof s->why, "%s", field_text(&f, "why", false, 1100));
+    s->problems = field_integer(&f, "problems", true, 0, INT32_MAX);
+    s->done = field_integer(&f, "done", true, 0, INT32_MAX);
+    s->known = field_integer(&f, "known", true, 0, INT32_MAX);
+    s->without = field_integer(&f, "without", true, 0, INT32_MAX);
+    s->left_out = field_integer(&f, "left_out", true, 0, INT32_MAX);
+    s->trials = field_integer(&f, "trials", true, 0, INT64_MAX);
+    s->began = field_integer(&f, "began", true, 0, INT64_MAX);
+    s->written = field_integer(&f, "written", true, 0, INT64_MAX);
+    s->budget_s = field_number(&f, "budget_s", true, 0, 1e12);
+    s->spent_s = field_number(&f, "spent_s", true, 0, 1e12);
+    s->boost_mhz = field_number(&f, "boost_mhz", true, 0, 1e6);
+    take_gpus(json_object_get(line, "gpus"), s);
+    s->state = SHARD_FAILED;
+    if (f.bad) snprintf(s->why, sizeof s->why, "its line (shards/%d.db.json) is damaged: %s", number, f.bad);
+    else if (strcmp(suite, plan->suite) != 0 || is != number || of != plan->shards)
+        snprintf(s->why, sizeof s->why, "shards/%d.db.json is of another suite or division", number);
+    else if (strcmp(state, "running") == 0) s->state = SHARD_RUNNING;
+    else if (strcmp(state, "interrupted") == 0) s->state = SHARD_INTERRUPTED;
+    else if (strcmp(state, "finished") == 0) s->state = SHARD_DONE;
+}
+
+/* How its last task ended, by its script; time_s: when. False: it does not say. */
+static bool read_end(const struct cluster_plan *plan, int number, int *code, char host[64], time_t *time_s)
+{
+    char path[PATH_MAX], text[128], *end;
+    struct stat info;
+    if (cluster_plan_path(plan, path, "state/%d", number)) return false;
+    FILE *file = fopen(path, "re");
+    if (!file) return false;
+    const bool read = fgets(text, sizeof text, file) && fstat(fileno(file), &info) == 0;
+    fclose(file);
+    if (!read) return false;
+    const long value = strtol(text, &end, 10);
+    if (end == text || value < 0 || value > 255) return false;
+    snprintf(host, 64, "%.*s", (int)strcspn(end + (*end == ' '), " \n"), end + (*end == ' '));
+    *code = (int)value;
+    *time_s = info.st_mtime;
+    return true;
+}
+
+/* ---- both together ---- */
+
+static void judge_running(const struct cluster_plan *plan, int number, enum queue_state queue,
+                          struct cluster_shard *s)
+{
+    const int64_t silent_s = (int64_t)time(NULL) - s->written;
+    if (queue == QUEUE_RUNNING || (queue == QUEUE_UNKNOWN && silent_s < SILENT_S)) return;
+    s->state = SHARD_FAILED;
+    int code;
+    char host[64];
+    time_t ended;
+    if (read_end(plan, number, &code, host, &ended) && ended >= s->began)
+        snprintf(s->why, sizeof s->why, "ended with exit code %d on %s", code, host);
+    else
+        snprintf(s->why, sizeof s->why, "ended without a word: %s is silent for %lld s", s->host,
+                 (long long)silent_s);
+}
+
+static enum status look(const struct cluster_plan *plan, int number, enum queue_state queue,
+                        struct cluster_shard *s)
+{
+    char path[PATH_MAX], host[64];
+    int code;
+    time_t ended;
+    *s = (struct cluster_shard){.problems = -1};
+    enum status st = cluster_plan_path(plan, path, "shards/%d.db.json", number);
+    if (st) return st;
+    json_t *line = read_json(path);
+    if (line) take_line(plan, number, line, s);
+    else if (errno != ENOENT) {
+        s->state = SHARD_FAILED;
+        snprintf(s->why, sizeof s->why, "cannot read shards/%d.db.json%s%s", number, errno ? ": " : "",
+                 errno ? strerror(errno) : ", which is damaged");
+    } else if (read_end(plan, number, &code, host, &ended)) {
+        s->state = SHARD_FAILED;
+        snprintf(s->host, sizeof s->host, "%s", host);
+        snprintf(s->why, sizeof s->why, "tune did not begin: exit code %d on %s, see log/shard-%d.log", code,
+                 host, number);
+    }
+    json_decref(line);
+    if (s->state == SHARD_DONE &&
+        (cluster_plan_path(plan, path, "shards/%d.db", number) || access(path, R_OK) != 0)) {
+        s->state = SHARD_FAILED;
+        s->done = s->known = 0;
+        snprintf(s->why, sizeof s->why, "its copy shards/%d.db is not there", number);
+    }
+    if (queue == QUEUE_WAITING) s->state = SHARD_WAITING;
+    else if (s->state == SHARD_RUNNING) judge_running(plan, number, queue, s);
+    else if (queue == QUEUE_RUNNING) s->state = SHARD_RUNNING; /* and its tune has not begun */
+    return OK;
+}
+
+enum status view_open(const struct cluster_plan *plan, struct cluster_view *view)
+{
+    enum queue_state *queue = calloc((size_t)plan->shards, sizeof *queue);
+    *view = (struct cluster_view){.shards = calloc((size_t)plan->shards, sizeof *view->shards),
+                                  .count = plan->shards};
+    enum status st = queue && view->shards ? OK : fail(E_MEMORY, "out of memory for %d shards", plan->shards);
+    if (!st) st = queue_ask(plan, queue, &view->no_queue);
+    if (!st && view->no_queue) {
+        snprintf(view->no_queue_text, sizeof view->no_queue_text, "%s", view->no_queue);
+        view->no_queue = view->no_queue_text;
+    }
+    for (int i = 0; !st && i < plan->shards; i++) st = look(plan, i, queue[i], &view->shards[i]);
+    free(queue);
+    if (st) view_close(view);
+    return st;
+}
+
+void view_close(struct cluster_view *view)
+{
+    free(view->shards);
+    view->shards = NULL;
+}
+
+bool shard_is_due(const struct cluster_shard *s)
+{
+    if (s->state == SHARD_WAITING || s->state == SHARD_RUNNING) return false;
+    return s->state != SHARD_DONE || s->left_out > 0;
+}
+
+double view_left_s(const struct cluster_view *view)
+{
+    double longest_s = 0, budget_s = 0;
+    int waiting = 0, running = 0;
+    for (int i = 0; i < view->count; i++) {
+        const struct cluster_shard *s = &view->shards[i];
+        waiting += s->state == SHARD_WAITING;
+        if (s->state != SHARD_RUNNING) continue;
+        if (s->began == 0 || s->budget_s <= 0) return (double)NAN;
+        running++;
+        budget_s = fmax(budget_s, s->budget_s);
+        longest_s = fmax(longest_s, s->budget_s - (double)(time(NULL) - s->began));
+    }
+    if (waiting && !running) return (double)NAN;
+    return longest_s + (waiting ? ceil((double)waiting / running) * budget_s : 0);
+}
+
+/* ---- slow GPUs ---- */
+
+static bool has_clock(const struct cluster_gpu *gpu)
+{
+    return gpu->trials >= CLOCK_TRIALS && gpu->clock_mhz > 0;
+}
+
+/* The fastest other board of the same kind; 0: there is none. */
+static int fastest_other(const struct cluster_view *view, const struct cluster_gpu *than)
+{
+    int fastest = 0;
+    for (int i = 0; i < view->count; i++)
+        for (int j = 0; j < view->shards[i].gpu_count; j++) {
+            const struct cluster_gpu *gpu = &view->shards[i].gpus[j];
+            if (strcmp(gpu->name, than->name) != 0 || strcmp(gpu->uuid, than->uuid) == 0 || !has_clock(gpu))
+                continue;
+            if (gpu->clock_mhz > fastest) fastest = gpu->clock_mhz;
+        }
+    return fastest;
+}
+
+void view_slow_gpus(const struct cluster_view *view,
+                    void (*visit)(void *self, int shard, const struct cluster_shard *is,
+                                  const struct cluster_gpu *gpu, double usual_mhz),
+                    void *self)
+{
+    for (int i = 0; i < view->count; i++)
+        for (int j = 0; j < view->shards[i].gpu_count; j++) {
+            const struct cluster_shard *s = &view->shards[i];
+            const struct cluster_gpu *gpu = &s->gpus[j];
+            if (!has_clock(gpu)) continue;
+            const double others = fastest_other(view, gpu);
+            const double usual = others > 0 ? others : s->boost_mhz;
+            if (gpu->clock_mhz < (others > 0 ? CLUSTER_SLOW : CLUSTER_SLOW_ALONE) * usual)
+                visit(self, i, s, gpu, usual);
+        }
+}
+
+/* ---- lists of shards ---- */
+
+enum status view_due(const struct cluster_view *view, int nodes, char **text, int *count)
+{
+    const size_t room = 16 * (size_t)view->count + 32;
+    size_t used = 0;
+    *count = 0;
+    if (!(*text = calloc(room, 1))) return fail(E_MEMORY, "out of memory for a list of shards");
+    for (int i = 0; i < view->count; i++) {
+        if (!shard_is_due(&view->shards[i])) continue;
+        int last = i;
+        while (last + 1 < view->count && shard_is_due(&view->shards[last + 1])) last++;
+        const char *comma = used ? "," : "";
+        used += (size_t)(last > i ? snprintf(*text + used, room - used, "%s%d-%d", comma, i, last)
+                                  : snprintf(*text + used, room - used, "%s%d", comma, i));
+        *count += last - i + 1;
+        i = last;
+    }
+    if (*count > nodes) snprintf(*text + used, room - used, "%%%d", nodes);
+    return OK;
+}

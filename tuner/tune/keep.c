@@ -1,0 +1,270 @@
+#include "keep.h"
+
+#include "clock.h"
+#include "db_exchange.h"
+#include "output_file.h"
+#include "paths.h"
+#include "print.h"
+#include "report.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LINE_EVERY_S 10.0
+#define SAVE_EVERY_S 60.0
+#define SAVE_TIMES   50.0 /* a copy costs the run at most a fiftieth of its time */
+#define RETRY_S      60.0
+
+#define BUDGET_LEAST 0.1 /* of the budget, for a shard that goes on */
+
+struct keep {
+    struct db *db; /* not owned */
+    const char *path;
+    char line_path[TUNE_PATH_MAX + 8];
+    bool sharded;
+    struct db_shard shard;
+    size_t problems;
+    double budget_s, spent_before_s, began_s, line_due_s, save_due_s;
+    time_t began;
+    json_t *gpus; /* owned */
+};
+
+static const char *program_version(void)
+{
+    const char *blank = strchr(command_version, ' ');
+    return blank ? blank + 1 : command_version;
+}
+
+/* ---- how far it is ---- */
+
+static bool add_gpu(void *self, const struct db_clock *clock)
+{
+    return json_array_append_new(self, json_pack("{s:s, s:s, s:I, s:i}", "name", clock->gpu, "uuid",
+                                                 clock->uuid, "trials", (json_int_t)clock->trials,
+                                                 "clock_mhz", clock->median_mhz)) == 0;
+}
+
+static json_t *line_of(const struct keep *k, const struct keep_state *s, const char *state, const char *why)
+{
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    return json_pack(
+        "{s:s, s:s, s:i, s:i, s:s, s:s, s:s*, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, "
+        "s:O*}",
+        "format", "gemmtune shard 1", "suite", k->shard.suite, "shard", k->shard.number, "shards",
+        k->shard.count, "version", program_version(), "state", state, "why", why, "host", host, "problems",
+        (json_int_t)k->problems, "done", (json_int_t)s->done, "known", (json_int_t)s->known, "without",
+        (json_int_t)s->without, "left_out", (json_int_t)s->left_out, "trials", (json_int_t)s->trials, "began",
+        (json_int_t)k->began, "written", (json_int_t)time(NULL), "budget_s", k->budget_s, "spent_s",
+        k->shard.spent_s, "boost_mhz", s->boost_mhz, "gpus", k->gpus);
+}
+
+static enum status write_line(const struct keep *k, const struct keep_state *s, const char *state,
+                              const char *why)
+{
+    struct outfile out;
+    json_t *line = line_of(k, s, state, why);
+    if (!line) return fail(E_MEMORY, "out of memory for %s", k->line_path);
+    enum status st = outfile_open(k->line_path, &out);
+    if (!st) {
+        if (json_dumpf(line, out.stream, JSON_COMPACT) != 0) st = fail(E_IO, "cannot write %s", k->line_path);
+        print_end(out.stream);
+        st = outfile_close(&out, st);
+    }
+    json_decref(line);
+    return st;
+}
+
+/* ---- opening ---- */
+
+static bool there(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+/* Also on a machine that never saw the copy, a shard goes on. */
+static enum status begin_with_copy(const struct tune_options *o)
+{
+    struct db *copy;
+    const char *const usual = db_choose;
+    db_choose = " with --save";
+    enum status st = db_open(o->save, DB_READ, &copy);
+    db_choose = usual;
+    if (st) return st;
+    st = db_save(copy, o->db);
+    db_close(copy);
+    if (!st) print_line(stderr, "%s begins with the copy in %s", o->db, o->save);
+    return st;
+}
+
+static enum status add_copy(const struct tune_options *o, struct db *db)
+{
+    struct db_merged merged;
+    const char *const copy = o->save;
+    enum status st = db_merge(db, &copy, 1, &merged);
+    if (!st && merged.trials + merged.decisions > 0)
+        print_line(stderr, "%s takes in %lld trial%s of the copy in %s", o->db, (long long)merged.trials,
+                   PRINT_S(merged.trials), o->save);
+    return st;
+}
+
+static enum status check_new(const struct tune_options *o, struct db *db)
+{
+    struct db_counts counts;
+    enum status st = db_count(db, &counts);
+    if (st || counts.runs == 0) return st;
+    return fail(
+        E_INPUT,
+        "%s has results of other runs, and a shard needs a database of its own: name a new file with --db, "
+        "and this one with --known",
+        o->db);
+}
+
+static enum status check_same(const struct tune_options *o, const struct db_shard *is,
+                              const struct db_shard *wanted)
+{
+    if (strcmp(is->suite, wanted->suite) != 0)
+        return fail(E_INPUT,
+                    "%s is a shard of another suite (%s, this one is %s): name another file with --db", o->db,
+                    is->suite, wanted->suite);
+    if (is->number != wanted->number || is->count != wanted->count)
+        return fail(E_INPUT, "%s is shard %d/%d, not %d/%d: name another file with --db", o->db, is->number,
+                    is->count, wanted->number, wanted->count);
+    if (strcmp(is->version, wanted->version) == 0) return OK;
+    return fail(
+        E_INPUT,
+        "%s is a shard that tune %s has begun, and this is tune %s: go on with that version, or name another "
+        "file with --db and this one with --known",
+        o->db, is->version, wanted->version);
+}
+
+static enum status claim_shard(struct tune_options *o, struct db *db, struct db_shard *shard)
+{
+    struct db_shard is = {.spent_s = 0};
+    *shard = (struct db_shard){
+        .number = o->shard.number, .count = o->shard.count, .problems = (int64_t)o->problem_count};
+    snprintf(shard->suite, sizeof shard->suite, "%s", o->suite_hash);
+    snprintf(shard->version, sizeof shard->version, "%s", program_version());
+    enum status st = db_shard_get(db, &is);
+    if (st && st != E_ABSENT) return st;
+    st = st ? check_new(o, db) : check_same(o, &is, shard);
+    if (st) return st;
+    o->goes_on = *is.suite && !is.finished;
+    if (!is.finished && is.spent_s > 0) {
+        char spent[32], left[32];
+        shard->spent_s = is.spent_s;
+        if (o->budget_s > 0) {
+            o->budget_s = fmax(o->budget_s - is.spent_s, BUDGET_LEAST * o->budget_s);
+            format_duration(is.spent_s, spent);
+            format_duration(o->budget_s, left);
+            print_line(stderr, "shard %d/%d goes on: %s of its budget are spent, %s are left", shard->number,
+                       shard->count, spent, left);
+        }
+    }
+    return db_shard_set(db, shard);
+}
+
+static void say_network(const struct tune_options *o)
+{
+    const char *name = db_on_network(o->db);
+    if (name && strncmp(name, "GEMMTUNE", 8) != 0)
+        print_line(stderr,
+                   "tune: %s is on a network file system (%s), where SQLite's log does not work: every trial "
+                   "is written "
+                   "with a rollback journal, which is slower; better --db on a local disk, and --save there",
+                   o->db, name);
+}
+
+enum status keep_open(struct tune_options *o, struct db **db, struct keep **keep)
+{
+    *keep = NULL;
+    size_t made;
+    const int error = *o->save ? paths_make_folders(o->save, &made) : 0;
+    if (error) return fail(E_IO, "cannot make the folder of %s: %s", o->save, strerror(error));
+    const bool copied = *o->save && there(o->save), both = copied && there(o->db);
+    enum status st = copied && !both ? begin_with_copy(o) : OK;
+    if (!st) st = db_open(o->db, DB_WRITE, db);
+    if (st) return st;
+    say_network(o);
+    if (both) st = add_copy(o, *db);
+    if (st || (!*o->save && o->shard.count == 0)) return st;
+    struct keep *k = calloc(1, sizeof *k);
+    if (!k) return fail(E_MEMORY, "out of memory for the run");
+    k->db = *db;
+    k->path = *o->save ? o->save : NULL;
+    snprintf(k->line_path, sizeof k->line_path, "%s.json", o->save);
+    k->sharded = o->shard.count > 0;
+    if (k->sharded) st = claim_shard(o, *db, &k->shard);
+    if (st) {
+        free(k);
+        return st;
+    }
+    k->problems = o->problem_count;
+    k->budget_s = o->budget_s;
+    k->spent_before_s = k->shard.spent_s;
+    k->began_s = now_s();
+    k->began = time(NULL);
+    k->save_due_s = k->began_s + SAVE_EVERY_S;
+    *keep = k;
+    /* That it cannot be written is better known now than in eight hours. */
+    return k->path ? write_line(k, &(struct keep_state){0}, "running", NULL) : OK;
+}
+
+void keep_close(struct keep *k)
+{
+    if (!k) return;
+    json_decref(k->gpus);
+    free(k);
+}
+
+/* ---- a copy, when it is due ---- */
+
+static enum status save(struct keep *k)
+{
+    k->shard.spent_s = k->shard.finished ? 0 : k->spent_before_s + now_s() - k->began_s;
+    enum status st = k->sharded ? db_shard_set(k->db, &k->shard) : OK;
+    if (st || !k->path) return st;
+    json_decref(k->gpus);
+    if (!(k->gpus = json_array())) return fail(E_MEMORY, "out of memory for %s", k->line_path);
+    st = db_clocks(k->db, add_gpu, k->gpus);
+    return st ? st : db_save(k->db, k->path);
+}
+
+enum status keep_tick(struct keep *k, const struct keep_state *state)
+{
+    if (!k) return OK;
+    enum status st = OK;
+    const double began_s = now_s();
+    if (began_s >= k->save_due_s) {
+        st = save(k);
+        const double took_s = now_s() - began_s;
+        k->save_due_s = now_s() + (st ? RETRY_S : fmax(SAVE_EVERY_S, SAVE_TIMES * took_s));
+    }
+    if (st || !k->path || began_s < k->line_due_s) return st;
+    st = write_line(k, state, "running", NULL);
+    k->line_due_s = now_s() + (st ? RETRY_S : LINE_EVERY_S);
+    return st;
+}
+
+enum status keep_end(struct keep *k, const struct keep_state *state, enum status st)
+{
+    if (!k) return st;
+    char sentence[1024];
+    snprintf(sentence, sizeof sentence, "%s", status_text());
+    k->shard.finished = st == OK;
+    enum status kept = save(k);
+    if (!kept && k->path)
+        kept = write_line(k, state,
+                          st == OK              ? "finished"
+                          : st == E_INTERRUPTED ? "interrupted"
+                                                : "failed",
+                          st ? sentence : NULL);
+    if (!st) return kept;
+    if (kept) print_line(stderr, "tune: %s", status_text());
+    return fail(st, "%s", sentence);
+}

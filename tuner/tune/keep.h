@@ -1,0 +1,41 @@
+/* keep.h — what a run leaves for others while it works: a copy of its database (--save), and beside it, in
+ * FILE.json, how far it is; and whose shard the database is (--shard).
+ *
+ * So a machine may go at any time, and another goes on from the copy. Knows the database and the file, no
+ * scheduler.
+ */
+#ifndef GT_KEEP_H
+#define GT_KEEP_H
+
+#include "db.h"
+#include "tune_options.h"
+
+struct keep;
+
+/* Opens the database of options->db for writing. Where it is not there yet, it begins with the copy of
+ * options->save; where both are there, what the copy has more is added. Checks that it is the shard of the
+ * options, and tells it so; what earlier runs of an unfinished shard have spent is taken from
+ * options->budget_s. keep NULL: there is nothing to leave. Errors: E_INPUT (it is another shard, of another
+ * version, or no shard), those of db_open, db_merge and db_save. */
+enum status keep_open(struct tune_options *options, struct db **db, struct keep **keep);
+
+/* How a run stands. */
+struct keep_state {
+    size_t done, known, without; /* problems: with a winner; of these, of earlier runs or of --known; that
+                                    have none and will get none */
+    size_t left_out;             /* of those without: not begun, because the budget was over */
+    size_t trials;
+    double boost_mhz; /* of the GPUs, 0: unknown */
+};
+
+/* Writes what is due: a line a few seconds after the last, a copy a minute after. Takes NULL. Errors: E_IO
+ * and the like: the run may go on. */
+enum status keep_tick(struct keep *keep, const struct keep_state *state);
+
+/* The run has ended with st and the present sentence: writes all. Takes NULL. Returns st, or the first error
+ * if that is OK. */
+enum status keep_end(struct keep *keep, const struct keep_state *state, enum status st);
+
+void keep_close(struct keep *keep); /* takes NULL */
+
+#endif
