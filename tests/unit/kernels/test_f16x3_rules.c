@@ -9,11 +9,13 @@ static const char *const base_text = F16X3_BASE;
 
 TEST(each_rule_refuses_its_violation_and_says_why)
 {
-    static const struct outside outside[] = {{"BM", 0}, {"BM", 256},   {"BN", 216},     {"BK", 128},
-                                             {"VC", 4}, {"STAGES", 1}, {"PRODUCTS", 2}, {"PRODUCTS", 5}};
-    static const struct violation cases[] = {{"BM", 96, "BM must be a multiple of 64"},
-                                             {"BN", 100, "BN must be a multiple of 8"},
-                                             {"BM", 192, "do not fit in the registers"}};
+    static const struct outside outside[] = {{"BM", 0}, {"BM", 256},   {"BN", 216}, {"BK", 256},
+                                             {"VC", 4}, {"STAGES", 1}, {"LOW", -1}, {"LOW", 17}};
+    static const struct violation cases[] = {
+        {"BM", 96, "BM must be a multiple of 64"},  {"BN", 100, "BN must be a multiple of 8"},
+        {"BM", 192, "do not fit in the registers"}, {"LOW", 4, "LOW must be 0, 8 or 16"},
+        {"BK", 64, "BK must be 128 with a LOW"},    {"LOW", 16, "BK must be 128 with a LOW"},
+        {"STAGES", 2, "a stage for each piece"}};
     assert_each_outside(outside, sizeof outside / sizeof *outside);
     assert_each_refused(cases, sizeof cases / sizeof *cases);
     const struct config legal = base();
@@ -86,26 +88,39 @@ TEST(three_kernels_follow_one_another_and_their_workspace_has_room_for_all)
     assert_int_equal(plan.kernel[2].grid[0], 2);
     assert_true(plan.kernel[2].dependent);
     assert_int_equal(plan.counters, 2176); /* of 4 (100 + 300 + 2 * 70), in whole lines */
-    assert_int_equal(plan.workspace_bytes, 4 * 2176 + 4 * (2 * 400 * 128 * 2 + 4 * 416));
-    assert_int_equal(plan.views, 2);
+    assert_int_equal(plan.workspace_bytes, 4 * 2176 + 4 * (3 * 400 * 128 * 2 + 4 * 416));
+    assert_int_equal(plan.views, 4);
     assert_int_equal(plan.view[0].element, ELEMENT_F16);
     assert_int_equal(plan.view[0].offset_bytes, 4 * 2176);
     assert_int_equal(plan.view[0].extent[0], 70);
     assert_int_equal(plan.view[0].extent[1], 100);
     assert_int_equal(plan.view[1].extent[1], 300);
-    assert_int_equal(plan.view[1].extent[2], 8); /* B's scale is another for each A */
+    assert_int_equal(plan.view[1].extent[2], 12); /* B's scale is another for each A */
     assert_int_equal(plan.view[1].offset_bytes, 4 * 2176 + 100 * 128 * 2);
     assert_int_equal(plan.view[1].stride_bytes[2], 400 * 128 * 2);
-    struct config split = with("SPLIT_K", 8); /* a k of 70 is two steps */
-    config.template->plan(&split, &p, &plan);
-    assert_int_equal(plan.counters, 2176);
-    assert_int_equal(plan.kernel[2].grid[0], 4);
-    assert_int_equal(plan.workspace_bytes,
-                     4 * 2176 + 4 * (2 * 400 * 128 * 2 + 4 * 416 + 2 * 2 * 4 * 128 * 208));
+    assert_int_equal(plan.view[2].extent[0], 35); /* two of 8 bits to an element */
+    assert_int_equal(plan.view[2].offset_bytes, plan.view[0].offset_bytes);
+    assert_int_equal(plan.view[3].extent[1], 300);
     struct problem none = problem_of("sgemm_normwise:nn:100x300x0");
     config.template->plan(&config, &none, &plan);
     assert_int_equal(plan.kernels, 1);
     assert_int_equal(plan.workspace_bytes, 0);
+}
+
+/* Without pieces of 8 bits there are two of each operand, and steps of 64 k. */
+TEST(parts_of_k_lie_behind_the_exponents)
+{
+    const struct config config =
+        config_of("f16x3 BM=128 BN=208 BK=64 STAGES=5 LOW=16 VC=2 GROUP=8 SPLIT_K=8 SMS=132");
+    const struct problem p = problem_of("sgemm_normwise:tn:100x300x70:batch=4");
+    struct launch_plan plan;
+    config.template->plan(&config, &p, &plan);
+    assert_int_equal(plan.counters, 2176); /* maxima, and arrivals of 4 * 2 tiles */
+    assert_int_equal(plan.views, 2);
+    assert_int_equal(plan.view[1].extent[2], 8);
+    assert_int_equal(plan.kernel[2].grid[0], 4); /* a k of 70 is two steps */
+    assert_int_equal(plan.workspace_bytes,
+                     4 * 2176 + 4 * (2 * 400 * 128 * 2 + 4 * 416 + 2 * 2 * 4 * 128 * 208));
 }
 
 /* Blocks that split take several tiles, but each operand has one. */
@@ -133,7 +148,7 @@ TEST(no_operand_has_a_form_without_the_other)
 TEST(what_is_refused_early_is_refused_whatever_follows)
 {
     const struct config starts[] = {
-        base(), config_of("f16x3 BM=64 BN=64 BK=64 STAGES=7 PRODUCTS=3 VC=1 GROUP=1 SPLIT_K=1 SMS=1")};
+        base(), config_of("f16x3 BM=64 BN=64 BK=64 STAGES=7 LOW=0 VC=1 GROUP=1 SPLIT_K=1 SMS=1")};
     static const char *const shapes[] = {"sgemm_normwise:nn:512x512x512", "sgemm_normwise:tt:511x513x70",
                                          "sgemm:nn:64x64x64", "sgemm_normwise:nt:8x1024x8192"};
     static const int32_t values[] = {-1, 0, 1, 2, 3, 5, 7, 8, 12, 64, 72, 96, 128, 192, 208, 256};
@@ -153,6 +168,7 @@ int main(void)
         cmocka_unit_test(it_computes_what_is_content_with_errors_against_the_largest_and_nothing_else),
         cmocka_unit_test(what_needs_too_much_workspace_is_refused),
         cmocka_unit_test(three_kernels_follow_one_another_and_their_workspace_has_room_for_all),
+        cmocka_unit_test(parts_of_k_lie_behind_the_exponents),
         cmocka_unit_test(as_many_blocks_split_as_the_gpu_holds),
         cmocka_unit_test(no_operand_has_a_form_without_the_other),
         cmocka_unit_test(what_is_refused_early_is_refused_whatever_follows),
