@@ -63,7 +63,7 @@ gt_exec_test(test_prepared test_prepared)
 gt_exec_program(exec_kernel exec/exec_kernel.c)
 # Seven to fourteen configurations of each family (bf16x6: four, f16x3: three), with one op, and with an epilogue, pointers or neither.
 set(lists ${CMAKE_CURRENT_SOURCE_DIR}/exec/lists)
-foreach(pair ladder/2 mma/2 gemv16/2 tall/3 mma16/3 resident/4 streamk/3 wgmma/3 wgmma_tf32/2 bf16x6/4 f16x3/2 skinny/6 simt/8)
+foreach(pair ladder/2 mma/2 gemv16/2 tall/3 mma16/3 resident/4 streamk/3 wgmma/3 wgmma_tf32/2 bf16x6/4 f16x3/4 skinny/6 simt/8)
   string(REPLACE "/" ";" pair ${pair})
   list(GET pair 0 list)
   list(GET pair 1 parts)
