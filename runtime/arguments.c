@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-static const uint32_t problem_flags =
-    GT_COLUMN_MAJOR | GT_SCALARS_ON_DEVICE | GT_ADDS_TO_C | GT_OUT_OF_PLACE | GT_POINTER_ARRAYS;
+static const uint32_t problem_flags = GT_COLUMN_MAJOR | GT_SCALARS_ON_DEVICE | GT_ADDS_TO_C |
+                                      GT_OUT_OF_PLACE | GT_POINTER_ARRAYS | GT_PREPARED_A | GT_PREPARED_B;
 
 /* A struct that begins with its size as the caller knows it, into ours: what the caller does not know is 0,
  * and what we do not know must be. */
@@ -102,6 +102,8 @@ static enum status check_members(const struct gt_problem *from)
         return fail(E_INPUT, "trans_%c is %d; 0 or 1 are possible", from->trans_a & ~1 ? 'a' : 'b',
                     (int)(from->trans_a & ~1 ? from->trans_a : from->trans_b));
     if (from->batch < 0) return fail(E_INPUT, "batch is %lld", (long long)from->batch);
+    if (from->flags & GT_PREPARED_A && from->flags & GT_PREPARED_B)
+        return fail(E_INPUT, "a call names one prepared operand: GT_PREPARED_A or GT_PREPARED_B");
     enum status st = check_epilogue(from);
     return st ? st : check_pointers(from);
 }
@@ -120,6 +122,7 @@ static struct gt_problem by_rows(struct gt_problem p)
     p.ldb = x.lda;
     p.stride_a = x.stride_b;
     p.stride_b = x.stride_a;
+    if (x.flags & (GT_PREPARED_A | GT_PREPARED_B)) p.flags ^= GT_PREPARED_A | GT_PREPARED_B;
     if (x.bias != GT_BIAS_NONE) p.bias = x.bias == GT_BIAS_COLUMN ? GT_BIAS_ROW : GT_BIAS_COLUMN;
     return p;
 }
@@ -156,7 +159,10 @@ enum status arguments_problem(const struct gt_problem *asked, struct problem *p)
                           .alpha = 1,
                           .beta = from->flags & GT_ADDS_TO_C ? 1 : 0,
                           .epilogue = epilogue_of(from),
-                          .stride_bias = from->batch > 1 ? from->stride_bias : 0};
+                          .stride_bias = from->batch > 1 ? from->stride_bias : 0,
+                          .prepared = from->flags & GT_PREPARED_A   ? PREPARED_A
+                                      : from->flags & GT_PREPARED_B ? PREPARED_B
+                                                                    : PREPARED_NONE};
     if (p->lda == 0) p->lda = row(problem_cols_a(p));
     if (p->ldb == 0) p->ldb = row(problem_cols_b(p));
     if (p->ldc == 0) p->ldc = row(p->n);

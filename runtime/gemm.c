@@ -371,7 +371,8 @@ static inline struct gemm_call call_by_rows(const struct gt_plan *plan, const st
 static inline enum gt_status launch_public(struct gt_plan *plan, const struct gt_call *call)
 {
     const struct gemm_call by_rows = call_by_rows(plan, call);
-    enum status st = by_rows.prepared ? prepared_check(by_rows.prepared, plan) : OK;
+    const bool checks = by_rows.prepared || plan->problem.prepared;
+    enum status st = checks ? prepared_check(by_rows.prepared, plan) : OK;
     if (!st) st = launch(plan, &by_rows);
     return st ? public_status(st) : GT_OK;
 }
@@ -422,6 +423,8 @@ static inline void specialize(struct gt_problem *p, const struct gt_call *call)
     if (on_device || adds) bits |= (uintptr_t)call->source;
     if (p->flags & GT_POINTER_ARRAYS) bits |= 4; /* they are addresses of arrays, not of matrices */
     p->alignment = bits & 3 && element_bytes_of(p->type) == 2 ? 2 : bits & 7 ? 4 : bits & 15 ? 8 : 16;
+    if (call->prepared) prepared_mark(p, call->prepared);
+    else p->flags &= ~(uint32_t)(GT_PREPARED_A | GT_PREPARED_B);
     if (on_device || !call->beta) return;
     p->flags &= ~(uint32_t)GT_ADDS_TO_C;
     if (adds) p->flags |= GT_ADDS_TO_C;

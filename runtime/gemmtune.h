@@ -86,8 +86,11 @@ enum {
                             at beta itself, and takes a kernel chosen for it */
     GT_OUT_OF_PLACE = 8, /* the result D goes to `c` of the call, and C, which is only read, is `source` of
                             the call. Both have ldc and stride_c */
-    GT_POINTER_ARRAYS = 16 /* a, b and c of a call are arrays of the device addresses of their matrices, one
-                              for each item of the batch. There are no strides, and no epilogue */
+    GT_POINTER_ARRAYS = 16, /* a, b and c of a call are arrays of the device addresses of their matrices, one
+                               for each item of the batch. There are no strides, and no epilogue */
+    GT_PREPARED_A = 32, /* every call names a prepared A: what was tuned for such calls is looked for first.
+                           gt_gemm looks at the call itself; for gt_plan_open */
+    GT_PREPARED_B = 64  /* the same of B */
 };
 
 /* A vector that is added to alpha * op(A) * op(B) + beta * C. */
@@ -167,7 +170,8 @@ struct gt_call {
     const void *bias;       /* device memory, a multiple of 4 bytes; NULL without a bias */
     const void *source; /* C of a problem with GT_OUT_OF_PLACE, a multiple of 4 bytes: c itself, or apart from
                            it; not looked at if beta is 0 on the host. NULL without GT_OUT_OF_PLACE */
-    const struct gt_prepared *prepared; /* A or B by gt_prepare, which is passed as it is, too; NULL: none */
+    const struct gt_prepared *prepared; /* A or B by gt_prepare, which is passed as it is, too; NULL: none,
+                                           which a plan of GT_PREPARED_A or GT_PREPARED_B refuses */
     void *reserved[1];                  /* NULL */
 };
 
@@ -281,11 +285,12 @@ enum gt_status gt_gemm(struct gt_handle *handle, const struct gt_problem *proble
 enum gt_operand { GT_OPERAND_A = 0, GT_OPERAND_B = 1 };
 
 /* Make once what the kernel for this problem makes of A or B in every call: for a weight that many products
- * read. Calls that name it (`prepared` of gt_call) leave that out, with bit-equal results. Only kernels of
- * GT_SGEMM_ACCURATE and GT_SGEMM_NORMWISE that split their operands beforehand take one. Another kernel, be
- * it for another M, ignores it and reads the operand itself, so a call passes that as well: with the same
- * values, at any address. A matrix that is changed afterwards must be prepared again: until then some calls
- * use its old values, and some the new ones.
+ * read. Calls that name it (`prepared` of gt_call) leave that out; the same kernel gives the same bits
+ * without. They are answered by the winner that was tuned for such calls (`tune --prepared`), and where there
+ * is none by that for calls without. Only kernels of GT_SGEMM_ACCURATE and GT_SGEMM_NORMWISE that split their
+ * operands beforehand take one. Another kernel, be it for another M, ignores it and reads the operand itself,
+ * so a call passes that as well: with the same values, at any address. A matrix that is changed afterwards
+ * must be prepared again: until then some calls use its old values, and some the new ones.
  *
  * It serves problems of the same type with the same operand: its op, sizes, leading dimension, and batch
  * stride if it has one for each item; the other operand, C, beta and epilogue may differ. A call with another

@@ -111,12 +111,31 @@ static bool is_same(const struct operand *x, const struct operand *y)
            x->k == y->k && x->ld == y->ld && x->items == y->items && x->stride == y->stride;
 }
 
+static void mark(struct gt_problem *p, enum launch_operand which)
+{
+    const bool a = (which == LAUNCH_A) != !!(p->flags & GT_COLUMN_MAJOR);
+    const bool prepares = p->type == GT_SGEMM_ACCURATE || p->type == GT_SGEMM_NORMWISE;
+    p->flags &= ~(uint32_t)(GT_PREPARED_A | GT_PREPARED_B);
+    if (prepares && !(p->flags & GT_POINTER_ARRAYS)) p->flags |= a ? GT_PREPARED_A : GT_PREPARED_B;
+}
+
+void prepared_mark(struct gt_problem *problem, const struct gt_prepared *prepared)
+{
+    if (object_is(&prepared_pool, prepared)) mark(problem, prepared->operand.which);
+}
+
 enum status prepared_check(const struct gt_prepared *prepared, const struct gt_plan *plan)
 {
+    const enum prepared_operand wanted = plan->problem.prepared;
+    if (!prepared)
+        return wanted ? fail(E_INPUT, "the plan is for calls with a prepared operand, and this one has none")
+                      : OK;
     if (!object_is(&prepared_pool, prepared))
         return fail(E_INPUT, "the prepared operand was freed, or is none of this library's");
     if (prepared->context != plan->context)
         return fail(E_INPUT, "the operand was prepared with another handle, or in another context");
+    if (wanted && (wanted == PREPARED_A) != (prepared->operand.which == LAUNCH_A))
+        return fail(E_INPUT, "the plan is for calls with the other operand prepared");
     const struct operand own = operand_of(&plan->problem, prepared->operand.which), *was = &prepared->operand;
     if (plan->problem.pointers || !is_same(&own, was))
         return fail(E_INPUT,
@@ -181,6 +200,12 @@ static enum status make(struct gt_plan *plan, enum launch_operand which, CUdevic
     return st;
 }
 
+/* The caller's operand by rows. */
+static enum launch_operand which_of(enum gt_operand operand, uint32_t flags)
+{
+    return (operand == GT_OPERAND_B) != !!(flags & GT_COLUMN_MAJOR) ? LAUNCH_B : LAUNCH_A;
+}
+
 static enum status prepare(struct gt_handle *handle, const struct gt_problem *problem,
                            enum gt_operand operand, CUdeviceptr matrix, CUstream stream,
                            struct gt_prepared **out)
@@ -193,11 +218,11 @@ static enum status prepare(struct gt_handle *handle, const struct gt_problem *pr
         st = fail(E_INPUT, "the matrix must be a multiple of %d bytes", element_bytes_of(p.type));
     if (!st) st = gpu_context_current(handle, &context_id);
     if (!st) st = check_capture(stream);
+    if (!st) mark(&p, which_of(operand, p.flags));
     if (!st) st = plan_open(handle, context_id, &p, &plan);
     if (st) return st;
     struct gt_prepared *prepared = object_make(&prepared_pool);
-    const bool b = (operand == GT_OPERAND_B) != plan->traits.column_major;
-    st = prepared ? make(plan, b ? LAUNCH_B : LAUNCH_A, matrix, stream, prepared)
+    st = prepared ? make(plan, which_of(operand, p.flags), matrix, stream, prepared)
                   : fail(E_MEMORY, "out of memory while preparing an operand");
     plan_free(plan);
     if (!st) {

@@ -27,7 +27,12 @@ const struct launch_plan *prepared_form(struct prepared_forms *forms, const stru
 
 uintptr_t prepared_at(const struct gt_prepared *prepared);
 
-/* Is it one of the plan's context and for the plan's problem? Errors: E_INPUT. */
+/* Makes the caller's problem one of calls that name this operand as prepared; leaves it where that is never
+ * done, and for what is no prepared operand: prepared_check tells. */
+void prepared_mark(struct gt_problem *problem, const struct gt_prepared *prepared);
+
+/* Is it one of the plan's context and for the plan's problem, and is one named where the plan is for such
+ * calls? NULL: none is. Errors: E_INPUT. */
 enum status prepared_check(const struct gt_prepared *prepared, const struct gt_plan *plan);
 
 /* When nothing of the handle runs. */

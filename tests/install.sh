@@ -9,7 +9,8 @@ cmake --install "$build" --prefix "$scratch/usr" >/dev/null
 for file in bin/tune share/man/man1/tune.1 share/bash-completion/completions/tune share/zsh/site-functions/_tune \
     share/fish/vendor_completions.d/tune.fish share/man/man1/tune-forget.1 \
     share/gemmtune/configs/gpus/h200.conf share/gemmtune/configs/spaces/simt.conf share/gemmtune/configs/spaces/tall.conf \
-    share/gemmtune/configs/suites/ladder.txt; do
+    share/gemmtune/configs/suites/ladder.txt share/gemmtune/configs/cluster/slurm_array.sh \
+    share/gemmtune/configs/cluster/slurm_merge.sh; do
     [ -s "$scratch/usr/$file" ] || {
         echo "$file was not installed"
         exit 1

@@ -5,7 +5,7 @@
 # not name stdout or stderr in such a call. Then the check itself is checked: each rule is broken once in a copy.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
-writers='tuner/base/(table|plot)\.[ch]|tools/(import/cmd_import|report/report_page|explain/cmd_explain|export/(export|winner)_[a-z]+)\.[ch]|tuner/gemm/capture\.c'
+writers='tuner/base/(table|plot)\.[ch]|tools/(import/cmd_import|report/report_page|cluster/cluster_(plan|slurm)|explain/cmd_explain|export/(export|winner)_[a-z]+)\.[ch]|tuner/(gemm/capture|tune/keep)\.c'
 
 # Code alone: comments and strings could name anything.
 code() {

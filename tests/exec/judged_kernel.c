@@ -18,6 +18,17 @@ static struct config config_built;
 
 /* ---- loading, replaced ---- */
 
+/* The operand that a call prepares first, as that of a run_mode; 0: none. */
+static int prepared_in(const struct problem *p)
+{
+    struct launch_plan product, preparation;
+    const struct template *t = config_built.template;
+    const bool b = p->prepared == PREPARED_B;
+    if (!p->prepared || !t->prepare) return 0;
+    t->plan(&config_built, p, &product);
+    return t->prepare(&config_built, p, b ? LAUNCH_B : LAUNCH_A, &product, &preparation) ? 1 + b : 0;
+}
+
 static enum status run(void *self, const struct operands *operands, double alpha, double beta)
 {
     struct problem p = *(const struct problem *)self;
@@ -29,7 +40,7 @@ static enum status run(void *self, const struct operands *operands, double alpha
                                       .c = (void *)(uintptr_t)operands->c,
                                       .source = (const void *)(uintptr_t)operands->source,
                                       .bias = (const void *)(uintptr_t)operands->bias};
-    cpu_kernel_run(&built, &p, &(struct run_mode){.seed = 1}, &here);
+    cpu_kernel_run(&built, &p, &(struct run_mode){.seed = 1, .prepared = prepared_in(&p)}, &here);
     return OK;
 }
 
@@ -40,7 +51,7 @@ enum status kernel_load(struct device *on, const struct config *config, const st
     struct problem *copy = malloc(sizeof *copy);
     if (!copy) abort();
     *copy = *problem;
-    *kernel = (struct kernel){copy, run, free};
+    *kernel = (struct kernel){.self = copy, .launch = run, .close = free};
     return OK;
 }
 

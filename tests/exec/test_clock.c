@@ -19,19 +19,36 @@ struct runner {
     double swing_us;      /* ten calls take this much longer, the next ten do not, and so on */
     double first_us[4];   /* of the first calls; 0: as the others */
     int calls;
-    CUdeviceptr c[4096];
+    CUdeviceptr c[4096], prepared[4096];
+    int preparations; /* made before the first call */
+    CUdeviceptr b_of[64], at[64];
 };
 
 static enum status run(void *self, const struct operands *operands, double alpha, double beta)
 {
     struct runner *r = self;
     (void)alpha, (void)beta;
-    if (r->calls < 4096) r->c[r->calls] = operands->c;
+    if (r->calls < 4096) {
+        r->c[r->calls] = operands->c;
+        r->prepared[r->calls] = operands->prepared;
+    }
     r->calls++;
     const double first_us = r->calls <= 4 ? r->first_us[r->calls - 1] : 0;
     host_spend(first_us > 0 ? first_us : r->us + (r->calls / 10 % 2 ? r->swing_us : 0));
     r->us = fmax(r->us + r->slower_us, r->least_us);
     return OK;
+}
+
+#define PREPARED_BYTES 1000
+
+static enum status make_prepared(void *self, const struct operands *operands, CUdeviceptr at)
+{
+    struct runner *r = self;
+    if (r->preparations == 64 || r->calls > 0) return fail(E_GPU, "it was prepared after the first call");
+    r->b_of[r->preparations] = operands->b;
+    r->at[r->preparations++] = at;
+    host_spend(5e6);
+    return device_check(cuda.MemsetD8Async(at, 1, PREPARED_BYTES, device.stream), "prepare");
 }
 
 static int open_all(void **state)
@@ -54,8 +71,36 @@ static int close_all(void **state)
 static void start(struct runner *runner, struct timed *timed)
 {
     static struct kernel kernel;
-    kernel = (struct kernel){runner, run, NULL};
+    kernel = (struct kernel){.self = runner, .launch = run};
     assert_ok(timed_start(&watch, &work, &kernel, timed));
+}
+
+/* As a weight that no call splits: of each set, at addresses of allocations, and not timed. */
+TEST(what_is_prepared_is_made_once_for_each_set_and_before_the_clock_runs)
+{
+    static struct runner r;
+    r = (struct runner){.us = 2};
+    const struct kernel kernel = {
+        .self = &r, .launch = run, .prepare = make_prepared, .prepared_bytes = PREPARED_BYTES};
+    const size_t in_use = host_bytes_in_use;
+    struct timed timed;
+    double samples[3];
+    int64_t calls;
+    assert_ok(timed_start(&watch, &work, &kernel, &timed));
+    assert_ok(timed_blocks(&timed, 3, 1000, samples, &calls, NULL));
+    for (int i = 0; i < 3; i++) assert_true(fabs(samples[i] - 2) < 1e-3);
+    assert_int_equal(r.preparations, work.layout.sets);
+    for (int i = 0; i < r.preparations; i++) {
+        assert_true(r.b_of[i] == workload_operands(&work, i).b && r.at[i] % 256 == 0);
+        for (int j = 0; j < i; j++) assert_true(r.at[i] >= r.at[j] + PREPARED_BYTES);
+    }
+    for (int i = 0; i < r.calls && i < 4096; i++) {
+        int set = 0;
+        while (workload_operands(&work, set).c != r.c[i]) set++;
+        assert_true(r.prepared[i] == r.at[set]);
+    }
+    timed_stop(&timed);
+    assert_int_equal(host_bytes_in_use, in_use);
 }
 
 TEST(a_short_call_is_timed_without_its_launch)
@@ -220,6 +265,7 @@ TEST(an_empty_kernel_takes_some_time)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_prepared_is_made_once_for_each_set_and_before_the_clock_runs),
         cmocka_unit_test(a_short_call_is_timed_without_its_launch),
         cmocka_unit_test(a_call_that_loads_code_or_chooses_its_kernel_is_not_taken_for_a_long_one),
         cmocka_unit_test(a_call_whose_first_calls_were_all_disturbed_is_timed_without_its_launch),

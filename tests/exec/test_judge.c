@@ -15,7 +15,7 @@ static struct judgement judge(const char *text, enum fault fault)
     struct judgement j;
     cpu_judge_open(text, ROOM, &cpu_judge);
     struct faulty_kernel faulty = {.problem = cpu_judge.work.problem, .fault = fault};
-    const struct kernel kernel = {&faulty, faulty_launch, NULL};
+    const struct kernel kernel = {.self = &faulty, .launch = faulty_launch};
     assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     cpu_judge_close(&cpu_judge);
     return j;
@@ -103,7 +103,7 @@ TEST(errors_are_the_largest_and_the_root_mean_square_of_what_c_is_off)
         struct judgement j;
         cpu_judge_open("tf32gemm:tn:67x131x700:lda=70:beta=0.5", ROOM, &cpu_judge);
         struct faulty_kernel faulty = {.problem = cpu_judge.work.problem, .fault = faults[f]};
-        const struct kernel kernel = {&faulty, faulty_launch, NULL};
+        const struct kernel kernel = {.self = &faulty, .launch = faulty_launch};
         assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
         assert_true(j.right);
         const double *value = (const double *)(const void *)host_memory(cpu_judge.oracle.value.address);
@@ -212,7 +212,7 @@ TEST(an_activation_is_applied_to_nan_and_infinity_too)
         struct judgement j;
         const struct operands x = cpu_judge_open_infinite(cases[i].problem, &cpu_judge);
         struct faulty_kernel faulty = {.problem = cpu_judge.work.problem};
-        const struct kernel kernel = {&faulty, faulty_launch, NULL};
+        const struct kernel kernel = {.self = &faulty, .launch = faulty_launch};
         assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
         if (!j.right) fail_msg("%s", j.detail);
         const float *c = host_memory(x.c);
@@ -240,7 +240,7 @@ TEST(after_timing_out_of_place_every_set_still_has_the_judged_bits)
     cpu_judge_open("nn:64x64x8:beta=0.5:epilogue=bias+out", ROOM, &cpu_judge);
     const int sets = cpu_judge.work.layout.sets;
     struct faulty_kernel faulty = {.problem = cpu_judge.work.problem};
-    const struct kernel kernel = {&faulty, faulty_launch, NULL};
+    const struct kernel kernel = {.self = &faulty, .launch = faulty_launch};
     assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     for (int set = 0; set < sets; set++) {
         struct operands x = workload_operands(&cpu_judge.work, set);
@@ -264,7 +264,8 @@ TEST(spoilt_operands_and_answers_are_written_again)
     cpu_judge_open("nn:33x20x19:beta=1", ROOM, &cpu_judge);
     struct faulty_kernel vandal = {.problem = cpu_judge.work.problem, .fault = OPERANDS_OVERWRITTEN};
     struct faulty_kernel faulty = {.problem = cpu_judge.work.problem};
-    const struct kernel bad = {&vandal, faulty_launch, NULL}, good = {&faulty, faulty_launch, NULL};
+    const struct kernel bad = {.self = &vandal, .launch = faulty_launch},
+                        good = {.self = &faulty, .launch = faulty_launch};
     assert_ok(oracle_judge(&cpu_judge.oracle, &bad, &j));
     assert_false(j.right);
     ((double *)(void *)host_memory(cpu_judge.oracle.value.address))[5] = 3;
@@ -285,7 +286,7 @@ TEST(a_c_that_timing_left_different_is_found_in_any_set)
     int sets = cpu_judge.work.layout.sets;
     assert_true(sets > 64); /* more than one round of hashes */
     struct faulty_kernel faulty = {.problem = cpu_judge.work.problem};
-    const struct kernel kernel = {&faulty, faulty_launch, NULL};
+    const struct kernel kernel = {.self = &faulty, .launch = faulty_launch};
     assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     for (int set = 0; set < sets; set++) {
         struct operands x = workload_operands(&cpu_judge.work, set);
@@ -309,7 +310,7 @@ TEST(repeated_runs_count_those_that_differ)
     int different;
     cpu_judge_open("nn:9x9x17:beta=0.5", ROOM, &cpu_judge);
     struct faulty_kernel faulty = {.problem = cpu_judge.work.problem};
-    struct kernel kernel = {&faulty, faulty_launch, NULL};
+    struct kernel kernel = {.self = &faulty, .launch = faulty_launch};
     assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     assert_true(j.right);
     assert_ok(oracle_repeat(&cpu_judge.oracle, &kernel, &j, 6, &different));
@@ -326,7 +327,7 @@ TEST(nan_and_infinity_must_reach_c_and_nothing_else)
     struct judgement j;
     const struct operands x = cpu_judge_open_infinite("6x7x8", &cpu_judge);
     struct faulty_kernel faulty = {.problem = cpu_judge.work.problem};
-    const struct kernel kernel = {&faulty, faulty_launch, NULL};
+    const struct kernel kernel = {.self = &faulty, .launch = faulty_launch};
     assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     if (!j.right) fail_msg("%s", j.detail);
     assert_true(isinf(host_memory(x.c)[0]) && isnan(host_memory(x.c)[6]) && isfinite(host_memory(x.c)[7]));
@@ -349,7 +350,7 @@ static struct judgement judge_in_pieces(const char *text, enum fault fault, int6
     assert_false(cpu_judge.oracle.plan.sampled);
     *pieces = cpu_judge.oracle.plan.count;
     struct faulty_kernel faulty = {.problem = p, .fault = fault};
-    const struct kernel kernel = {&faulty, faulty_launch, NULL};
+    const struct kernel kernel = {.self = &faulty, .launch = faulty_launch};
     assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     cpu_judge_close(&cpu_judge);
     return j;
@@ -391,7 +392,7 @@ TEST(a_row_that_is_too_long_is_judged_in_parts)
     assert_ok(workload_open(&kernels, &p, true, SEED, ROOM, &cpu_judge.work));
     assert_ok(oracle_open(&cpu_judge.work, SEED, &limits, &cpu_judge.oracle));
     struct faulty_kernel faulty = {.problem = p};
-    const struct kernel kernel = {&faulty, faulty_launch, NULL};
+    const struct kernel kernel = {.self = &faulty, .launch = faulty_launch};
     assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     assert_true(j.right);
     assert_string_equal(j.detail, "judged on 1600 of 10000 elements");
@@ -414,7 +415,7 @@ TEST(with_alpha_0_nan_operands_do_not_matter)
     const struct oracle_limits limits = limits_of(ROOM);
     assert_ok(oracle_open(&cpu_judge.work, SEED, &limits, &cpu_judge.oracle));
     struct faulty_kernel faulty = {.problem = p};
-    const struct kernel kernel = {&faulty, faulty_launch, NULL};
+    const struct kernel kernel = {.self = &faulty, .launch = faulty_launch};
     assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     if (!j.right) fail_msg("%s", j.detail);
     cpu_judge_close(&cpu_judge);
@@ -427,7 +428,7 @@ TEST(a_problem_too_large_is_judged_on_some_rows_and_says_so)
     cpu_judge_open("nn:700x50x9", 200 << 10, &cpu_judge); /* room for only a few rows */
     assert_true(cpu_judge.oracle.plan.sampled);
     struct faulty_kernel faulty = {.problem = cpu_judge.work.problem};
-    const struct kernel kernel = {&faulty, faulty_launch, NULL};
+    const struct kernel kernel = {.self = &faulty, .launch = faulty_launch};
     assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     assert_true(j.right);
     assert_non_null(strstr(j.detail, "of 700 rows"));
@@ -445,7 +446,7 @@ TEST(rows_of_a_sample_have_their_own_bias)
     cpu_judge_open("nn:700x50x9:epilogue=rowbias+gelu", 200 << 10, &cpu_judge);
     assert_true(cpu_judge.oracle.plan.sampled);
     struct faulty_kernel faulty = {.problem = cpu_judge.work.problem};
-    const struct kernel kernel = {&faulty, faulty_launch, NULL};
+    const struct kernel kernel = {.self = &faulty, .launch = faulty_launch};
     assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     if (!j.right) fail_msg("%s", j.detail);
     faulty.fault = BIAS_OTHER_WAY;

@@ -20,6 +20,15 @@ TEST(a_right_kernel_is_as_accurate_as_fp32_on_every_kind_of_data)
     assert_non_null(strstr(v.detail, "of FP32's on 10 kinds of data"));
 }
 
+TEST(it_is_as_accurate_with_a_prepared_operand)
+{
+    judged_prepare(CONFIG, PROBLEM ":prepared=b", NULL, 0);
+    const struct verification v = judged_verify();
+    if (v.verdict != VERDICT_MEASURED) fail_msg("%s", v.detail);
+    print_message("%s\n", v.detail);
+    assert_true(v.shapes > 100);
+}
+
 /* The bound of FP32 lets it pass, and the kinds of data do not. */
 static void assert_found_by_data(const struct edit *edits, int count, const char *kind)
 {
@@ -80,6 +89,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_right_kernel_is_as_accurate_as_fp32_on_every_kind_of_data),
+        cmocka_unit_test(it_is_as_accurate_with_a_prepared_operand),
         cmocka_unit_test(sums_that_are_not_promoted_are_found),
         cmocka_unit_test(a_low_piece_that_is_lost_is_found),
         cmocka_unit_test(a_product_of_middle_pieces_that_is_lost_is_found),

@@ -37,7 +37,7 @@ static void give(const struct problem *problem, struct kernel *kernel)
     if (!faulty) abort();
     *faulty = next;
     faulty->problem = *problem;
-    *kernel = (struct kernel){faulty, faulty_launch, faulty_close};
+    *kernel = (struct kernel){.self = faulty, .launch = faulty_launch, .close = faulty_close};
     open_kernels++;
 }
 

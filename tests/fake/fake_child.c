@@ -5,6 +5,7 @@
  * Told by the environment; PART is a part of a configuration's text:
  *   FAKE_LOG=FILE       appends "VERB PID CONFIG" for each request, "prepare PID PROBLEM"
  *   FAKE_TRIAL_MS, FAKE_BLOCK_MS, FAKE_COMPILE_MS, FAKE_PREPARE_MS    how long it takes (0)
+ *   FAKE_FIRST_PREPARE_MS    how much longer the first preparation of a worker takes
  *   FAKE_LAUNCH_MS      how long a call takes, up to a tenth more by the configuration
  *                       (trial and check make as many as the worker's, the others one)
  *   FAKE_COMPILE_UPTO_MS  the most of a compilation that takes another time each time (0)
@@ -206,6 +207,9 @@ static json_t *prepare(const char *text)
     const char *dead = getenv("FAKE_DEAD_GPU");
     if (dead && atoi(dead) == device) abort();
     if (told("FAKE_NO_ROOM", text)) return message_failure(fail(E_GPU, "told to have no room"));
+    static bool warm;
+    if (!warm) take_time("FAKE_FIRST_PREPARE_MS");
+    warm = true;
     take_time("FAKE_PREPARE_MS");
     snprintf(prepared, sizeof prepared, "%s", text);
     const double launch_ms = take_time("FAKE_LAUNCH_MS");

@@ -50,4 +50,5 @@ gt_fuzz_target(space 8000 LIBRARIES gt_search SEEDS ${fuzz_seeds}/space ${config
 gt_fuzz_target(argument 40000 LIBRARIES gt_tools gt_gpu SEEDS ${fuzz_seeds}/argument)
 gt_fuzz_target(cache 10000 LIBRARIES gt_gpu SEEDS ${fuzz_seeds}/cache)
 gt_fuzz_target(proc 60000 LIBRARIES gt_tools SEEDS ${fuzz_seeds}/proc)
+gt_fuzz_target(cluster 10000 LIBRARIES gt_tools gt::jansson SEEDS ${fuzz_seeds}/cluster)
 gt_fuzz_target(plan 60000 LIBRARIES gt_runtime gt_measure gt_search SEEDS -l ${fuzz_seeds}/config)

@@ -73,7 +73,7 @@ static struct meddler open_meddler(void)
 static struct judgement judge(struct meddler *m)
 {
     struct judgement j;
-    const struct kernel kernel = {m, meddle, NULL};
+    const struct kernel kernel = {.self = m, .launch = meddle};
     assert_ok(oracle_judge(&setup.oracle, &kernel, &j));
     return j;
 }
@@ -403,7 +403,7 @@ static int crash(void)
     if (trial_setup_open(&device, folder, &setup)) return 2;
     prepare("64x64x64", false);
     struct meddler m = open_meddler();
-    const struct kernel wild = {&m.inner, go_wild, NULL};
+    const struct kernel wild = {.self = &m.inner, .launch = go_wild};
     enum status st = oracle_judge(&setup.oracle, &wild, &j);
     return st == E_GPU && device_lost() ? 0 : 3;
 }

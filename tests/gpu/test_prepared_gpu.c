@@ -4,8 +4,11 @@
 #include "runtime_gpu.h"
 
 #define CONFIG "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
+#define OTHER  "bf16x6 BM=128 BN=64 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
 #define ERRORS "{\"componentwise\": 1e-7, \"rms\": 1e-7, \"max\": 1e-7}"
 #define ROUNDS 9
+
+#define OF_ITS_OWN "sgemm_accurate:nt:384x1024x2048" /* has a winner for each kind of call */
 
 static const struct {
     const char *problem;
@@ -191,23 +194,57 @@ TEST(one_weight_serves_every_m_and_graphs_and_keeps_its_old_values)
     gt_close(handle);
 }
 
+/* Tiles of another size add the same products in the same order. */
+TEST(a_winner_of_calls_with_a_prepared_operand_takes_it_and_has_the_same_bits)
+{
+    struct gt_handle *handle = open_handle(GT_NO_CUBLAS);
+    struct product x = product_make(OF_ITS_OWN);
+    struct gt_prepared *prepared = prepare(handle, &x, GT_OPERAND_B);
+    struct gt_plan *plan;
+    struct gt_plan_info info = gt_plan_info_make();
+    const float one = 1, zero = 0;
+    struct gt_call with =
+        gt_call_make(&one, (void *)(uintptr_t)x.operand[0].address, (void *)(uintptr_t)x.operand[1].address,
+                     &zero, (void *)(uintptr_t)x.operand[2].address, device.stream);
+    call(handle, &x, NULL);
+    read_c(&x, 0);
+    call(handle, &x, prepared);
+    assert_same(&x, "gt_gemm");
+    x.said.flags = GT_PREPARED_B;
+    with.prepared = prepared;
+    assert_gt(gt_plan_open(handle, &x.said, &plan), "gt_plan_open");
+    assert_gt(gt_plan_describe(plan, &info), "gt_plan_describe");
+    assert_string_equal(info.config, OTHER);
+    assert_string_equal(info.tuned_for, OF_ITS_OWN ":prepared=b");
+    assert_gt(gt_launch(plan, &with), "gt_launch");
+    assert_same(&x, "gt_launch");
+    product_free(&x);
+    gt_close(handle);
+}
+
+static void write_accurate(FILE *file, const char *text, const char *config_text)
+{
+    struct problem of;
+    struct config config;
+    assert_ok(problem_parse(text, &of));
+    assert_ok(config_parse(config_text, &config));
+    fprintf(file,
+            "{\"problem\": \"%s\", \"gpu\": \"%s\", \"arch\": %d, \"sm_count\": %d, \"config\": \"%s\", "
+            "\"template_hash\": \"%016" PRIx64 "\", \"time_us\": 10, \"exact\": true, \"errors\": %s, "
+            "\"rival_errors\": %s}\n",
+            text, device.gpu.name, device.gpu.arch, device.gpu.sm_count, config_text,
+            kernel_hash_of(&config, &of, device.gpu.arch), ERRORS, ERRORS);
+}
+
 static int open_with_winners(void **state)
 {
     if (open_gpu(state)) return -1;
     FILE *file = fopen(in_folder("test.jsonl"), "w");
-    struct config config;
-    if (!file || config_parse(CONFIG, &config)) return -1;
-    for (int i = 0; i <= CASES; i++) {
-        struct problem of;
-        const char *text = i < CASES ? cases[i].problem : "sgemm_accurate:nt:1024x4096x4096";
-        assert_ok(problem_parse(text, &of));
-        fprintf(file,
-                "{\"problem\": \"%s\", \"gpu\": \"%s\", \"arch\": %d, \"sm_count\": %d, \"config\": \"%s\", "
-                "\"template_hash\": \"%016" PRIx64 "\", \"time_us\": 10, \"exact\": true, \"errors\": %s, "
-                "\"rival_errors\": %s}\n",
-                text, device.gpu.name, device.gpu.arch, device.gpu.sm_count, CONFIG,
-                kernel_hash_of(&config, &of, device.gpu.arch), ERRORS, ERRORS);
-    }
+    if (!file) return -1;
+    for (int i = 0; i < CASES; i++) write_accurate(file, cases[i].problem, CONFIG);
+    write_accurate(file, "sgemm_accurate:nt:1024x4096x4096", CONFIG);
+    write_accurate(file, OF_ITS_OWN, CONFIG);
+    write_accurate(file, OF_ITS_OWN ":prepared=b", OTHER);
     return fclose(file);
 }
 
@@ -215,7 +252,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_have_the_same_bits_and_take_less_time),
-        cmocka_unit_test(one_weight_serves_every_m_and_graphs_and_keeps_its_old_values)};
+        cmocka_unit_test(one_weight_serves_every_m_and_graphs_and_keeps_its_old_values),
+        cmocka_unit_test(a_winner_of_calls_with_a_prepared_operand_takes_it_and_has_the_same_bits)};
     if (no_gpu()) return SKIPPED;
     if (device_open(0, &device)) return 1;
     const bool hopper = device.gpu.arch == 90;

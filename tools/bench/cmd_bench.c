@@ -53,7 +53,7 @@ static enum status check_options(void *self)
 {
     struct options *o = self;
     o->plan.one_by_one = o->launch == 1;
-    if (o->problems.count) return OK;
+    if (o->problems.count) return problem_list_check(&o->problems);
     return fail(E_USAGE, "say which problem, for example --shape 4096x4096x4096, or --suite FILE");
 }
 

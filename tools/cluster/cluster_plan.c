@@ -49,22 +49,23 @@ static enum status take(const json_t *root, struct cluster_plan *plan)
 {
     const char *format = "", *suite = "", *version = "", *db = "";
     json_int_t problems = -1;
-    int shards = 0;
+    int shards = 0, nodes = 0;
     json_t *jobs = NULL;
     size_t i;
     json_t *job;
-    if (json_unpack((json_t *)(uintptr_t)root, "{s:s, s:s, s:s, s:s, s:i, s:I, s:o}", "format", &format,
-                    "suite", &suite, "version", &version, "db", &db, "shards", &shards, "problems", &problems,
-                    "jobs", &jobs))
+    if (json_unpack((json_t *)(uintptr_t)root, "{s:s, s:s, s:s, s:s, s:i, s:i, s:I, s:o}", "format", &format,
+                    "suite", &suite, "version", &version, "db", &db, "shards", &shards, "nodes", &nodes,
+                    "problems", &problems, "jobs", &jobs))
         return E_INPUT;
-    if (strcmp(format, FORMAT) != 0 || shards < 1 || shards > SHARDS_MAX || problems < 1 ||
-        !json_is_array(jobs) || strlen(suite) != DB_SUITE_HASH_MAX - 1 ||
+    if (strcmp(format, FORMAT) != 0 || shards < 1 || shards > SHARDS_MAX || nodes < 1 || nodes > SHARDS_MAX ||
+        problems < 1 || !json_is_array(jobs) || strlen(suite) != DB_SUITE_HASH_MAX - 1 ||
         strlen(version) >= sizeof plan->version || db[0] != '/' || strlen(db) >= sizeof plan->db)
         return E_INPUT;
     snprintf(plan->suite, sizeof plan->suite, "%s", suite);
     snprintf(plan->version, sizeof plan->version, "%s", version);
     snprintf(plan->db, sizeof plan->db, "%s", db);
     plan->shards = shards;
+    plan->nodes = nodes;
     plan->problems = problems;
     json_array_foreach(jobs, i, job)
     {
@@ -115,9 +116,9 @@ enum status cluster_plan_write(const struct cluster_plan *plan)
     for (int i = 0; i < plan->job_count; i++)
         json_array_append_new(jobs, json_pack("{s:I, s:I}", "array", (json_int_t)plan->jobs[i].array, "merge",
                                               (json_int_t)plan->jobs[i].merge));
-    json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:i, s:I, s:o}", "format", FORMAT, "suite", plan->suite,
-                             "version", plan->version, "db", plan->db, "shards", plan->shards, "problems",
-                             (json_int_t)plan->problems, "jobs", jobs);
+    json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:I, s:o}", "format", FORMAT, "suite",
+                             plan->suite, "version", plan->version, "db", plan->db, "shards", plan->shards,
+                             "nodes", plan->nodes, "problems", (json_int_t)plan->problems, "jobs", jobs);
     if (!root) return fail(E_MEMORY, "out of memory for the plan");
     enum status st = cluster_plan_path(plan, path, "plan.json");
     if (!st) st = outfile_open(path, &out);

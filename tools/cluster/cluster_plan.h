@@ -25,7 +25,7 @@ struct cluster_plan {
     char db[PATH_MAX];  /* absolute: takes in the shards */
     char suite[DB_SUITE_HASH_MAX];
     char version[128]; /* of the program that wrote it */
-    int shards;
+    int shards, nodes; /* nodes: tasks at a time */
     int64_t problems;
     struct cluster_job *jobs; /* owned; in the order of their submission */
     int job_count;

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define LIST_MAX   (64 << 10)         /* of tasks: more words than Slurm takes */
 #define OUTPUT_MAX ((size_t)16 << 20) /* of squeue: a line of some 30 bytes for each task of a user */
 
 extern char **environ;
@@ -79,7 +80,7 @@ static void first_line(const struct printed *printed, char line[200])
 
 enum status queue_submit(const char *script, const char *array, int64_t after, int64_t *job)
 {
-    char list[4096], depends[64], path[PATH_MAX], line[200];
+    char list[LIST_MAX], depends[64], path[PATH_MAX], line[200];
     char program[] = "sbatch", parsable[] = "--parsable";
     char *argv[8] = {program, parsable};
     int count = 2;

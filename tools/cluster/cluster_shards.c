@@ -244,22 +244,22 @@ void view_slow_gpus(const struct cluster_view *view,
 
 /* ---- lists of shards ---- */
 
-enum status view_list(const struct cluster_view *view, bool (*take)(const struct cluster_shard *),
-                      char **text, int *count)
+enum status view_due(const struct cluster_view *view, int nodes, char **text, int *count)
 {
-    const size_t room = 16 * (size_t)view->count + 1;
+    const size_t room = 16 * (size_t)view->count + 32;
     size_t used = 0;
     *count = 0;
     if (!(*text = calloc(room, 1))) return fail(E_MEMORY, "out of memory for a list of shards");
     for (int i = 0; i < view->count; i++) {
-        if (!take(&view->shards[i])) continue;
+        if (!shard_is_due(&view->shards[i])) continue;
         int last = i;
-        while (last + 1 < view->count && take(&view->shards[last + 1])) last++;
+        while (last + 1 < view->count && shard_is_due(&view->shards[last + 1])) last++;
         const char *comma = used ? "," : "";
         used += (size_t)(last > i ? snprintf(*text + used, room - used, "%s%d-%d", comma, i, last)
                                   : snprintf(*text + used, room - used, "%s%d", comma, i));
         *count += last - i + 1;
         i = last;
     }
+    if (*count > nodes) snprintf(*text + used, room - used, "%%%d", nodes);
     return OK;
 }

@@ -60,9 +60,8 @@ void view_slow_gpus(const struct cluster_view *view,
                                   const struct cluster_gpu *gpu, double usual_mhz),
                     void *self);
 
-/* "0-3,7,9-12": the shards that take returns true for; text is malloc'ed, "" if there are none. Errors:
- * E_MEMORY. */
-enum status view_list(const struct cluster_view *view, bool (*take)(const struct cluster_shard *),
-                      char **text, int *count);
+/* "0-3,7,9-12%4": the shards that are due, so many at a time, as sbatch --array takes them; text is
+ * malloc'ed, "" if there are none. Errors: E_MEMORY. */
+enum status view_due(const struct cluster_view *view, int nodes, char **text, int *count);
 
 #endif

@@ -80,7 +80,7 @@ static void say_sums(const struct cluster_plan *plan, const struct cluster_view 
                done, plan->problems, without, trials);
     const double left = view_left_s(view);
     if (states[SHARD_RUNNING] + states[SHARD_WAITING] > 0) {
-        format_duration(left, takes);
+        format_duration(isnan(left) ? 0 : left, takes);
         if (isnan(left)) print_line(stdout, "time left: unknown, none of those that wait has begun");
         else print_line(stdout, "time left: about %s", takes);
     }

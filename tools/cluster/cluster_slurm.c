@@ -184,7 +184,8 @@ enum status slurm_write(const struct cluster_plan *plan, const struct slurm_wish
     char array[64], shards[16], cpus[16], gres[64], id[64], db_dir[PATH_MAX];
     const char *base = strrchr(plan->dir, '/');
     snprintf(shards, sizeof shards, "%d", plan->shards);
-    snprintf(array, sizeof array, w->nodes < plan->shards ? "0-%d%%%d" : "0-%d", plan->shards - 1, w->nodes);
+    snprintf(array, sizeof array, plan->nodes < plan->shards ? "0-%d%%%d" : "0-%d", plan->shards - 1,
+             plan->nodes);
     snprintf(cpus, sizeof cpus, "%d", w->cpus);
     snprintf(gres, sizeof gres, "gpu:%d", w->gpus);
     /* Of this folder alone: the same suite may be tuned for another database at the same time. */

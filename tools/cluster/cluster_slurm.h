@@ -11,7 +11,6 @@ struct slurm_wishes {
         *merge_partition;
     const char **modules;
     int module_count;
-    int nodes;          /* tasks at a time */
     int gpus;           /* a node; 0: none is asked for */
     int cpus;           /* a task; 0: left to the cluster */
     char options[4096]; /* for tune, quoted for the shell */

@@ -32,7 +32,8 @@ struct cluster {
     int nodes, shards, gpus, cpus;
     bool submit, resume;
     enum table_format format;
-    char **rest; /* options for tune */
+    char found[PATH_MAX]; /* this program */
+    char **rest;          /* options for tune */
     int rest_count;
 };
 
@@ -260,15 +261,13 @@ static enum status hash_suite(const struct tune_options *o, int shards, char has
     return st;
 }
 
-static enum status find_program(const struct cluster *c, char program[PATH_MAX])
+static enum status find_program(struct cluster *c)
 {
-    if (c->program || c->wishes.container) {
-        snprintf(program, PATH_MAX, "%s", c->program ? c->program : "tune");
-        return OK;
-    }
-    const ssize_t length = readlink("/proc/self/exe", program, PATH_MAX - 1);
+    c->wishes.program = c->program ? c->program : c->wishes.container ? "tune" : c->found;
+    if (c->wishes.program != c->found) return OK;
+    const ssize_t length = readlink("/proc/self/exe", c->found, sizeof c->found - 1);
     if (length <= 0) return fail(E_IO, "cannot tell where this program is: name it with --program");
-    program[length] = '\0';
+    c->found[length] = '\0';
     return OK;
 }
 
@@ -297,11 +296,12 @@ static enum status give_options(struct cluster *c)
 static enum status begin(struct cluster *c, struct cluster_plan *plan)
 {
     struct tune_options o = {0};
-    char program[PATH_MAX], db[PATH_MAX];
+    char db[PATH_MAX];
     const char *version = strchr(command_version, ' ');
     enum status st = read_tune_options(c, &o);
     if (st) return st;
     plan->shards = c->shards ? c->shards : c->nodes;
+    plan->nodes = c->nodes;
     plan->problems = (int64_t)o.problem_count;
     snprintf(plan->version, sizeof plan->version, "%s", version ? version + 1 : command_version);
     st = give_options(c);
@@ -309,15 +309,13 @@ static enum status begin(struct cluster *c, struct cluster_plan *plan)
     else if (!st) st = db_default_path(db, sizeof db);
     if (!st) st = absolute(db, plan->db);
     if (!st) st = hash_suite(&o, plan->shards, plan->suite);
-    if (!st) st = find_program(c, program);
+    if (!st) st = find_program(c);
     if (!st) st = make_folders(c->dir, plan);
     struct slurm_wishes *w = &c->wishes;
     w->modules = c->modules;
-    w->nodes = c->nodes;
     w->gpus = c->gpus < 0 ? 1 : c->gpus;
     w->cpus = c->cpus;
     w->time = c->time;
-    w->program = program;
     if (!w->scratch) w->scratch = "${TMPDIR:-/tmp}";
     if (!st) st = slurm_write(plan, w);
     if (!st) st = write_suite(plan, &o);
@@ -350,7 +348,7 @@ static enum status resume(struct cluster *c, struct cluster_plan *plan)
     int count = 0;
     enum status st = cluster_plan_read(c->dir, plan);
     if (!st) st = view_open(plan, &view);
-    if (!st) st = view_list(&view, shard_is_due, &list, &count);
+    if (!st) st = view_due(&view, plan->nodes, &list, &count);
     if (!st && count == 0)
         print_line(stdout, "%s: no shard is missing, failed or unfinished: nothing to send", plan->dir);
     else if (!st && !c->submit)

@@ -43,8 +43,8 @@ static bool is_pretuned(struct winner_store *pretuned, struct db *db, const stru
     return true;
 }
 
-enum status fastest_find(struct db *db, struct winner_store *pretuned, const struct worker_info *worker,
-                         bool cold, const struct problem *problem, struct fastest *fastest)
+static enum status find(struct db *db, struct winner_store *pretuned, const struct worker_info *worker,
+                        bool cold, const struct problem *problem, struct fastest *fastest)
 {
     struct db_context context;
     struct db_filter filter = {.gpu = worker->gpu.name, .problem = problem, .alike = true};
@@ -62,4 +62,16 @@ enum status fastest_find(struct db *db, struct winner_store *pretuned, const str
     fastest->config = best.config;
     fastest->how = "best so far";
     return OK;
+}
+
+enum status fastest_find(struct db *db, struct winner_store *pretuned, const struct worker_info *worker,
+                         bool cold, const struct problem *problem, struct fastest *fastest)
+{
+    struct problem plain = *problem;
+    enum status st = find(db, pretuned, worker, cold, problem, fastest);
+    if (st != E_ABSENT || !problem->prepared) return st;
+    plain.prepared = PREPARED_NONE;
+    st = find(db, pretuned, worker, cold, &plain, fastest);
+    if (!st) fastest->how = "tuned plain";
+    return st;
 }

@@ -11,7 +11,8 @@
 struct fastest {
     struct config config;
     const char *how; /* "tuned": the winner of a race; "pretuned": one that shipped; "best so far": the
-                        fastest trial */
+                        fastest trial; "tuned plain": any of these, of the problem without the operand that
+                        this one has prepared */
     bool cublas_won; /* the race; the configuration is then its fastest kernel, else the fastest trial */
     bool stale;      /* measured with another driver or in another way than now */
 };

@@ -7,10 +7,12 @@
 #include <string.h>
 
 /* Of the problems from `first` on: options come in any order. */
-static void use_accuracy(struct problem_list *list, size_t first)
+static void use_options(struct problem_list *list, size_t first)
 {
-    for (size_t i = first; i < list->count; i++)
+    for (size_t i = first; i < list->count; i++) {
         if (list->at[i].type == GEMM_SGEMM) list->at[i].type = list->accuracy;
+        if (list->prepared) problem_prepare(&list->at[i], list->prepared);
+    }
 }
 
 static enum status append(struct problem_list *list, const struct problem *problems, size_t count)
@@ -20,7 +22,7 @@ static enum status append(struct problem_list *list, const struct problem *probl
     list->at = more;
     if (count) memcpy(more + list->count, problems, count * sizeof *more);
     list->count += count;
-    use_accuracy(list, list->count - count);
+    use_options(list, list->count - count);
     return OK;
 }
 
@@ -29,8 +31,31 @@ enum status problem_list_accuracy(void *opaque, const struct command_option *opt
     struct problem_list *list = opaque;
     if (!gemm_type_of_accuracy(value, &list->accuracy))
         return fail(E_USAGE, "--%s '%.40s' is none of %s", option->name, value, GEMM_ACCURACIES);
-    use_accuracy(list, 0);
+    use_options(list, 0);
     return OK;
+}
+
+enum status problem_list_prepared(void *opaque, const struct command_option *option, char *value)
+{
+    struct problem_list *list = opaque;
+    if (!problem_prepared_parse(value, &list->prepared))
+        return fail(E_USAGE, "--%s '%.40s' is none of %s", option->name, value, PREPARED_OPERANDS);
+    use_options(list, 0);
+    return OK;
+}
+
+enum status problem_list_check(const struct problem_list *list)
+{
+    enum status st = OK;
+    if (list->count == 0 && list->accuracy != GEMM_SGEMM)
+        return fail(E_USAGE, "--accuracy is of problems: say which, with --shape or --suite");
+    if (list->count == 0 && list->prepared)
+        return fail(E_USAGE, "--prepared is of problems: say which, with --shape or --suite");
+    for (size_t i = 0; i < list->count && list->prepared && !st; i++) {
+        struct problem p = list->at[i];
+        st = problem_prepare(&p, list->prepared);
+    }
+    return st;
 }
 
 enum status problem_list_shape(void *list, const struct command_option *option, char *value)
@@ -63,9 +88,8 @@ enum status problem_list_each(const struct problem_list *list, struct db_filter 
                               enum status (*read)(void *self, const struct db_filter *filter), void *self)
 {
     const size_t count = list ? list->count : 0;
-    if (count == 0 && list && list->accuracy != GEMM_SGEMM)
-        return fail(E_USAGE, "--accuracy is of problems: say which, with --shape or --suite");
-    enum status st = count == 0 ? read(self, &filter) : OK;
+    enum status st = list ? problem_list_check(list) : OK;
+    if (!st && count == 0) st = read(self, &filter);
     for (size_t i = 0; i < count && !st; i++) {
         filter.problem = &list->at[i];
         st = read(self, &filter);

@@ -28,7 +28,8 @@ struct explain {
 static enum status check_options(void *self)
 {
     const struct explain *x = self;
-    return x->problems.count ? OK : fail(E_USAGE, "say which problem: --shape MxNxK, or --suite FILE");
+    return x->problems.count ? problem_list_check(&x->problems)
+                             : fail(E_USAGE, "say which problem: --shape MxNxK, or --suite FILE");
 }
 
 static const struct command_option options[] = {

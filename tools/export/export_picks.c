@@ -86,6 +86,8 @@ static const char *unwanted(const struct db_winner *w, const struct pick_rules *
     if (w->base.problem.alpha == 0) return "tuned with alpha = 0, where neither A nor B is read";
     if (w->base.problem.pointers)
         return "it takes arrays of pointers, which a header's kernels are not given";
+    if (w->base.problem.prepared)
+        return "its times leave out the preparation of an operand, which a header's launcher does not know";
     if (rules->measured_only && w->base.predicted) return "predicted, and measured ones are asked for";
     if (rules->no_cublas && answer_is_cublas(w)) return "cuBLAS is the fastest, and asked to be left out";
     if (!answer_is_cublas(w) && template_is_library(w->config.template))

@@ -32,7 +32,7 @@ static enum status check_options(void *self)
     if (o->problems.count == 0) return fail(E_USAGE, "say which problem, for example --shape 4096x4096x4096");
     if (o->compile_only && o->plot)
         return fail(E_USAGE, "--plot draws measured times, which --compile-only does not take");
-    return OK;
+    return problem_list_check(&o->problems);
 }
 
 static const struct command_option option_list[] = {

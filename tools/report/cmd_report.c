@@ -73,6 +73,7 @@ enum status cmd_report(int argc, char **argv)
     char command[1024];
     join(argc, argv, command, sizeof command);
     enum status st = command_line_read(&cmd_report_line, argc, argv, &r);
+    if (!st) st = problem_list_check(&r.problems);
     if (!st) st = db_view_open(&r.view);
     struct db *before = NULL;
     if (!st && r.before) st = db_open(r.before, DB_READ, &before);

@@ -63,7 +63,7 @@ struct command_option {
         "gpu", 0, "GPU", about ": " OPTION_GPU_ABOUT, OPTION_TEXT(type, path)                                \
     }
 
-#define COMMAND_OPTIONS_MAX 40
+#define COMMAND_OPTIONS_MAX 48
 
 struct command_words {
     char **at;

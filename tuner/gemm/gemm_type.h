@@ -52,6 +52,13 @@ const struct gemm_type_row *gemm_type_row(enum gemm_type type);
 /* Is it an accuracy class, for which measured errors decide which kernels may answer? */
 bool gemm_type_has_limits(enum gemm_type type);
 
+/* May kernels for this type have a form of an operand that is made once for many products (template.h,
+ * prepare)? */
+static inline bool gemm_type_prepares(enum gemm_type type)
+{
+    return gemm_type_has_limits(type);
+}
+
 /* What --accuracy takes: the classes of FP32, in the order of their types from GEMM_SGEMM on. */
 #define GEMM_ACCURACIES     "strict|accurate|normwise|tf32"
 #define GEMM_ACCURACY_ABOUT "what is enough for problems of type sgemm (strict; docs/accuracy.md)"

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 int64_t problem_rows_a(const struct problem *p)
 {
@@ -217,6 +218,42 @@ static enum status check_pointers(const struct problem *p)
     return OK;
 }
 
+/* Only kernels that deliver an accuracy class by splitting have a form of their own (gemm_type_prepares). */
+static enum status check_prepared(const struct problem *p)
+{
+    if (p->prepared == PREPARED_NONE) return OK;
+    if (p->prepared != PREPARED_A && p->prepared != PREPARED_B)
+        return fail(E_INPUT, "there is no operand %d to prepare", (int)p->prepared);
+    if (!gemm_type_prepares(p->type))
+        return fail(E_INPUT,
+                    "kernels of type %s have nothing to prepare: an operand is prepared for sgemm_accurate "
+                    "and sgemm_normwise",
+                    gemm_type_row(p->type)->name);
+    return p->pointers ? fail(E_INPUT, "no operand is prepared that lies where pointers say: choose one of "
+                                       "them")
+                       : OK;
+}
+
+bool problem_prepared_parse(const char *name, enum prepared_operand *prepared)
+{
+    if ((name[0] != 'a' && name[0] != 'b') || name[1]) return false;
+    *prepared = name[0] == 'a' ? PREPARED_A : PREPARED_B;
+    return true;
+}
+
+enum status problem_prepare(struct problem *problem, enum prepared_operand prepared)
+{
+    char text[PROBLEM_TEXT_MAX], why[300];
+    struct problem p = *problem;
+    p.prepared = prepared;
+    const enum status st = check_prepared(&p);
+    if (!st) *problem = p;
+    if (!st) return OK;
+    snprintf(why, sizeof why, "%s", status_text());
+    problem_format(problem, text);
+    return fail(st, "%s: %s", text, why);
+}
+
 enum status problem_use_pointers(struct problem *p)
 {
     p->pointers = true;
@@ -241,5 +278,6 @@ enum status problem_check(const struct problem *p)
         return st;
     if ((st = check_operand("c", p->m, p->n, p->ldc, p->batch, p->stride_c, true))) return st;
     st = check_epilogue(p);
-    return st ? st : check_pointers(p);
+    if (!st) st = check_pointers(p);
+    return st ? st : check_prepared(p);
 }

@@ -5,14 +5,16 @@
  * trans_b = false B is stored K x N with ldb >= N; with trans_b = true it is stored N x K with ldb >= K. C is
  * stored M x N with ldc >= N. Batch item i starts stride_x * i elements after item 0, or, with pointers,
  * wherever the i-th element of an array of addresses says: A, B and C have one each, in device memory. An
- * epilogue may add a bias, apply an activation, and store the result in another matrix (epilogue.h).
+ * epilogue may add a bias, apply an activation, and store the result in another matrix (epilogue.h). A
+ * prepared operand is a constant one that was brought into the form that kernels read before the calls
+ * (template.h, prepare): what is timed leaves that out.
  *
  * Text form: [TYPE:][OP:]MxNxK[:batch=B][:pointers][:lda=..][:ldb=..][:ldc=..][:stride_a=..][:stride_b=..]
- * [:stride_c=..][:alpha=..][:beta=..][:epilogue=..][:stride_bias=..], TYPE of gemm_type.h, OP in nn nt tn tt,
- * epilogue as in epilogue.h, for example sgemm:nn:4096x4096x4096. Defaults: sgemm, nn, batch 1, leading
- * dimensions equal to the row, strides equal to the matrix, alpha 1, beta 0, no epilogue, one bias for all
- * items of the batch. With stride_a=0 or stride_b=0 all items share one matrix. With pointers there are no
- * strides and no epilogue.
+ * [:stride_c=..][:prepared=..][:alpha=..][:beta=..][:epilogue=..][:stride_bias=..], TYPE of gemm_type.h, OP
+ * in nn nt tn tt, prepared a or b, epilogue as in epilogue.h, for example sgemm:nn:4096x4096x4096. Defaults:
+ * sgemm, nn, batch 1, leading dimensions equal to the row, strides equal to the matrix, nothing prepared,
+ * alpha 1, beta 0, no epilogue, one bias for all items of the batch. With stride_a=0 or stride_b=0 all items
+ * share one matrix. With pointers there are no strides, no epilogue and nothing prepared.
  */
 #ifndef GT_PROBLEM_H
 #define GT_PROBLEM_H
@@ -27,6 +29,10 @@
 #define PROBLEM_DIM_MAX  2147418112 /* 2^31 - 2^16: the end of a tile beyond the edge still fits an int */
 #define PROBLEM_TEXT_MAX 320
 
+enum prepared_operand { PREPARED_NONE, PREPARED_A, PREPARED_B };
+#define PREPARED_OPERANDS "a|b"
+#define PREPARED_ABOUT    "problems with this operand prepared once, for calls that name it (gt_prepare)"
+
 struct problem {
     enum gemm_type type; /* what is needed */
     bool trans_a, trans_b;
@@ -39,6 +45,7 @@ struct problem {
     int epilogue;                         /* a code of epilogue.h; 0: none */
     int64_t stride_bias;                  /* elements; 0: one bias for the whole batch */
     bool pointers;                        /* A, B and C are arrays of the addresses of their items */
+    enum prepared_operand prepared;
 };
 
 /* A problem with everything but the sizes at its default. */
@@ -54,6 +61,12 @@ enum status problem_parse_as(const char *text, enum gemm_type type, struct probl
 /* Checks ranges, leading dimensions (at most 2^31), strides, and that no operand exceeds 2^62 bytes. Errors:
  * E_INPUT. */
 enum status problem_check(const struct problem *problem);
+
+/* "a" or "b". Returns false for anything else. */
+bool problem_prepared_parse(const char *name, enum prepared_operand *prepared);
+
+/* Makes the problem one with this operand prepared. Errors: E_INPUT, for one that has nothing to prepare. */
+enum status problem_prepare(struct problem *problem, enum prepared_operand prepared);
 
 /* Makes the problem one of pointers: leading dimensions of 0 and its strides get their defaults. Errors:
  * E_INPUT, for sizes that their products could overflow. */

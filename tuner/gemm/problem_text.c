@@ -88,6 +88,18 @@ static enum status parse_c(const char *whole, const char **text, enum gemm_type 
     return OK;
 }
 
+static enum status parse_prepared(const char *whole, const char **text, enum prepared_operand *prepared)
+{
+    char name[4];
+    const size_t length = strcspn(*text, ":");
+    snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name), *text);
+    if (!problem_prepared_parse(name, prepared))
+        return fail(E_INPUT, "'%s': prepared is '%.16s'; a or b is the operand that is prepared once", whole,
+                    *text);
+    *text += length;
+    return OK;
+}
+
 /* "pointers", the only option without a value. */
 static bool parse_pointers(const char **text)
 {
@@ -116,7 +128,8 @@ static enum status parse_option(const char *whole, const char **text, unsigned *
                    {"beta", NULL, &p->beta},
                    {"epilogue", NULL, NULL},
                    {"stride_bias", &p->stride_bias, NULL},
-                   {"c", NULL, NULL}};
+                   {"c", NULL, NULL},
+                   {"prepared", NULL, NULL}};
     if (parse_pointers(text)) {
         if (p->pointers) return fail(E_INPUT, "'%s': pointers is given twice", whole);
         p->pointers = true;
@@ -130,8 +143,9 @@ static enum status parse_option(const char *whole, const char **text, unsigned *
         *text += length + 1;
         if (options[i].scalar) return parse_scalar(whole, text, options[i].name, options[i].scalar);
         if (!options[i].integer)
-            return strcmp(options[i].name, "c") == 0 ? parse_c(whole, text, &p->type)
-                                                     : parse_epilogue(whole, text, &p->epilogue);
+            return strcmp(options[i].name, "c") == 0          ? parse_c(whole, text, &p->type)
+                   : strcmp(options[i].name, "prepared") == 0 ? parse_prepared(whole, text, &p->prepared)
+                                                              : parse_epilogue(whole, text, &p->epilogue);
         enum status st = parse_integer(whole, text, options[i].name, options[i].integer);
         const bool stride = strncmp(options[i].name, "stride", 6) == 0;
         if (!st && *options[i].integer == 0 && !stride)
@@ -145,7 +159,7 @@ static enum status parse_option(const char *whole, const char **text, unsigned *
     return fail(E_INPUT,
                 "'%s': unknown option at '%.16s'; known: batch pointers lda ldb ldc stride_a stride_b "
                 "stride_c alpha beta "
-                "epilogue stride_bias c",
+                "epilogue stride_bias c prepared",
                 whole, *text);
 }
 
@@ -248,6 +262,9 @@ static void format(const struct problem *problem, char *text, int number(char *,
                          options[i].value);
     }
     if (problem->pointers) used += snprintf(text + used, (size_t)(PROBLEM_TEXT_MAX - used), ":pointers");
+    if (problem->prepared)
+        used += snprintf(text + used, (size_t)(PROBLEM_TEXT_MAX - used), ":prepared=%c",
+                         problem->prepared == PREPARED_A ? 'a' : 'b');
     const struct {
         const char *name;
         double value, usual;

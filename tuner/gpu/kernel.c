@@ -16,6 +16,8 @@ struct loaded {
     CUfunction function[LAUNCH_KERNELS_MAX];
     struct launch_plan plan;
     struct device_buffer workspace;
+    struct launch_plan preparation; /* kernels 0: nothing is prepared */
+    struct device_buffer prepared;  /* for calls that bring none */
 };
 
 bool kernel_refused(CUresult result)
@@ -85,6 +87,21 @@ enum status kernel_bind(CUmodule module, const struct gpu *gpu, const struct lau
     return st;
 }
 
+/* The product's plan finds the prepared operand, if the configuration takes one. */
+static enum status plan_prepared(struct loaded *self, const struct config *config,
+                                 const struct problem *problem)
+{
+    const enum launch_operand which = problem->prepared == PREPARED_A ? LAUNCH_A : LAUNCH_B;
+    const struct template *t = config->template;
+    if (!problem->prepared || !t->prepare ||
+        !t->prepare(config, problem, which, &self->plan, &self->preparation)) {
+        launch_plan_clear(&self->preparation);
+        return OK;
+    }
+    const enum status st = device_allocate(&self->prepared, (size_t)self->preparation.workspace_bytes);
+    return st && !device_lost() ? fail(E_ABSENT, "prepared operand: %s", status_text()) : st;
+}
+
 static enum status make_workspace(struct loaded *self)
 {
     if (self->plan.workspace_bytes <= 0) return OK;
@@ -98,17 +115,34 @@ static enum status make_workspace(struct loaded *self)
     return st;
 }
 
+static enum status loaded_prepare(void *opaque, const struct operands *operands, CUdeviceptr at)
+{
+    struct loaded *self = opaque;
+    bool touched;
+    const struct launch_call call = {.operand = {[LAUNCH_A] = operands->a, /* only one of the two is read */
+                                                 [LAUNCH_B] = operands->b,
+                                                 [LAUNCH_WORKSPACE] = at},
+                                     .alpha = 1};
+    const CUresult result =
+        launcher_enqueue(&self->preparation, self->function, &call, self->device->stream, &touched);
+    return result == CUDA_SUCCESS ? OK : check(result, "prepare an operand");
+}
+
 static enum status loaded_launch(void *opaque, const struct operands *operands, double alpha, double beta)
 {
     struct loaded *self = opaque;
     bool touched;
+    const bool makes = self->preparation.kernels > 0 && !operands->prepared;
+    const enum status st = makes ? loaded_prepare(self, operands, self->prepared.address) : OK;
+    if (st) return st;
     const struct launch_call call = {
         .operand = {[LAUNCH_A] = operands->a,
                     [LAUNCH_B] = operands->b,
                     [LAUNCH_C] = operands->c,
                     [LAUNCH_WORKSPACE] = self->workspace.address,
                     [LAUNCH_SOURCE] = operands->source ? operands->source : operands->c,
-                    [LAUNCH_BIAS] = operands->bias},
+                    [LAUNCH_BIAS] = operands->bias,
+                    [LAUNCH_PREPARED] = makes ? self->prepared.address : operands->prepared},
         .alpha = (float)alpha,
         .beta = (float)beta};
     CUresult result = launcher_enqueue(&self->plan, self->function, &call, self->device->stream, &touched);
@@ -119,6 +153,7 @@ static void loaded_close(void *opaque)
 {
     struct loaded *self = opaque;
     device_free(&self->workspace);
+    device_free(&self->prepared);
     if (self->module) cuda.ModuleUnload(self->module);
     free(self);
 }
@@ -132,14 +167,18 @@ enum status kernel_load(struct device *device, const struct config *config, cons
     if (!self) return fail(E_MEMORY, "out of memory while loading a kernel");
     self->device = device;
     config->template->plan(config, problem, &self->plan);
-    enum status st = kernel_open(cubin_path, checksum, &self->module);
+    enum status st = plan_prepared(self, config, problem);
+    if (!st) st = kernel_open(cubin_path, checksum, &self->module);
     if (!st) st = kernel_bind(self->module, &device->gpu, &self->plan, self->function);
     if (!st) st = make_workspace(self);
     if (st) {
         loaded_close(self);
         return st;
     }
-    *kernel = (struct kernel){self, loaded_launch, loaded_close};
+    *kernel = (struct kernel){.self = self, .launch = loaded_launch, .close = loaded_close};
+    if (self->preparation.kernels == 0) return OK;
+    kernel->prepare = loaded_prepare;
+    kernel->prepared_bytes = self->prepared.bytes;
     return OK;
 }
 

@@ -11,8 +11,10 @@
 
 struct operands {
     CUdeviceptr a, b, c;
-    CUdeviceptr source; /* C as it is read; 0: c */
-    CUdeviceptr bias;   /* 0: none */
+    CUdeviceptr source;   /* C as it is read; 0: c */
+    CUdeviceptr bias;     /* 0: none */
+    CUdeviceptr prepared; /* what kernel.prepare made of the problem's prepared operand; 0: the call makes it
+                             first, in memory of the kernel's own */
 };
 
 struct kernel {
@@ -22,6 +24,10 @@ struct kernel {
      * E_GPU. */
     enum status (*launch)(void *self, const struct operands *operands, double alpha, double beta);
     void (*close)(void *self);
+    /* NULL where the problem has no prepared operand, or the kernel reads that itself. Enqueues the making of
+     * prepared_bytes at this address, a multiple of 256, from these operands. Errors: as launch. */
+    enum status (*prepare)(void *self, const struct operands *operands, CUdeviceptr at);
+    size_t prepared_bytes;
 };
 
 /* The steps of kernel_load, for callers that launch on their own streams. Both work in the current context
@@ -34,10 +40,11 @@ enum status kernel_bind(CUmodule module, const struct gpu *gpu, const struct lau
 /* True for results that only refuse a launch: the context stays usable. */
 bool kernel_refused(CUresult result);
 
-/* Loads a configuration's cubin and prepares it for one problem: plan, workspace, function attributes. The
- * configuration must have passed its template's check. Close the kernel before the device. Errors: E_GPU;
- * E_IO, E_INPUT (the cubin is missing or damaged: compile again). A driver that refuses the kernel (out of
- * resources or memory, invalid value) gives E_ABSENT with the reason: a verdict, not an error. */
+/* Loads a configuration's cubin and prepares it for one problem: plan, workspace, function attributes, and
+ * how the problem's prepared operand is made where the configuration takes one. The configuration must have
+ * passed its template's check. Close the kernel before the device. Errors: E_GPU; E_IO, E_INPUT (the cubin is
+ * missing or damaged: compile again). A driver that refuses the kernel (out of resources or memory, invalid
+ * value) gives E_ABSENT with the reason: a verdict, not an error. */
 enum status kernel_load(struct device *device, const struct config *config, const struct problem *problem,
                         const char *cubin_path, const char *checksum, struct kernel *kernel);
 

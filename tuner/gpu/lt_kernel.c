@@ -76,7 +76,7 @@ enum status lt_kernel_open(struct device *device, const struct problem *problem,
     if (!self) return fail(E_MEMORY, "out of memory while opening cublasLt");
     self->device = device;
     self->product = (struct blas_lt_product){.problem = *problem, .compute = compute};
-    *kernel = (struct kernel){self, launch, close};
+    *kernel = (struct kernel){.self = self, .launch = launch, .close = close};
     st = describe(self, alignment, bias, workspace_bytes);
     if (st) kernel_close(kernel);
     return st;

@@ -103,7 +103,7 @@ static enum status check_judge(struct trial_setup *setup)
     snprintf(expected, sizeof expected, "1 of %d elements wrong, first C[%d,%d]", CANARY_M * CANARY_N,
              CANARY_M - 1, CANARY_N - 1);
     struct forger honest = {setup, -1}, liar = {setup, wrong_at};
-    const struct kernel right = {&honest, forge, NULL}, wrong = {&liar, forge, NULL};
+    const struct kernel right = {.self = &honest, .launch = forge}, wrong = {.self = &liar, .launch = forge};
     struct judgement j;
     enum status st = oracle_judge(&setup->oracle, &right, &j);
     if (!st && (!j.right || !j.exact))

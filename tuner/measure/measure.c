@@ -10,6 +10,7 @@
 #define GRAPH_US       1000.0
 #define BURST_BELOW_US 1000.0 /* of shorter calls some are timed one after the other */
 #define LOADING_US     1e6    /* the first call of a library may take so long that loads its kernels */
+#define PREPARED_UNIT  256    /* bytes; the alignment of an allocation */
 #define TRY_BELOW_US   2e4    /* a longer call is no short one that was disturbed */
 
 /* Blocks of warming up. As SCREEN_STEADY of them must agree, a clock that rests for 150 ms on its way up from
@@ -56,10 +57,32 @@ enum status stopwatch_between(struct stopwatch *watch, int from, int to, double 
     return st;
 }
 
+/* At a multiple of what an allocation is aligned to. */
+static CUdeviceptr prepared_of(const struct timed *t, int set)
+{
+    const size_t step = (t->kernel->prepared_bytes + PREPARED_UNIT - 1) / PREPARED_UNIT * PREPARED_UNIT;
+    return t->kernel->prepare ? t->prepared.address + (CUdeviceptr)((size_t)set * step) : 0;
+}
+
+/* One for each set, so that it is as cold as the other operands. */
+static enum status prepare_sets(struct timed *t)
+{
+    const int sets = t->work->layout.sets;
+    if (!t->kernel->prepare) return OK;
+    enum status st = device_allocate(&t->prepared, (size_t)(prepared_of(t, sets) - prepared_of(t, 0)));
+    if (st && !device_lost()) st = fail(E_ABSENT, "prepared operands: %s", status_text());
+    for (int set = 0; set < sets && !st; set++) {
+        const struct operands operands = workload_operands(t->work, set);
+        st = t->kernel->prepare(t->kernel->self, &operands, prepared_of(t, set));
+    }
+    return st;
+}
+
 static enum status call(struct timed *t)
 {
     const struct problem *p = &t->work->problem;
     struct operands operands = workload_operands(t->work, t->next_set);
+    operands.prepared = prepared_of(t, t->next_set);
     t->next_set = (t->next_set + 1) % t->work->layout.sets;
     if (t->sets_used < t->work->layout.sets) t->sets_used++;
     return t->kernel->launch(t->kernel->self, &operands, p->alpha, p->beta);
@@ -139,7 +162,8 @@ enum status timed_start(struct stopwatch *watch, const struct workload *work, co
                         struct timed *timed)
 {
     struct timed t = {.watch = watch, .work = work, .kernel = kernel};
-    enum status st = time_first_calls(&t);
+    enum status st = prepare_sets(&t);
+    if (!st) st = time_first_calls(&t);
     if (!st && wants_graph(&t)) {
         st = capture(&t);
         if (!st) st = estimate_from_graph(&t);
@@ -152,6 +176,7 @@ enum status timed_start(struct stopwatch *watch, const struct workload *work, co
 void timed_stop(struct timed *timed)
 {
     if (timed->graph) cuda.GraphExecDestroy(timed->graph);
+    device_free(&timed->prepared);
     *timed = (struct timed){0};
 }
 

@@ -35,16 +35,18 @@ enum status stopwatch_between(struct stopwatch *watch, int from, int to, double 
 struct timed {
     struct stopwatch *watch;
     const struct workload *work;
-    const struct kernel *kernel; /* not owned; must not move */
-    double call_us;              /* rough time of a call: the first one timed, then the last block's mean */
-    CUgraphExec graph;           /* of graph_calls calls; NULL: launched one by one */
+    const struct kernel *kernel;   /* not owned; must not move */
+    double call_us;                /* rough time of a call: the first one timed, then the last block's mean */
+    struct device_buffer prepared; /* what kernel.prepare made of each set; empty if it makes nothing */
+    CUgraphExec graph;             /* of graph_calls calls; NULL: launched one by one */
     int graph_calls;
     int next_set;
     int sets_used; /* sets whose C has been written: 0 .. sets_used-1 */
 };
 
-/* Estimates a call's time (two calls, one if it is long) and captures the graph of a short one. Errors:
- * E_ABSENT (launch refused), E_GPU. */
+/* Estimates a call's time (two calls, one if it is long) and captures the graph of a short one. Before them
+ * the prepared operand of each set is made, if the kernel takes one: no timed call includes that. Errors:
+ * E_ABSENT (launch refused, or no memory for the prepared operands), E_GPU. */
 enum status timed_start(struct stopwatch *watch, const struct workload *work, const struct kernel *kernel,
                         struct timed *timed);
 void timed_stop(struct timed *timed); /* takes a zeroed struct too */

@@ -104,7 +104,7 @@ enum status rival_sgemm_open(struct trial_setup *setup, const struct rival_row *
         rival_close(r);
         return st;
     }
-    *kernel = (struct kernel){r, sgemm_launch, rival_close};
+    *kernel = (struct kernel){.self = r, .launch = sgemm_launch, .close = rival_close};
     return OK;
 }
 
@@ -158,7 +158,7 @@ enum status rival_gemm_ex_open(struct trial_setup *setup, const struct rival_row
     if (!fits_int(&setup->problem)) return fail(E_ABSENT, "cublasGemmEx supports no size above %d", INT_MAX);
     struct rival *r = make(setup, row);
     if (!r) return fail(E_MEMORY, "out of memory while opening cuBLAS");
-    *kernel = (struct kernel){r, ex_launch, rival_close};
+    *kernel = (struct kernel){.self = r, .launch = ex_launch, .close = rival_close};
     const bool autotune = row->algorithm == RIVAL_ALGORITHM_AUTOTUNE;
     if (autotune) snprintf(detail, RIVAL_DETAIL_MAX, "CUBLAS_GEMM_AUTOTUNE");
     /* The pedantic mode would forbid other compute types. */

@@ -85,9 +85,11 @@ static struct owed owed_of(const struct run *run)
     return owed;
 }
 
-/* The time left for searching this problem. A short slice allows a short race, which wants a closing race. */
+/* The time left for searching this problem. A short slice allows a short race, which wants a closing race.
+ * Where problems have one slice each, no time is kept: those that are behind had better be searched on. */
 static double search_left_s(const struct run *run, const struct slice_history *history, struct owed owed)
 {
+    if (!run->slices) return run_left_s(run);
     if (!history->wants_closing_race) keep_time(run, &owed, history);
     return run_left_s(run) -
            slices_reserve_s(owed.kept_s, owed.longest_s, run->budget_s, run_gpus_alive(run));
@@ -260,8 +262,11 @@ static enum status look_up_elsewhere(struct run *run, const struct db_context *c
     struct job_result *result = &run->s->results[at];
     const struct db_winner own = result->winner;
     enum status st = look_in(run, run->s->known, context, at);
-    if (st) return st;
-    if (result->how != JOB_KNOWN) {
+    if (st == E_MEMORY) return st;
+    if (st)
+        report_say(run->report, "nothing is known for now: %s", status_text()); /* it may be being written */
+    if (st || result->how != JOB_KNOWN) {
+        result->how = JOB_RUNNING;
         result->winner = own;
         return OK;
     }

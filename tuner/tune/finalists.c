@@ -91,7 +91,7 @@ static void end_without_finalists(struct job *job)
         job_end(job, JOB_FRUITLESS, "%s", job->field.nothing);
     else
         job_end(job, JOB_FRUITLESS, "none of the %zu candidates tried is usable",
-                job->result.tried + job->field.library);
+                job->result.recalled.usable + job->result.recalled.failed + job->result.trials);
 }
 
 static enum status add(struct job *job, size_t index)

@@ -137,8 +137,7 @@ enum status hints_give(struct field *field, struct db *db, struct db *known, con
     *given = 0;
     enum status st = db_winners(db, &filter, context, take_winner, &hints);
     if (st == E_ABSENT) st = OK;
-    if (!st && known) st = db_winners(known, &filter, context, take_winner, &hints);
-    if (st == E_ABSENT) st = OK;
+    if (!st && known && db_winners(known, &filter, context, take_winner, &hints) == E_MEMORY) st = E_MEMORY;
     if (!st && pretuned) st = take_all_pretuned(&hints, &context->gpu);
     for (int i = 0; i < hints.count && !st; i++) st = field_reach_launches(field, &hints.nearest[i].config);
     if (st) return st;

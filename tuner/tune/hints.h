@@ -17,8 +17,8 @@ double hints_distance(const struct problem *x, const struct problem *y);
  * of an older kernel, or one that is out of date, still is a hint; one of a template that cannot answer the
  * problem's type is none, nor is one that the model predicts to be several times slower here than its
  * favourite. pretuned: those that ship count, too. May be called again when more winners are known: nothing
- * is given twice. known: another database with winners, or NULL. *given: how many were suggested that had not
- * been tried. Errors: those of the database, E_MEMORY. */
+ * is given twice. known: another database with winners, or NULL; what cannot be read of it is no hint.
+ * *given: how many were suggested that had not been tried. Errors: those of the database, E_MEMORY. */
 enum status hints_give(struct field *field, struct db *db, struct db *known, const struct db_context *context,
                        const struct problem *problem, bool pretuned, struct search *search, size_t *given);
 

@@ -164,7 +164,8 @@ static bool has_converged(const struct job *job)
 bool job_search_is_over(const struct job *job)
 {
     if (job->only_race) return true;
-    /* However short the budget, one candidate gets its chance. */
-    const bool late = search_left_s(job) <= 0 && (job->result.trials > 0 || job->best_us > 0);
+    /* However short the budget, one candidate gets its chance; where it is not usable, others for a while. */
+    const bool late = job->best_us > 0 ? search_left_s(job) <= 0
+                                       : job->result.trials > 0 && slice_left_s(job) <= -BUDGET_CHANCE_S;
     return job_is_exhausted(job) || late || !job_any_trial_fits(job) || has_converged(job);
 }

@@ -155,7 +155,7 @@ static enum status send_preparation(struct job *job)
                                : o->refresh     ? fmax(job->share_s, REFRESH_LASTS_S)
                                                 : job->share_s;
         warm_s = fmin(WARM_MOST_S, WARM_SHARE * lasts_s);
-        job->warming = job->run->slices || o->refresh;
+        job->warming = true;
     }
     gpu->warm = gpu->preparing = true;
     return send_request(job,
@@ -182,6 +182,19 @@ static void take_rival(struct job *job, const json_t *answer)
                 wrong ? "they are beyond the error bound" : "there is no cuBLAS to measure");
 }
 
+/* The GPU is warm, and its libraries are loaded: that lasts for the whole run, so that not this problem alone
+ * pays for it. Its slice is longer by the time it took; where problems have one slice each, by no more than
+ * an even division of what is left gives. */
+static void begin_warm(struct job *job)
+{
+    const struct run *run = job->run;
+    const double now = now_s();
+    job->warming = false;
+    job->share_s += now - fmax(job->gpu->sent_s, job->began_s);
+    if (!run->slices && !run->s->options->refresh)
+        job->share_s = fmin(job->share_s, now - job->began_s + deal_length_s(job));
+}
+
 static enum status take_preparation(struct job *job)
 {
     struct gpu_worker *gpu = job->gpu;
@@ -190,8 +203,7 @@ static enum status take_preparation(struct job *job)
     if (!gpu->lost && message_check(gpu->answer) == OK) {
         gpu->prepared = true;
         job->prepare_failures = 0;
-        if (job->warming) job->share_s += now_s() - fmax(gpu->sent_s, job->began_s);
-        job->warming = false;
+        if (job->warming) begin_warm(job);
         take_rival(job, gpu->answer);
         return job_take_library(job, gpu->answer);
     }

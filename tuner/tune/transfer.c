@@ -135,10 +135,15 @@ enum status transfer_trials(struct field *field, struct db *db, struct db *known
     *transferred = (struct transferred){0};
     enum status st = db_problems_each(db, see_problem, &finding);
     finding.db = known;
-    if (!st && known) st = db_problems_each(known, see_problem, &finding);
+    if (!st && known && db_problems_each(known, see_problem, &finding) == E_MEMORY) st = E_MEMORY;
     for (int i = 0; i < finding.count && count < PRIOR_PROBLEMS_MAX && !st; i++) {
         struct taking *t = &taken[count];
         st = read_trials(finding.nearest[i].db, context, &finding.nearest[i].problem, t);
+        if (finding.nearest[i].db == known && st && st != E_MEMORY) {
+            free(t->trial);
+            st = OK;
+            continue;
+        }
         if (st || t->count == 0) {
             free(t->trial);
             continue;

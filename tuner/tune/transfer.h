@@ -14,8 +14,8 @@ struct transferred {
 };
 
 /* Correct the order of the field by the trials of the nearest problems of the same type (hints_distance) that
- * have any with the same cache policy. known: another database with trials, or NULL. Before a search is
- * started over it. Errors: those of the database, E_MEMORY. */
+ * have any with the same cache policy. known: another database with trials, or NULL; what cannot be read of
+ * it is left out. Before a search is started over it. Errors: those of the database, E_MEMORY. */
 enum status transfer_trials(struct field *field, struct db *db, struct db *known,
                             const struct db_context *context, const struct problem *problem,
                             struct transferred *transferred);

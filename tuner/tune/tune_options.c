@@ -25,7 +25,8 @@ struct option_parser {
     const char **shapes, **suites; /* owned */
     size_t shape_count, suite_count;
     const char *capture, *op, *type;
-    enum gemm_type accuracy; /* in place of GEMM_SGEMM */
+    enum gemm_type accuracy;        /* in place of GEMM_SGEMM */
+    enum prepared_operand prepared; /* of all problems */
 };
 
 static enum status parse_devices(void *self, const struct command_option *option, char *text)
@@ -142,6 +143,12 @@ static enum status set_accuracy(void *self, const struct command_option *option,
     return fail(E_USAGE, "--%s '%.40s' is none of %s", option->name, text, GEMM_ACCURACIES);
 }
 
+static enum status set_prepared(void *self, const struct command_option *option, char *text)
+{
+    if (problem_prepared_parse(text, &((struct option_parser *)self)->prepared)) return OK;
+    return fail(E_USAGE, "--%s '%.40s' is none of %s", option->name, text, PREPARED_OPERANDS);
+}
+
 static const struct command_option rows[] = {
     {.about = "What to tune:", .group = 1},
     {"shape", 's', "MxNxK", "a problem, or its full form TYPE:OP:MxNxK:...; may be repeated", .repeats = true,
@@ -155,10 +162,10 @@ static const struct command_option rows[] = {
      OPTION_TEXT(struct option_parser, type)},
     {"accuracy", 0, GEMM_ACCURACIES, GEMM_ACCURACY_ABOUT, OPTION_CALL(set_accuracy)},
     {"shard", 0, "I/N",
-     "only the I-th of N shares of the problems, from 0 on, that take about the same time: for job arrays; "
-     "needs --db "
-     "(tune cluster)",
+     "only the I-th of N shares of the problems, from 0 on, which take about the same time; needs --db (tune "
+     "cluster)",
      OPTION_CALL(set_shard)},
+    {"prepared", 0, PREPARED_OPERANDS, PREPARED_ABOUT, OPTION_CALL(set_prepared)},
     {.about = "Where:", .group = 2},
     OPTION_ROW_GPU(struct option_parser, o.gpu, "the GPU: measure if it is present, else predict"),
     {"gpus", 0, "0,1|all", "GPUs of this machine, one problem at a time on each (0)",
@@ -355,8 +362,10 @@ static enum status collect_problems(struct option_parser *r)
     }
     for (size_t i = 0; i < r->suite_count && !st; i++) st = add_suite_problems(r, r->suites[i], type);
     if (r->capture && !st) st = add_capture(r);
-    for (size_t i = 0; i < r->o.problem_count; i++)
+    for (size_t i = 0; i < r->o.problem_count && !st; i++) {
         if (r->o.problems[i].type == GEMM_SGEMM) r->o.problems[i].type = r->accuracy;
+        if (r->prepared) st = problem_prepare(&r->o.problems[i], r->prepared);
+    }
     if (!st) st = drop_repeated(&r->o);
     if (!st && r->o.problem_count == 0)
         st = fail(E_USAGE, "say what to tune: --shape MxNxK or --suite FILE (see tune help tune)");

@@ -41,6 +41,7 @@ enum status exact_find(struct winner_store *store, const struct problem *problem
         struct stored_winner w;
         struct config its;
         p.type = (enum gemm_type)(((int)problem->type + i) % GEMM_TYPE_COUNT); /* the needed type first */
+        if (p.prepared && !gemm_type_prepares(p.type)) continue;
         if (!gemm_type_answers(p.type, problem->type) || !find_of_type(store, &p, &w, &its)) continue;
         /* Of the other types the fastest measured winner counts. */
         const bool rival = found && !winner->base.predicted;

@@ -109,8 +109,8 @@ static void add_exact(const struct stored_winner *winner, const struct config *c
              layer_of(c), c->stale ? "; another driver or method is in use now" : "");
 }
 
-enum status lookup_exact(struct winner_store *store, const struct problem *problem, int alignment,
-                         struct choice choices[CHOICES_MAX], int *count)
+static enum status list_exact(struct winner_store *store, const struct problem *problem, int alignment,
+                              struct choice *choices, int *count)
 {
     struct stored_winner winner;
     struct config config;
@@ -133,6 +133,28 @@ enum status lookup_exact(struct winner_store *store, const struct problem *probl
         add_exact(&winner, &config, false, choices, count);
     else if (!cublas_won) say_too_large(store, &winner, &config);
     return OK;
+}
+
+enum status lookup_exact(struct winner_store *store, const struct problem *problem, int alignment,
+                         struct choice choices[CHOICES_MAX], int *count)
+{
+    struct problem plain = *problem;
+    int more = 0;
+    enum status st = list_exact(store, problem, alignment, choices, count);
+    if (st || !problem->prepared) return st;
+    plain.prepared = PREPARED_NONE;
+    st = list_exact(store, &plain, alignment, choices + *count, &more);
+    for (const int end = *count + more; *count < end; ++*count) {
+        struct choice *c = &choices[*count];
+        c->source = CHOICE_NEAREST;
+        c->loss = -1;
+        snprintf(c->why, sizeof c->why, "%s without a prepared operand%s",
+                 c->pinned   ? "pinned for this problem"
+                 : c->cublas ? "cuBLAS won the race for this problem"
+                             : "measured for this problem",
+                 layer_of(c));
+    }
+    return st;
 }
 
 bool choice_replaces_cublas(const struct choice *choice)

@@ -27,6 +27,7 @@ struct shape shape_of(const struct problem *p)
         .align = {(uint8_t)problem_align_a(p), (uint8_t)problem_align_b(p), (uint8_t)problem_align_c(p)},
         .tight = is_tight(p),
         .pointers = p->pointers,
+        .prepared = (uint8_t)p->prepared,
         .adds = p->beta != 0,
         .nulls = p->alpha == 0,
         .one_a = p->batch > 1 && problem_count_a(p) == 1,
@@ -42,6 +43,7 @@ bool shape_answers(const struct shape *tuned, const struct shape *wanted)
 {
     return tuned->op == wanted->op && tuned->epilogue == wanted->epilogue &&
            tuned->pointers == wanted->pointers &&
+           (tuned->prepared == wanted->prepared || tuned->prepared == PREPARED_NONE) &&
            gemm_type_answers((enum gemm_type)tuned->type, (enum gemm_type)wanted->type);
 }
 
@@ -54,6 +56,7 @@ double shape_distance(const struct shape *x, const struct shape *y)
     const bool other_scalars = x->nulls != y->nulls || x->adds != y->adds,
                other_shared = x->one_a != y->one_a || x->one_b != y->one_b;
     const int small = (x->type != y->type) + (x->epilogue != y->epilogue) + (x->tight != y->tight) +
-                      (x->pointers != y->pointers) + other_scalars + other_shared;
+                      (x->pointers != y->pointers) + (x->prepared != y->prepared) + other_scalars +
+                      other_shared;
     return sqrt((double)sizes) + GT_SHAPE_ALIGNMENT * aligned + GT_SHAPE_DETAIL * small;
 }

@@ -35,12 +35,25 @@ static double tile_cycles(const struct config *config, double k, const struct gp
     return ceil(k / BK) * fmax(splitting, fmax(products, arrival)) + 4.0 * BM * BN / STORE_BYTES;
 }
 
+/* A prepared operand is not split. */
 static double split_us(const struct config *config, const struct problem *p, const struct gpu *gpu)
 {
     if (FUSE) return 0;
-    const double elements = (double)p->batch * (double)p->k * ((double)p->m + (double)p->n);
+    const double m = p->prepared == PREPARED_A ? 0 : (double)p->m,
+                 n = p->prepared == PREPARED_B ? 0 : (double)p->n;
+    const double elements = (double)p->batch * (double)p->k * (m + n);
     const double bytes = elements * (4 + 2 * PIECES), in_l2 = bytes < (double)gpu->l2_bytes ? 2 : 1;
     return SPLIT_US + bytes / (in_l2 * DRAM_SHARE * gpu->memory_gb_per_s * 1e3);
+}
+
+/* Pieces of a prepared operand are read in its place. */
+static double bytes_moved(const struct config *config, const struct problem *p)
+{
+    const double a = (double)problem_count_a(p) * (double)p->m, b = (double)problem_count_b(p) * (double)p->n,
+                 lines = FUSE || !p->prepared        ? 0
+                         : p->prepared == PREPARED_A ? a
+                                                     : b;
+    return problem_bytes(p) + (2 * PIECES - 4) * lines * (double)p->k;
 }
 
 struct prediction bf16x6_predict(const struct config *config, const struct problem *p, const struct gpu *gpu,
@@ -55,7 +68,7 @@ struct prediction bf16x6_predict(const struct config *config, const struct probl
     struct prediction time = {.blocks_per_sm = 1, .waves = shares * (double)p->batch / gpu->sm_count};
     const double k = fmin((double)cut.k_per_split, (double)p->k);
     time.compute_us = (FILL_CYCLES + rounds * tile_cycles(config, k, gpu)) / gpu->clock_mhz;
-    time.memory_us = problem_bytes(p) / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3);
+    time.memory_us = bytes_moved(config, p) / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3);
     time.overhead_us = LAUNCH_US + split_us(config, p, gpu) +
                        (splits > 1 ? LAST_BLOCK_US + splits * 4 * BM * BN / PART_BYTES / gpu->clock_mhz : 0);
     time.time_us = time.overhead_us + overlapped_us(time.compute_us, time.memory_us, 4);

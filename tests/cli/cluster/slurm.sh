@@ -84,6 +84,9 @@ task() { # NUMBER NODE
     echo "task $1 on $2 ends with $code"
 }
 task 1 node1
+task 9 node1
+cat run/log/9 run/state/9 | cut -d' ' -f1-12
+rm run/state/9
 : >log
 FAKE_TRIAL_MS=300 task 0 node1 &
 until grep -q verify log; do sleep 0.1; done
@@ -125,5 +128,15 @@ t tune cluster status --dir run
 # squeue is not there: from the files alone. One that says it runs and is silent has failed.
 rm -rf fake
 t slurm --dir silent
+t env PATH="$PWD/empty" tune cluster slurm --dir silent --resume
 sed 's/"state":"[a-z]*"/"state":"running"/; s/"written":[0-9]*/"written":1700000000/' run/shards/1.db.json >silent/shards/1.db.json
 t sh -c "PATH=$PWD/empty tune cluster status --dir silent --format csv | cut -d, -f1,2"
+# Half of the budget of one is over: the others wait for it.
+python3 - <<'END'
+import json, time
+line = json.load(open("silent/shards/1.db.json"))
+line.update(state="running", written=int(time.time()), began=int(time.time()) - 3600, budget_s=7200, done=0, trials=400, host="n1", gpus=[])
+json.dump(line, open("silent/shards/1.db.json", "w"))
+END
+t env PATH="$PWD/empty" tune cluster status --dir silent
+t sh -c "PATH=$PWD/empty tune cluster status --dir silent --format json 2>/dev/null | python3 -c 'import json, sys; print([(s[\"shard\"], s[\"state\"], s[\"left_s\"] is not None) for s in json.load(sys.stdin)])'"

@@ -49,6 +49,7 @@ int clean_up(void **state)
                                             "FAKE_BLOCK_MS",
                                             "FAKE_COMPILE_MS",
                                             "FAKE_PREPARE_MS",
+                                            "FAKE_FIRST_PREPARE_MS",
                                             "FAKE_DEVICES",
                                             "FAKE_POWER_LIMIT",
                                             "FAKE_DRIVER",

@@ -462,6 +462,18 @@ TEST(public_suite_has_33_problems)
     suite_free(&suite);
 }
 
+TEST(router_gates_are_12_problems)
+{
+    struct suite suite;
+    assert_ok(suite_read(GT_SOURCE_DIR "/configs/suites/router-gates.txt", GEMM_SGEMM, NULL, &suite));
+    assert_int_equal(suite.count, 12);
+    for (size_t i = 0; i < suite.count; i++) {
+        for (size_t j = 0; j < i; j++) assert_false(problem_equal(&suite.at[i], &suite.at[j]));
+        assert_true(suite.at[i].trans_b && suite.at[i].type == GEMM_SGEMM);
+    }
+    suite_free(&suite);
+}
+
 /* ---- pointers ---- */
 
 TEST(pointers_read_back_as_what_was_written)
@@ -515,6 +527,60 @@ TEST(of_pointers_nothing_is_aligned)
     assert_int_equal(problem_align_a(&p) * problem_align_b(&p) * problem_align_c(&p), 1);
 }
 
+/* ---- prepared operands ---- */
+
+TEST(a_prepared_operand_makes_a_problem_of_its_own)
+{
+    static const struct {
+        const char *text, *canonical;
+        enum prepared_operand prepared;
+    } cases[] = {
+        {"sgemm_accurate:nt:64x32x16:prepared=b", "sgemm_accurate:nt:64x32x16:prepared=b", PREPARED_B},
+        {"sgemm_normwise:64x32x16:prepared=a", "sgemm_normwise:nn:64x32x16:prepared=a", PREPARED_A},
+        {"sgemm_accurate:4x8x16:epilogue=bias:prepared=b:beta=2:batch=3:stride_b=0:lda=20",
+         "sgemm_accurate:nn:4x8x16:batch=3:lda=20:stride_b=0:prepared=b:beta=2:epilogue=bias", PREPARED_B}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct problem p = problem_of(cases[i].text);
+        struct problem other = p;
+        char text[PROBLEM_TEXT_MAX];
+        problem_format(&p, text);
+        assert_string_equal(text, cases[i].canonical);
+        assert_int_equal(p.prepared, cases[i].prepared);
+        other.beta = other.beta != 0 ? 3 : 0;
+        assert_true(problem_alike(&p, &other));
+        other.prepared = p.prepared == PREPARED_A ? PREPARED_B : PREPARED_A;
+        assert_false(problem_equal(&p, &other) || problem_alike(&p, &other));
+        other.prepared = PREPARED_NONE;
+        assert_false(problem_equal(&p, &other) || problem_alike_but_m(&p, &other));
+        assert_ok(problem_prepare(&other, p.prepared));
+        assert_int_equal(other.prepared, p.prepared);
+    }
+}
+
+TEST(what_has_nothing_to_prepare_says_so)
+{
+    static const struct {
+        const char *text, *why;
+    } cases[] = {{"64x64x64:prepared=b", "kernels of type sgemm have nothing to prepare"},
+                 {"bf16gemm:64x64x64:prepared=a", "kernels of type bf16gemm have nothing to prepare"},
+                 {"sgemm_accurate:64x64x64:pointers:prepared=a", "where pointers say"},
+                 {"sgemm_accurate:64x64x64:prepared=ab", "prepared is 'ab'; a or b"},
+                 {"sgemm_accurate:64x64x64:prepared=", "prepared is ''; a or b"},
+                 {"sgemm_accurate:64x64x64:prepared=a:prepared=b", "prepared is given twice"},
+                 {"sgemm_accurate:64x64x64:prepared", "unknown option at 'prepared'"}};
+    struct problem p;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_fails(problem_parse(cases[i].text, &p), E_INPUT, cases[i].why);
+        assert_fails(problem_parse(cases[i].text, &p), E_INPUT, cases[i].text);
+    }
+    p = problem_of("tf32gemm:nt:64x64x64");
+    assert_fails(problem_prepare(&p, PREPARED_B), E_INPUT, "tf32gemm:nt:64x64x64: kernels of type tf32gemm");
+    assert_int_equal(p.prepared, PREPARED_NONE);
+    p.type = GEMM_SGEMM_ACCURATE;
+    p.prepared = (enum prepared_operand)3;
+    assert_fails(problem_check(&p), E_INPUT, "no operand 3");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -547,6 +613,9 @@ int main(void)
         cmocka_unit_test(endless_suites_are_refused_with_a_limit),
         cmocka_unit_test(lines_of_a_suite_that_name_no_type_take_the_given_one),
         cmocka_unit_test(public_suite_has_33_problems),
+        cmocka_unit_test(router_gates_are_12_problems),
+        cmocka_unit_test(a_prepared_operand_makes_a_problem_of_its_own),
+        cmocka_unit_test(what_has_nothing_to_prepare_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,11 @@
 #include "fake_device.h"
 #include "kernel.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
+#include <string.h>
+
+#define MAP_B_AT 320 /* of the argument: the tensor map of B */
 
 /* A cubin for the fake driver, which looks only for the epilogue in it. */
 static struct cache_entry fake_cubin(const struct problem *problem)
@@ -216,6 +220,80 @@ TEST(a_damaged_cubin_never_reaches_the_driver)
                  "/nowhere.cubin");
 }
 
+/* ---- prepared operands ---- */
+
+#define SPLIT  "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
+#define WEIGHT "sgemm_accurate:nt:256x512x1024:prepared=b"
+
+/* Launches number `at` and the next one multiply with the pieces at this address: A alone is split. */
+static void check_product(int at, uintptr_t pieces)
+{
+    void *const fake = dlopen(FAKE_GPU, RTLD_NOW);
+    const struct fake_extended *extended = dlsym(fake, "fake_extended");
+    const int *count = dlsym(fake, "fake_extended_count");
+    struct fake_view view;
+    assert_int_equal(launches[at].args.n, 0);
+    assert_int_equal(launches[at].args.m, 256);
+    memcpy(&view, extended[*count - 1].argument + MAP_B_AT, sizeof view);
+    assert_int_equal(view.address, pieces);
+}
+
+TEST(what_is_prepared_is_made_apart_from_the_calls_that_bring_it)
+{
+    struct kernel kernel;
+    struct problem p;
+    struct operands operands = {.a = 0x10000, .b = 0x20000, .c = 0x30000, .prepared = 0x700000};
+    assert_ok(problem_parse(WEIGHT, &p));
+    assert_ok(load(SPLIT, &p, &kernel));
+    assert_int_equal(kernel.prepared_bytes, 3 * 2 * 512 * 1024);
+    assert_ok(kernel.prepare(kernel.self, &operands, 0x700000));
+    assert_int_equal(*launch_count, 1);
+    assert_int_equal(launches[0].args.m, 0);
+    assert_int_equal(launches[0].args.n, 512);
+    assert_true((uintptr_t)launches[0].args.b == 0x20000 &&
+                (uintptr_t)launches[0].args.workspace == 0x700000);
+    assert_ok(kernel.launch(kernel.self, &operands, 1, 0));
+    assert_int_equal(*launch_count, 3);
+    check_product(1, 0x700000);
+    kernel_close(&kernel);
+}
+
+TEST(a_call_that_brings_nothing_prepares_it_in_memory_of_the_kernel)
+{
+    struct kernel kernel;
+    launch_once(SPLIT, WEIGHT, &kernel);
+    assert_int_equal(*launch_count, 3);
+    assert_int_equal(launches[0].args.m, 0);
+    check_product(1, (uintptr_t)launches[0].args.workspace);
+    assert_true(launches[0].args.workspace != launches[1].args.workspace);
+    kernel_close(&kernel);
+}
+
+TEST(a_kernel_without_a_form_of_its_own_reads_the_prepared_operand)
+{
+    static const char *const texts[][2] = {{SIMT "1", WEIGHT}, /* strict */
+                                           {SPLIT, "sgemm_accurate:nt:256x512x0:prepared=b"}};
+    for (int i = 0; i < 2; i++) {
+        struct kernel kernel;
+        *launch_count = 0;
+        launch_once(texts[i][0], texts[i][1], &kernel);
+        assert_true(!kernel.prepare && kernel.prepared_bytes == 0);
+        assert_int_equal(*launch_count, 1);
+        assert_true((uintptr_t)launches[0].args.b == 0x20000 && launches[0].args.n == 512);
+        kernel_close(&kernel);
+    }
+}
+
+TEST(no_memory_for_what_is_prepared_is_a_verdict)
+{
+    struct kernel kernel;
+    struct problem p;
+    assert_ok(problem_parse(WEIGHT, &p));
+    setenv("FAKE_GPU_FAIL", "cuMemAlloc_v2=2", 1);
+    assert_fails(load(SPLIT, &p, &kernel), E_ABSENT, "prepared operand");
+    unsetenv("FAKE_GPU_FAIL");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +306,10 @@ int main(void)
         ON_FAKE(a_kernel_that_the_driver_refuses_is_a_verdict_and_the_context_lives),
         ON_FAKE(more_than_48_KiB_of_shared_memory_is_asked_for),
         ON_FAKE(a_damaged_cubin_never_reaches_the_driver),
+        ON_FAKE(what_is_prepared_is_made_apart_from_the_calls_that_bring_it),
+        ON_FAKE(a_call_that_brings_nothing_prepares_it_in_memory_of_the_kernel),
+        ON_FAKE(a_kernel_without_a_form_of_its_own_reads_the_prepared_operand),
+        ON_FAKE(no_memory_for_what_is_prepared_is_a_verdict),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

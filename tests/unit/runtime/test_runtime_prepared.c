@@ -179,13 +179,148 @@ TEST(memory_that_is_short_leaves_nothing_behind)
     gt_close(handle);
 }
 
+/* ---- winners of their own ---- */
+
+#define PREPARED PROBLEM ":prepared=b"
+#define OTHER    "bf16x6 BM=128 BN=64 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
+
+static void assert_planned(const struct gt_plan *plan, const char *config, int source, const char *tuned_for)
+{
+    struct gt_plan_info info = gt_plan_info_make();
+    assert_gt(gt_plan_describe(plan, &info));
+    assert_string_equal(info.config, config);
+    assert_string_equal(info.tuned_for, tuned_for);
+    assert_int_equal(info.source, source);
+}
+
+/* Blocks of the product in the last launch. */
+static unsigned blocks(void)
+{
+    return launch_number(*fake.launch_count - 1)->grid[0];
+}
+
+TEST(calls_with_a_prepared_operand_have_the_winner_that_was_tuned_for_them)
+{
+    put_winners();
+    put_winner(PREPARED, OTHER, 3, false);
+    struct gt_handle *handle = open_handle(NULL);
+    struct gt_prepared *prepared = prepare(handle, PROBLEM);
+    assert_used(handle, PROBLEM, prepared);
+    assert_int_equal(blocks(), 2 * 8); /* BN=64 */
+    assert_gt(call(handle, PROBLEM, NULL));
+    assert_int_equal(blocks(), 2 * 4); /* and others not: BN=128 */
+    assert_used(handle, OTHER_M, prepared);
+    assert_int_equal(blocks(), 8 * 4);
+    struct gt_plan *plan, *plain;
+    struct gt_problem p = problem_of(PREPARED);
+    assert_int_equal(p.flags, GT_PREPARED_B);
+    assert_gt(gt_plan_open(handle, &p, &plan));
+    assert_planned(plan, OTHER, GT_EXACT, PREPARED);
+    p.flags = 0;
+    assert_gt(gt_plan_open(handle, &p, &plain));
+    assert_planned(plain, BF16X6, GT_EXACT, PROBLEM);
+    struct gt_call with = gt_call_make(&one, data[0], data[1], &zero, result, stream);
+    const int before = *fake.launch_count;
+    assert_gt_fails(gt_launch(plan, &with), GT_INVALID, "is for calls with a prepared operand");
+    assert_int_equal(*fake.launch_count, before);
+    with.prepared = prepared;
+    assert_gt(gt_launch(plan, &with));
+    assert_int_equal(blocks(), 2 * 8);
+    assert_gt(gt_launch(plain, &with));
+    assert_int_equal(blocks(), 2 * 4);
+    p.flags = GT_PREPARED_B; /* means nothing to gt_gemm, which looks at the call */
+    with.prepared = NULL;
+    assert_gt(gt_gemm(handle, &p, &with));
+    assert_int_equal(blocks(), 2 * 4);
+    gt_close(handle);
+}
+
+/* Its time leaves out what a call without does. */
+TEST(a_winner_with_a_prepared_operand_answers_no_other_calls)
+{
+    put_winner(PREPARED, OTHER, 3, false);
+    struct gt_handle *handle = open_handle(NULL);
+    struct gt_prepared *prepared = prepare(handle, PROBLEM);
+    assert_used(handle, PROBLEM, prepared);
+    struct gt_problem p = problem_of(PROBLEM);
+    struct gt_plan *plan;
+    struct gt_plan_info info = gt_plan_info_make();
+    for (int i = 0; i < 2; i++) {
+        if (!gt_plan_open(handle, &p, &plan)) {
+            assert_gt(gt_plan_describe(plan, &info));
+            assert_true(info.source == GT_FALLBACK && !info.tuned_for[0]);
+        }
+        p.m = 320; /* nor as a neighbour */
+    }
+    p.flags = GT_PREPARED_B; /* of calls of its kind it does */
+    assert_gt(gt_plan_open(handle, &p, &plan));
+    assert_planned(plan, OTHER, GT_NEAREST, PREPARED);
+    gt_close(handle);
+}
+
+TEST(where_none_was_tuned_so_the_plain_winner_answers)
+{
+    put_winners();
+    struct gt_handle *handle = open_handle(NULL);
+    struct gt_problem p = problem_of(PREPARED);
+    struct gt_plan *plan;
+    assert_gt(gt_plan_open(handle, &p, &plan));
+    assert_planned(plan, BF16X6, GT_NEAREST, PROBLEM);
+    struct gt_plan_info info = gt_plan_info_make();
+    assert_gt(gt_plan_describe(plan, &info));
+    assert_non_null(strstr(info.why, "measured for this problem without a prepared operand"));
+    assert_true(info.time_us == 5);
+    gt_close(handle);
+}
+
+TEST(plans_for_prepared_operands_are_checked)
+{
+    put_winners();
+    struct gt_handle *handle = open_handle(NULL);
+    struct gt_problem p = problem_of(PREPARED);
+    struct gt_plan *plan;
+    struct gt_prepared *of_a = NULL;
+    struct gt_call with = gt_call_make(&one, data[0], data[1], &zero, result, stream);
+    assert_gt(gt_plan_open(handle, &p, &plan));
+    p.flags = 0;
+    assert_gt(gt_prepare(handle, &p, GT_OPERAND_A, data[0], stream, &of_a));
+    with.prepared = of_a;
+    assert_gt_fails(gt_launch(plan, &with), GT_INVALID, "the other operand");
+    p.flags = GT_PREPARED_A | GT_PREPARED_B;
+    assert_gt_fails(gt_plan_open(handle, &p, &plan), GT_INVALID, "one prepared operand");
+    p.flags = GT_PREPARED_A;
+    p.type = GT_TF32;
+    assert_gt_fails(gt_plan_open(handle, &p, &plan), GT_INVALID, "nothing to prepare");
+    assert_gt_fails(gt_prepare(handle, &p, GT_OPERAND_B, data[1], stream, &of_a), GT_UNAVAILABLE,
+                    "takes no prepared operand");
+    gt_close(handle);
+}
+
+TEST(by_columns_the_prepared_operand_of_a_plan_changes_places_too)
+{
+    put_winner("sgemm_accurate:nn:256x512x1024:prepared=b", OTHER, 5, false);
+    struct gt_handle *handle = open_handle(NULL);
+    struct gt_problem p = gt_problem_make(512, 256, 1024);
+    struct gt_plan *plan;
+    p.flags = GT_COLUMN_MAJOR | GT_PREPARED_A, p.type = GT_SGEMM_ACCURATE;
+    assert_gt(gt_plan_open(handle, &p, &plan));
+    assert_planned(plan, OTHER, GT_EXACT, "sgemm_accurate:nn:256x512x1024:prepared=b");
+    gt_close(handle);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {ON_FAKES(an_operand_is_split_once_for_products_with_any_other),
-                                       ON_FAKES(by_columns_the_operands_change_places),
-                                       ON_FAKES(a_kernel_that_takes_none_reads_the_operand_itself),
-                                       ON_FAKES(wrong_uses_have_a_sentence_and_launch_nothing),
-                                       ON_FAKES(a_capture_takes_calls_and_no_preparing),
-                                       ON_FAKES(memory_that_is_short_leaves_nothing_behind)};
+    const struct CMUnitTest tests[] = {
+        ON_FAKES(an_operand_is_split_once_for_products_with_any_other),
+        ON_FAKES(by_columns_the_operands_change_places),
+        ON_FAKES(a_kernel_that_takes_none_reads_the_operand_itself),
+        ON_FAKES(wrong_uses_have_a_sentence_and_launch_nothing),
+        ON_FAKES(a_capture_takes_calls_and_no_preparing),
+        ON_FAKES(memory_that_is_short_leaves_nothing_behind),
+        ON_FAKES(calls_with_a_prepared_operand_have_the_winner_that_was_tuned_for_them),
+        ON_FAKES(a_winner_with_a_prepared_operand_answers_no_other_calls),
+        ON_FAKES(where_none_was_tuned_so_the_plain_winner_answers),
+        ON_FAKES(plans_for_prepared_operands_are_checked),
+        ON_FAKES(by_columns_the_prepared_operand_of_a_plan_changes_places_too)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

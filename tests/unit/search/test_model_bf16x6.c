@@ -63,6 +63,15 @@ static const struct measured_row measured[] = {
      "BM=128 BN=128 BK=64 STAGES=6 FUSE=1 VA=4 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132", 0, 0, 0, 0, 69.5},
     {"sgemm_accurate:nn:2048x2048x2048:beta=1",
      "BM=128 BN=128 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=16 SPLIT_K=1 SMS=132", 0, 0, 0, 0, 204.8},
+    /* What test_prepared_gpu measured (2026-11-26). */
+    {"sgemm_accurate:nt:4096x4096x4096:prepared=b",
+     "BM=128 BN=128 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132", 0, 0, 0, 0, 1094.9},
+    {"sgemm_accurate:nt:512x4096x4096:prepared=b",
+     "BM=128 BN=128 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132", 0, 0, 0, 0, 144.9},
+    {"sgemm_accurate:nn:256x11008x4096:prepared=b",
+     "BM=128 BN=128 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132", 0, 0, 0, 0, 258.4},
+    {"sgemm_accurate:nn:1024x1024x1024:prepared=a",
+     "BM=128 BN=128 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132", 0, 0, 0, 0, 42.0},
 };
 
 static void format(char text[CONFIG_TEXT_MAX], const struct measured_row *row, const struct problem *p)
@@ -86,10 +95,36 @@ TEST(many_rows_and_columns_are_split_before_they_are_multiplied_and_few_meanwhil
     assert_true(predicted_us(before, few) > predicted_us(meanwhile, few));
 }
 
+/* By as much as the split of the larger operand takes, less what its pieces are larger. */
+TEST(a_prepared_weight_gains_the_more_the_fewer_rows_there_are)
+{
+    static const char config[] =
+        "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132";
+    static const char *const rows[][3] = {
+        {"sgemm_accurate:nt:4096x4096x4096", "sgemm_accurate:nt:4096x4096x4096:prepared=b",
+         "sgemm_accurate:nt:4096x4096x4096:prepared=a"},
+        {"sgemm_accurate:nt:512x4096x4096", "sgemm_accurate:nt:512x4096x4096:prepared=b",
+         "sgemm_accurate:nt:512x4096x4096:prepared=a"},
+        {"sgemm_accurate:nn:256x11008x4096", "sgemm_accurate:nn:256x11008x4096:prepared=b",
+         "sgemm_accurate:nn:256x11008x4096:prepared=a"}};
+    double last = 1;
+    for (int i = 0; i < 3; i++) {
+        const double plain = predicted_us(config, rows[i][0]), b = predicted_us(config, rows[i][1]),
+                     a = predicted_us(config, rows[i][2]);
+        assert_true(plain / b > last && plain / b < 2.5);
+        assert_true(i == 0 ? fabs(a - b) < 1e-9 * a : a > b && a < plain);
+        last = plain / b;
+    }
+    static const char fused[] =
+        "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=1 VA=4 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132";
+    assert_true(predicted_us(fused, rows[1][0]) == predicted_us(fused, rows[1][1]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(measured_times_are_predicted_within_60_per_cent),
+        cmocka_unit_test(a_prepared_weight_gains_the_more_the_fewer_rows_there_are),
         cmocka_unit_test(many_rows_and_columns_are_split_before_they_are_multiplied_and_few_meanwhile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,6 +124,33 @@ TEST(a_budget_is_shared_by_the_problems_of_a_suite)
     assert_true(first < 3 * second && second < 3 * first);
 }
 
+#define FOUR SUITE " --shape 1280x1280x1280"
+
+/* The libraries of the GPU's process are loaded, and it is warmed, while it prepares its first problem. */
+TEST(the_first_problem_does_not_pay_for_the_start_alone)
+{
+    setenv("FAKE_FIRST_PREPARE_MS", "2000", 1);
+    setenv("FAKE_NO_CUBLAS", "1", 1); /* else it were behind, and searched once more */
+    setenv("FAKE_TRIAL_MS", "15", 1);
+    keep_budget("--budget 8s --no-transfer " FOUR, 8, 0); /* two seconds each */
+    const int first = census(SHAPE, NULL)->total, second = census(SHAPE2, NULL)->total;
+    print_message("%d and %d trials\n", first, second);
+    assert_true(first > 10 && second < 3 * first);
+}
+
+/* A second and a half for each of eight problems, all of them behind, and not all of it is used. */
+TEST(where_problems_have_one_slice_each_what_is_left_is_for_searching_those_that_are_behind)
+{
+    setenv("FAKE_FAST_CUBLAS", "1", 1);
+    setenv("FAKE_TRIAL_MS", "15", 1);
+    keep_budget("--budget 12s --no-transfer " FOUR " --shape 768x1024x768 --shape 512x768x512 "
+                "--shape 512x1024x512 --shape 1024x512x1024",
+                12, 0);
+    const int searches = times_said("the search goes on"), races = times_said("its fastest race once more");
+    print_message("%d searches, %d races\n", searches, races);
+    assert_true(searches > 0 && races <= searches / 2);
+}
+
 TEST(with_time_for_it_each_problem_gets_a_first_winner_and_then_the_searches_go_on)
 {
     setenv("FAKE_TRIAL_MS", "15", 1); /* all of them would take 4 s */
@@ -369,6 +396,30 @@ static double time_of(const char *words)
 }
 
 /* Sixteen launches of each: no compiler and no GPU is at work whose answer would come. */
+/* What has won elsewhere is tried first, and is wrong. */
+TEST(however_short_the_budget_another_candidate_is_tried_where_one_is_not_usable)
+{
+    assert_int_equal(tune("--max-trials 1 --shape " SHAPE2), 0);
+    setenv("FAKE_PREPARE_MS", "300", 1);
+    setenv("FAKE_WRONG", winner_of(SHAPE2).config_text, 1);
+    assert_int_equal(tune("--budget 0.1s --shape " SHAPE), 0);
+    assert_true(census(SHAPE, NULL)->total > 1);
+    assert_string_not_equal(winner_of(SHAPE).config_text, getenv("FAKE_WRONG"));
+}
+
+/* All are: the second that there is for others is kept. */
+TEST(where_no_candidate_is_usable_a_short_budget_ends_all_the_same)
+{
+    setenv("FAKE_WRONG", "simt", 1);
+    setenv("FAKE_TRIAL_MS", "50", 1);
+    keep_budget("--budget 0.5s --shape " SHAPE, 0.5, 1);
+    const int tried = census(SHAPE, NULL)->total;
+    char said[64];
+    snprintf(said, sizeof said, "none of the %d candidates tried is usable", tried);
+    assert_said(said);
+    assert_in_range(tried, 2, 60);
+}
+
 TEST(candidates_of_kernels_that_are_known_to_be_refused_cost_no_time)
 {
     char words[256];
@@ -432,6 +483,8 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(a_prediction_goes_on_where_the_time_was_over),
     JOB_TEST(what_the_named_gpu_cannot_hold_is_said_and_not_predicted),
     JOB_TEST(a_budget_is_shared_by_the_problems_of_a_suite),
+    JOB_TEST(the_first_problem_does_not_pay_for_the_start_alone),
+    JOB_TEST(where_problems_have_one_slice_each_what_is_left_is_for_searching_those_that_are_behind),
     JOB_TEST(with_time_for_it_each_problem_gets_a_first_winner_and_then_the_searches_go_on),
     JOB_TEST(slices_that_find_nothing_faster_keep_the_winner_and_a_closing_race_comes_in_the_end),
     JOB_TEST(a_winner_that_the_check_has_refused_is_none_in_later_slices_either),
@@ -444,6 +497,8 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(a_later_slice_without_a_winner_leaves_the_one_that_is_there_and_ends_nothing_for_good),
     JOB_TEST(a_problem_that_has_a_winner_and_cannot_be_opened_keeps_it_and_is_through),
     JOB_TEST(however_short_the_budget_one_candidate_is_tried),
+    JOB_TEST(however_short_the_budget_another_candidate_is_tried_where_one_is_not_usable),
+    JOB_TEST(where_no_candidate_is_usable_a_short_budget_ends_all_the_same),
     JOB_TEST(candidates_of_kernels_that_are_known_to_be_refused_cost_no_time),
     JOB_TEST(a_budget_that_is_too_short_for_so_many_problems_ends_all_the_same),
     JOB_TEST(no_more_compilers_are_started_than_the_cores_can_use),
