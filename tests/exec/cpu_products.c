@@ -13,6 +13,7 @@ void gt_product_issue(float (*sums)[4], int quads, uint64_t left, uint64_t right
                       int right_along_k, int bf16, int anew);
 void gt_product_issue_tf32(float (*sums)[4], int quads, uint64_t left, const float *x, uint64_t right);
 void gt_product_issue_e5m2(float (*sums)[4], int quads, uint64_t left, uint64_t right, int anew);
+void gt_product_issue_left(float (*sums)[4], int quads, const unsigned *x, uint64_t right, int anew);
 void gt_warp_share(const void *value, int bytes, void *all);
 void gt_not_tf32(float value);
 void gt_product_commit(void);
@@ -43,9 +44,9 @@ struct product {
     uint64_t left, right;
     int left_along_k, right_along_k, bf16;
     int anew; /* what was in the sums is not added to */
-    bool tf32, e5m2;
-    const float *x; /* registers of the left operand; NULL: it is in shared memory */
-    float x_was[4], rows[2][PRODUCT_K_TF32];
+    bool tf32, e5m2, in_registers;
+    const float *x; /* registers of the left operand of TF32; NULL: it is in shared memory */
+    float x_was[4], rows[2][PRODUCT_K]; /* rows: of the left operand, if it is in registers */
 };
 
 struct pending {
@@ -103,7 +104,7 @@ static void read_e5m2(uint64_t matrix, int x, float row[PRODUCT_K_E5M2])
 
 static void read_left(const struct product *p, int i, int x, float row[PRODUCT_K_E5M2])
 {
-    if (p->x) memcpy(row, p->rows[i], sizeof p->rows[i]);
+    if (p->x || p->in_registers) memcpy(row, p->rows[i], sizeof p->rows[i]);
     else if (p->tf32)
         for (int k = 0; k < PRODUCT_K_TF32; k++) row[k] = tf32_of(p->left, x, k);
     else if (p->e5m2) read_e5m2(p->left, x, row);
@@ -246,6 +247,20 @@ void gt_product_issue_tf32(float (*sums)[4], int quads, uint64_t left, const flo
 void gt_product_issue_e5m2(float (*sums)[4], int quads, uint64_t left, uint64_t right, int anew)
 {
     issue(sums, quads, &(struct product){.left = left, .right = right, .e5m2 = true, .anew = anew});
+}
+
+void gt_product_issue_left(float (*sums)[4], int quads, const unsigned *x, uint64_t right, int anew)
+{
+    struct product product = {
+        .right = right, .right_along_k = 1, .bf16 = 1, .anew = anew, .in_registers = true};
+    unsigned all[WARP][4];
+    gt_warp_share(x, sizeof all[0], all);
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < PRODUCT_K; k++) {
+            const unsigned two = all[self % WARP / 4 * 4 + k % 8 / 2][i + k / 8 * 2];
+            product.rows[i][k] = element_value(1, (uint16_t)(two >> k % 2 * 16));
+        }
+    issue(sums, quads, &product);
 }
 
 void gt_product_commit(void)

@@ -100,6 +100,8 @@ void gt_product_issue(float (*sums)[4], int quads, uint64_t left, uint64_t right
 void gt_product_issue_tf32(float (*sums)[4], int quads, uint64_t left, const float *x, uint64_t right);
 /* The same for FP8 (E5M2), of 64 x 32 by 32 x 8 quads, with lines along k. */
 void gt_product_issue_e5m2(float (*sums)[4], int quads, uint64_t left, uint64_t right, int anew);
+/* Of BF16, with lines along k: x: the thread's four pairs of elements of the left operand. */
+void gt_product_issue_left(float (*sums)[4], int quads, const unsigned *x, uint64_t right, int anew);
 extern int gt_sums_again;          /* calls of sums_again() */
 void gt_product_commit(void);      /* what was issued since the last commit becomes one group */
 void gt_product_wait(int pending); /* until at most `pending` groups, the youngest ones, are on the way */
@@ -699,6 +701,27 @@ static inline void wgmma_e5m2(float (&sum)[COUNT][4], unsigned long long left, u
 static inline unsigned rounded_to_e5m2(unsigned bits)
 {
     return (bits + 0x7f + (bits >> 8 & 1)) >> 8 & 0xff;
+}
+template <bool ANEW, int COUNT>
+static inline void wgmma_left(float (&sum)[COUNT][4], const unsigned (&x)[4], unsigned long long right)
+{
+    gt_product_issue_left(sum, COUNT, x, right, ANEW);
+}
+static inline unsigned packed_finite(float x, float y)
+{
+    const float most = 3.38953139e38f;
+    return packed<true>(x > most ? most : x < -most ? -most : x, y > most ? most : y < -most ? -most : y);
+}
+static inline shared_place flipped(shared_place s, unsigned bits)
+{
+    return (float *)((uintptr_t)s ^ bits);
+}
+static inline void store_words(shared_place s, unsigned w0, unsigned w1, unsigned w2, unsigned w3)
+{
+    const unsigned words[4] = {w0, w1, w2, w3};
+    if ((uintptr_t)s % 16) gt_misaligned(s, 16);
+    memcpy(s, words, sizeof words);
+    gt_shared_write(s, sizeof words);
 }
 static inline void sums_again()
 {
