@@ -87,8 +87,8 @@ static const struct kept_kernel wgmma_tf32[] = {
 
 /* FUSE 2 and 3 came later; the others' machine code is that of before. */
 static const struct kept_kernel bf16x6[] = {
-    {90, 1, 1, {2, 0}, 0x8f7825335beb38fd}, {90, 1, 0, {2, 0}, 0x0fc7701391f9f76d},
-    {90, 0, 1, {2, 0}, 0xf0b82fa398266219}, {90, 0, 0, {2, 0}, 0x856ccf5b1dc2cab5},
+    {90, 1, 1, {2, 0}, 0x104eb7047dce7cb3}, {90, 1, 0, {2, 0}, 0x158f5d6a1e06bfd3},
+    {90, 0, 1, {2, 0}, 0x26249e7348bd37a1}, {90, 0, 0, {2, 0}, 0x2d2988134cb77bec},
     {90, 1, 1, {0, 0}, 0x306c5a868d290327}, {90, 1, 0, {0, 0}, 0x29b0cd46352396ff},
     {90, 0, 1, {0, 0}, 0x6b394d7b170bd51f}, {90, 0, 0, {0, 0}, 0x6e6b050ee26e1de6},
 };
@@ -139,7 +139,7 @@ const struct kept_source kept_sources[] = {
     KEPT(mma, NULL, NULL, 0x9ae6ede1919aae9d),
     KEPT(wgmma, NULL, NULL, 0xf2244d39d59eb064),
     KEPT(wgmma_tf32, NULL, NULL, 0xf2244d39d59eb064),
-    KEPT(bf16x6, "FUSE", NULL, 0x856ccf5b1dc2cab5),
+    KEPT(bf16x6, "FUSE", NULL, 0x2d2988134cb77bec),
     KEPT(ladder_naive, NULL, NULL, 0xcbd0101a217f5ac0),
     KEPT(ladder_coalesced, NULL, NULL, 0xdae567f4b97fb1b6),
     KEPT(ladder_shared, NULL, NULL, 0x8b51d5aea637476e),
