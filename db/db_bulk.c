@@ -36,12 +36,22 @@ static enum status drop_index(struct db *db, struct db_bulk *bulk, int i)
     return db_exec(db, indices[i].drop, "put an index off");
 }
 
+/* A log would hold all that is new, and then be copied; the rollback journal holds only what was there. A
+ * reader in the middle of a query blocks the change: either mode is right. */
+static enum status choose_journal(struct db *db, const char *sql)
+{
+    const int rc = db->safe ? SQLITE_OK : sqlite3_exec(db->handle, sql, NULL, NULL, NULL);
+    return rc && (rc & 0xff) != SQLITE_BUSY ? db_error(db->handle, db->path, rc, "prepare for many rows")
+                                            : OK;
+}
+
 enum status db_bulk_start(struct db *db, bool indices_later, struct db_bulk *bulk)
 {
     *bulk = (struct db_bulk){.text = {NULL}};
     /* Rows come from files whose constraints have been checked. References stay checked. */
     enum status st =
         db_exec(db, BULK_CACHE "; PRAGMA ignore_check_constraints = ON", "prepare for many rows");
+    if (!st && indices_later) st = choose_journal(db, "PRAGMA journal_mode = DELETE");
     if (!st) st = db_begin(db);
     db_guard(db, false);
     for (int i = 0; !st && indices_later && i < DB_BULK_INDICES; i++) st = drop_index(db, bulk, i);
@@ -60,7 +70,8 @@ enum status db_bulk_end(struct db *db, struct db_bulk *bulk, enum status st)
     }
     db_guard(db, true);
     st = db_end(db, st);
-    const enum status normal =
+    enum status normal =
         db_exec(db, NORMAL_CACHE "; PRAGMA ignore_check_constraints = OFF", "set the size of its cache");
+    if (!normal) normal = choose_journal(db, "PRAGMA journal_mode = WAL");
     return st ? st : normal;
 }

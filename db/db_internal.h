@@ -18,6 +18,7 @@
  * db_dump.c    all trials, for export
  * db_import.c  rows from text
  * db_challenge.c which of two winners is better
+ * db_ahead.c   opens and checks a file in a thread
  * db_bulk.c    many rows in one transaction, fast
  * db_merge.c   rows from another database
  * db_runtime.c winners for programs that run them
@@ -30,6 +31,7 @@
 #include "db.h"
 #include "template.h"
 #include <limits.h>
+#include <pthread.h>
 #include <sqlite3.h>
 #include <sys/types.h>
 
@@ -398,6 +400,23 @@ enum status db_settle_all(struct db *db);
 /* Makes a decision the winner unless the present one is better (db_exchange.h defines the order). Inside a
  * transaction. */
 enum status db_challenge(struct db *db, int64_t decision, bool *won);
+
+/* --- db_ahead.c --- */
+
+/* A file that is opened for reading, with a transaction, and checked completely, in a thread of its own or,
+ * where none can be started, at once. */
+struct db_ahead {
+    const char *path; /* NULL: none */
+    pthread_t thread;
+    bool threaded;
+    struct db *db;
+    enum status st;
+    char why[1024];
+};
+void db_ahead_start(struct db_ahead *ahead, const char *path);
+/* Waits for it. *db: the caller closes it, also after an error; NULL: it cannot be opened. Errors: of
+ * db_open; E_DB with a finding of the check. */
+enum status db_ahead_end(struct db_ahead *ahead, struct db **db);
 
 /* --- db_bulk.c --- */
 

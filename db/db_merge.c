@@ -1,6 +1,7 @@
 #include "db_exchange.h"
 #include "db_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -337,32 +338,6 @@ static enum status copy_all(struct merge *m)
 
 /* ---- files ---- */
 
-/* The input is checked in one transaction, which sees one state: what another process writes meanwhile is
- * left to the next merge. */
-static enum status check_input(struct db *from)
-{
-    char findings[512];
-    bool clean;
-    enum status st = db_exec(from, "BEGIN", "read it");
-    if (!st) st = db_check(from, findings, sizeof findings, &clean);
-    if (st || clean) return st;
-    findings[strcspn(findings, "\n")] = '\0';
-    return fail(E_DB, "%s is not merged: %.300s", from->path, findings);
-}
-
-/* *sound: the file was checked, and rows of it may have been copied. */
-static enum status merge_file(struct db *to, const char *path, struct db_merged *merged, bool *sound)
-{
-    struct merge m = {.to = to, .merged = merged};
-    enum status st = db_open(path, DB_READ, &m.from);
-    if (!st) st = check_input(m.from);
-    *sound = !st;
-    if (!st) st = copy_all(&m);
-    for (int i = 0; i < TABLES; i++) free(m.maps[i].pairs);
-    db_close(m.from);
-    return st;
-}
-
 static bool same_file(const char *x, const char *y)
 {
     struct stat a, b;
@@ -380,20 +355,56 @@ static bool outgrows(const char *path, const char *const *paths, int count)
     return stat(path, &info) == 0 && more / 2 > info.st_size;
 }
 
+static enum status copy_file(struct db *to, struct db *from, struct db_merged *merged)
+{
+    struct merge m = {.from = from, .to = to, .merged = merged};
+    const enum status st = copy_all(&m);
+    for (int i = 0; i < TABLES; i++) free(m.maps[i].pairs);
+    return st;
+}
+
+/* The file after number i, without the database itself; count: there is none. */
+static int next_file(const struct db *db, const char *const *paths, int count, int i)
+{
+    do i++;
+    while (i < count && same_file(paths[i], db->path));
+    return i;
+}
+
+/* While a file is copied the next one is being checked. */
+static enum status merge_all(struct db *db, const char *const *paths, int count,
+                             const struct db_refusal *refusal, struct db_merged *merged)
+{
+    struct db_ahead ahead = {.path = NULL};
+    struct db *from;
+    enum status st = OK;
+    int i = next_file(db, paths, count, -1);
+    if (i < count) db_ahead_start(&ahead, paths[i]);
+    while (!st && i < count) {
+        const int next = next_file(db, paths, count, i);
+        enum status sound = db_ahead_end(&ahead, &from);
+        if (sound && refusal && sound != E_MEMORY) refusal->visit(refusal->self, i, sound);
+        else st = sound;
+        if (!st && next < count) db_ahead_start(&ahead, paths[next]);
+        if (!sound) st = copy_file(db, from, merged);
+        db_close(from);
+        i = next;
+    }
+    if (!st) return OK;
+    char sentence[1024];
+    snprintf(sentence, sizeof sentence, "%s", status_text());
+    db_ahead_end(&ahead, &from);
+    db_close(from);
+    return fail(st, "%s", sentence);
+}
+
 enum status db_merge_sound(struct db *db, const char *const *paths, int count,
                            const struct db_refusal *refusal, struct db_merged *merged)
 {
     struct db_bulk bulk;
     *merged = (struct db_merged){0};
     enum status st = db_bulk_start(db, outgrows(db->path, paths, count), &bulk);
-    for (int i = 0; !st && i < count; i++) {
-        bool sound = false;
-        if (same_file(paths[i], db->path)) continue;
-        st = merge_file(db, paths[i], merged, &sound);
-        if (!st || sound || !refusal || st == E_MEMORY) continue;
-        refusal->visit(refusal->self, i, st);
-        st = OK;
-    }
+    if (!st) st = merge_all(db, paths, count, refusal, merged);
     return db_bulk_end(db, &bulk, st);
 }
 

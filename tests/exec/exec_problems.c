@@ -244,8 +244,9 @@ static void add_kinds(struct list *l, int64_t bm, int64_t bn, int64_t bk)
     if (l->like->pointers) return;
     add_kind(l, bm + 10, bn, bk + 1, DATA_NOT_FINITE, DATA_CLASS_UNIFORM);
     if (l->like->epilogue) return;
+    add_kind(l, bm + 10, bn, 3 * bk + 1, DATA_GRADED, DATA_CLASS_UNIFORM);
     for (int kind = 0; kind < DATA_CLASS_COUNT; kind++)
-        add_kind(l, 40, 12, 2 * bk + 3, DATA_ACCURATE, (enum data_class)kind);
+        add_kind(l, 40, 12, (bk < 128 ? 256 : 2 * bk) + 3, DATA_ACCURATE, (enum data_class)kind);
     add_kind(l, 24, 8, 1024, DATA_ACCURATE, DATA_CLASS_POSITIVE);
 }
 
