@@ -216,6 +216,6 @@ const struct mutant mutants_bf16x6[] = {
     {"beta is left out", PLAIN, "nn",
      STORE("if (to.blend != 0.0f) store_quads<true>", "if (false) store_quads<true>")},
     {"all warps store the first rows", PLAIN, "nn",
-     STORE("origin.m + threadIdx.x / 32 * 16 +", "origin.m +")},
+     STORE("left_of(origin) + threadIdx.x / 32 * 16 +", "left_of(origin) +")},
 };
 const int mutants_bf16x6_count = sizeof mutants_bf16x6 / sizeof *mutants_bf16x6;
