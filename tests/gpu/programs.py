@@ -23,7 +23,7 @@ from torch_child import own_libraries
 HERE = pathlib.Path(__file__).resolve().parent
 CAPTURE_S = 0.2  # of each, so that all count alike
 TRAIN = "GPT-2, 512 tokens, training step"
-ACCURATE = ("BERT", "ViT", "Llama-like, 512")
+ACCURATE = ("BERT", "GPT-2", "ViT", "Llama-like, 512")
 MODELS = ("BERT-base, 8 x 128 tokens", "GPT-2, 512 tokens", "ViT-B/16, 16 images", "Llama-like, 512 tokens",
           "Llama-like, 8 x 1 token", "Whisper-like encoder, 1500 frames", TRAIN)
 
