@@ -11,11 +11,12 @@
 #include <xxhash.h>
 
 /* Hash of the names and kinds of the parameters, which give a configuration's numbers their meaning. Their
- * ranges may grow without changing it. */
+ * ranges may grow without changing it, and silent ones be added. */
 static uint64_t schema_hash(const struct template *t)
 {
     uint64_t hash = 0;
     for (int i = 0; i < t->param_count; i++) {
+        if (t->silent >> i & 1) continue;
         hash = XXH64(t->params[i].name, strlen(t->params[i].name), hash);
         const char kind = t->params[i].kind == PARAM_COMPILE ? 'c' : 'l';
         hash = XXH64(&kind, 1, hash);

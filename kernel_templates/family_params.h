@@ -1,15 +1,18 @@
 /* family_params.h — the parameters of a family on the host. PARAMS names the family's list, NAME_params.def,
  * with a line PARAM(name, kind, role, least, most, meaning) each (template.h: struct param), those of a
- * launch last; LATER in place of PARAM: optional (struct template). Included by NAME_host.h.
+ * launch last; LATER in place of PARAM: optional (struct template); SINCE: silent, too. Included by
+ * NAME_host.h.
  */
 #define PARAM(name, kind, role, least, most, meaning) P_##name,
 #define LATER                                         PARAM
+#define SINCE                                         PARAM
 enum {
 #include PARAMS
     P_COUNT
 };
 #undef PARAM
 #undef LATER
+#undef SINCE
 
 /* The values by the names that rules use, in functions that call their configuration `config`: of all
  * families of this folder. */

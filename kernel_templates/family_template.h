@@ -8,21 +8,33 @@
 #define PARAM(name, kind, role, least, most, meaning)                                                        \
     {#name, PARAM_##kind, ROLE_##role, least, most, meaning},
 #define LATER PARAM
+#define SINCE PARAM
 static const struct param params[P_COUNT] = {
 #include PARAMS
 };
 #undef PARAM
 #undef LATER
+#undef SINCE
 
-/* struct template: optional */
+/* struct template: optional, silent */
 #define PARAM(...)
 #define LATER(name, kind, role, least, most, meaning) | 1u << P_##name
+#define SINCE                                         LATER
 enum {
     OPTIONAL = 0u
 #include PARAMS
 };
+#undef LATER
+#undef SINCE
+#define LATER(...)
+#define SINCE(name, kind, role, least, most, meaning) | 1u << P_##name
+enum {
+    SILENT = 0u
+#include PARAMS
+};
 #undef PARAM
 #undef LATER
+#undef SINCE
 
 /* All checks look at the first `known` values only and pass over what needs more. */
 #define KNOWN(name) (known > P_##name)
@@ -84,6 +96,7 @@ static const char *check_prefix(const struct config *config, int known, const st
                                                .params = params,                                             \
                                                .param_count = P_COUNT,                                       \
                                                .optional = OPTIONAL,                                         \
+                                               .silent = SILENT,                                             \
                                                .computes = types,                                            \
                                                .sources = sources_##family,                                  \
                                                .resources = family##_resources,                              \

@@ -78,6 +78,21 @@ static const struct kept_kernel wgmma[] = {
     {90, 0, 0, {0, 0}, 0x9f0fa03320b0727f},
 };
 
+static const struct kept_kernel wgmma_tf32[] = {
+    {90, 1, 1, {0, 0}, 0xaa25a32fdfa222b1},
+    {90, 1, 0, {0, 0}, 0x4ed4914e35725895},
+    {90, 0, 1, {0, 0}, 0xf20ea511f3aca303},
+    {90, 0, 0, {0, 0}, 0x6d97f24a5a2d8337},
+};
+
+/* FUSE 2 and 3 came later; the others' machine code is that of before. */
+static const struct kept_kernel bf16x6[] = {
+    {90, 1, 1, {2, 0}, 0x104eb7047dce7cb3}, {90, 1, 0, {2, 0}, 0x158f5d6a1e06bfd3},
+    {90, 0, 1, {2, 0}, 0x26249e7348bd37a1}, {90, 0, 0, {2, 0}, 0x2d2988134cb77bec},
+    {90, 1, 1, {0, 0}, 0x306c5a868d290327}, {90, 1, 0, {0, 0}, 0x29b0cd46352396ff},
+    {90, 0, 1, {0, 0}, 0x6b394d7b170bd51f}, {90, 0, 0, {0, 0}, 0x6e6b050ee26e1de6},
+};
+
 static const struct kept_kernel ladder_naive[] = {
     {0, 0, 0, {0, 0}, 0x7f5881f5f592b617},
 };
@@ -122,7 +137,9 @@ const struct kept_source kept_sources[] = {
     KEPT(tall, NULL, NULL, 0xa0229e558498415d),
     KEPT(streamk, NULL, NULL, 0x7b2d2b50cb845b1f),
     KEPT(mma, NULL, NULL, 0x9ae6ede1919aae9d),
-    KEPT(wgmma, NULL, NULL, 0x6d97f24a5a2d8337),
+    KEPT(wgmma, NULL, NULL, 0xf2244d39d59eb064),
+    KEPT(wgmma_tf32, NULL, NULL, 0xf2244d39d59eb064),
+    KEPT(bf16x6, "FUSE", NULL, 0x2d2988134cb77bec),
     KEPT(ladder_naive, NULL, NULL, 0xcbd0101a217f5ac0),
     KEPT(ladder_coalesced, NULL, NULL, 0xdae567f4b97fb1b6),
     KEPT(ladder_shared, NULL, NULL, 0x8b51d5aea637476e),

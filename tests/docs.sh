@@ -26,7 +26,7 @@ done >"$scratch/wrong"
 
 # "NAME least most", a line each, of a list of parameters and of the table in a README. cublaslt's words are one row.
 of_list() {
-    sed -nE 's/^(PARAM|LATER)\((\w+), *\w+, *\w+, *(-?[0-9]+), *([0-9]+),.*/\2 \3 \4/p' "$1" | sort
+    sed -nE 's/^(PARAM|LATER|SINCE)\((\w+), *\w+, *\w+, *(-?[0-9]+), *([0-9]+),.*/\2 \3 \4/p' "$1" | sort
 }
 of_readme() {
     awk -F '|' '$3 ~ /^ -?[0-9]+( to [0-9]+)? $/ { n = split($2, name, ","); words = split($3, range, " ")

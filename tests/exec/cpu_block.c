@@ -25,6 +25,7 @@ void gt_warp_barrier(unsigned mask);
 void gt_warp_exchange(unsigned mask, void *value, int bytes, int from);
 void gt_warp_share(const void *value, int bytes, void *all);
 void gt_not_tf32(float value);
+void gt_no_power(int e);
 void gt_wait_for_kernel_before(void);
 float *gt_dynamic_shared(void);
 void gt_misaligned(const void *address, int bytes);
@@ -164,6 +165,11 @@ void gt_warp_share(const void *value, int bytes, void *all)
 void gt_not_tf32(float value)
 {
     broken("multiplies %a, which has not been rounded to TF32", (double)value);
+}
+
+void gt_no_power(int e)
+{
+    broken("takes 2^%d for a float", e);
 }
 
 float *gt_dynamic_shared(void)

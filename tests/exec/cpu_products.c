@@ -12,6 +12,8 @@ void gt_product_begin(void);
 void gt_product_issue(float (*sums)[4], int quads, uint64_t left, uint64_t right, int left_along_k,
                       int right_along_k, int bf16, int anew);
 void gt_product_issue_tf32(float (*sums)[4], int quads, uint64_t left, const float *x, uint64_t right);
+void gt_product_issue_e5m2(float (*sums)[4], int quads, uint64_t left, uint64_t right, int anew);
+void gt_product_issue_left(float (*sums)[4], int quads, const unsigned *x, uint64_t right, int anew);
 void gt_warp_share(const void *value, int bytes, void *all);
 void gt_not_tf32(float value);
 void gt_product_commit(void);
@@ -20,7 +22,14 @@ void gt_warp_barrier(unsigned mask);
 extern int gt_sums_again;
 int gt_sums_again;
 
-enum { PRODUCT_K = 16, PRODUCT_K_TF32 = 8, QUADS_MAX = 32, HELD_MAX = 4, WARPGROUP = 4 * WARP };
+enum {
+    PRODUCT_K = 16,
+    PRODUCT_K_TF32 = 8,
+    PRODUCT_K_E5M2 = 32,
+    QUADS_MAX = 32,
+    HELD_MAX = 4,
+    WARPGROUP = 4 * WARP
+};
 
 /* A thread's sums that products on the way add to. The thread has NaN in their place. */
 struct held {
@@ -35,8 +44,9 @@ struct product {
     uint64_t left, right;
     int left_along_k, right_along_k, bf16;
     int anew; /* what was in the sums is not added to */
-    bool tf32, in_registers;
-    float rows[2][PRODUCT_K_TF32]; /* of the left operand, if it is in registers */
+    bool tf32, e5m2, in_registers;
+    const float *x; /* registers of the left operand of TF32; NULL: it is in shared memory */
+    float x_was[4], rows[2][PRODUCT_K]; /* rows: of the left operand, if it is in registers */
 };
 
 struct pending {
@@ -82,18 +92,30 @@ static float tf32_of(uint64_t matrix, int x, int k)
     return value;
 }
 
-static void read_left(const struct product *p, int i, int x, float row[PRODUCT_K])
+/* All k of row x, of FP8 in lines along k: a byte is the high one of FP16. */
+static void read_e5m2(uint64_t matrix, int x, float row[PRODUCT_K_E5M2])
 {
-    if (p->in_registers) memcpy(row, p->rows[i], sizeof p->rows[i]);
+    for (int k = 0; k < PRODUCT_K_E5M2; k++) {
+        uintptr_t at = (uintptr_t)(matrix * 16) + (uintptr_t)(x / 8 * 1024 + x % 8 * 128 + k);
+        at ^= (at >> 7 & 7) << 4;
+        row[k] = element_value(0, (uint16_t)(*(const uint8_t *)at << 8));
+    }
+}
+
+static void read_left(const struct product *p, int i, int x, float row[PRODUCT_K_E5M2])
+{
+    if (p->x || p->in_registers) memcpy(row, p->rows[i], sizeof p->rows[i]);
     else if (p->tf32)
         for (int k = 0; k < PRODUCT_K_TF32; k++) row[k] = tf32_of(p->left, x, k);
+    else if (p->e5m2) read_e5m2(p->left, x, row);
     else read_row(p->left, p->left_along_k, x, p->bf16, row);
 }
 
-static void read_right(const struct product *p, int x, float row[PRODUCT_K])
+static void read_right(const struct product *p, int x, float row[PRODUCT_K_E5M2])
 {
     if (p->tf32)
         for (int k = 0; k < PRODUCT_K_TF32; k++) row[k] = tf32_of(p->right, x, k);
+    else if (p->e5m2) read_e5m2(p->right, x, row);
     else read_row(p->right, p->right_along_k, x, p->bf16, row);
 }
 
@@ -104,13 +126,24 @@ static float truncated(double x)
     return fabs((double)near) > fabs(x) ? nextafterf(near, 0.0F) : near;
 }
 
+/* Sums of FP8 products keep about 14 bits (DeepSeek-AI 2024, "DeepSeek-V3 technical report", section 3.3.2).
+ */
+static float coarse(double x)
+{
+    int exponent;
+    const double fraction = frexp(x, &exponent);
+    return isfinite(x) ? (float)ldexp(trunc(fraction * 0x1p14), exponent - 14) : (float)x;
+}
+
 /* Not watched by the sanitizer, since nothing here is the kernel's: it took most of the time of wgmma's
  * tests. */
 __attribute__((no_sanitize("address", "undefined"))) static void compute(const struct product *p)
 {
     const int lane = self % WARP, row = self % thread_count % WARPGROUP / WARP * 16 + lane / 4;
-    const int depth = p->tf32 ? PRODUCT_K_TF32 : PRODUCT_K;
-    float left[2][PRODUCT_K], right[PRODUCT_K];
+    const int depth = p->tf32 ? PRODUCT_K_TF32 : p->e5m2 ? PRODUCT_K_E5M2 : PRODUCT_K;
+    float left[2][PRODUCT_K_E5M2], right[PRODUCT_K_E5M2];
+    if (p->x && memcmp(p->x, p->x_was, sizeof p->x_was) != 0)
+        broken("writes to registers of a left operand while its products are on the way");
     for (int i = 0; i < 2; i++) read_left(p, i, row + 8 * i, left[i]);
     for (int q = 0; q < p->held->quads; q++)
         for (int j = 0; j < 2; j++) {
@@ -121,8 +154,8 @@ __attribute__((no_sanitize("address", "undefined"))) static void compute(const s
                 sum[0] += (double)left[0][k] * (double)right[k];
                 sum[1] += (double)left[1][k] * (double)right[k];
             }
-            quad[j] = truncated(sum[0]);
-            quad[2 + j] = truncated(sum[1]);
+            quad[j] = p->e5m2 ? coarse(sum[0]) : truncated(sum[0]);
+            quad[2 + j] = p->e5m2 ? coarse(sum[1]) : truncated(sum[1]);
         }
 }
 
@@ -194,8 +227,9 @@ void gt_product_issue(float (*sums)[4], int quads, uint64_t left, uint64_t right
 
 void gt_product_issue_tf32(float (*sums)[4], int quads, uint64_t left, const float *x, uint64_t right)
 {
-    struct product product = {.left = left, .right = right, .tf32 = true, .in_registers = x != NULL};
+    struct product product = {.left = left, .right = right, .tf32 = true, .x = x};
     if (x) {
+        memcpy(product.x_was, x, sizeof product.x_was);
         float all[WARP][4];
         gt_warp_share(x, sizeof all[0], all);
         for (int i = 0; i < 2; i++)
@@ -207,6 +241,25 @@ void gt_product_issue_tf32(float (*sums)[4], int quads, uint64_t left, const flo
             if (bits & 0x1fffU) gt_not_tf32(x[i]);
         }
     }
+    issue(sums, quads, &product);
+}
+
+void gt_product_issue_e5m2(float (*sums)[4], int quads, uint64_t left, uint64_t right, int anew)
+{
+    issue(sums, quads, &(struct product){.left = left, .right = right, .e5m2 = true, .anew = anew});
+}
+
+void gt_product_issue_left(float (*sums)[4], int quads, const unsigned *x, uint64_t right, int anew)
+{
+    struct product product = {
+        .right = right, .right_along_k = 1, .bf16 = 1, .anew = anew, .in_registers = true};
+    unsigned all[WARP][4];
+    gt_warp_share(x, sizeof all[0], all);
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < PRODUCT_K; k++) {
+            const unsigned two = all[self % WARP / 4 * 4 + k % 8 / 2][i + k / 8 * 2];
+            product.rows[i][k] = element_value(1, (uint16_t)(two >> k % 2 * 16));
+        }
     issue(sums, quads, &product);
 }
 

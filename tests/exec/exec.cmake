@@ -61,16 +61,16 @@ target_link_libraries(test_prepared PRIVATE PkgConfig::cmocka)
 gt_exec_test(test_prepared test_prepared)
 
 gt_exec_program(exec_kernel exec/exec_kernel.c)
-# Seven to fourteen configurations of each family (bf16x6: four), with one op, and with an epilogue, pointers or neither.
+# Seven to fourteen configurations of each family (bf16x6: four, f16x3: three), with one op, and with an epilogue, pointers or neither.
 set(lists ${CMAKE_CURRENT_SOURCE_DIR}/exec/lists)
-foreach(pair ladder/2 mma/2 gemv16/2 tall/3 mma16/3 resident/4 streamk/3 wgmma/3 wgmma_tf32/2 bf16x6/4 skinny/6 simt/8)
+foreach(pair ladder/2 mma/2 gemv16/2 tall/3 mma16/3 resident/4 streamk/3 wgmma/3 wgmma_tf32/2 bf16x6/4 f16x3/4 skinny/6 simt/8)
   string(REPLACE "/" ";" pair ${pair})
   list(GET pair 0 list)
   list(GET pair 1 parts)
   gt_exec_test(exec_mixed_${list} exec_kernel --mixed ${lists}/${list}.list turns 0/${parts})
 endforeach()
 # Each with every op that is legal, those of the longest lists with two: one, in turn, on all problems, the others each on another third.
-foreach(row ladder/all/1 mma/all/1 gemv16/all/1 tall/all/1 mma16/all/1 resident/all/1 streamk/all/1 wgmma/all/1 wgmma_tf32/all/1 bf16x6/all/1 skinny/two/1 simt/two/2)
+foreach(row ladder/all/1 mma/all/1 gemv16/all/1 tall/all/1 mma16/all/1 resident/all/1 streamk/all/1 wgmma/all/1 wgmma_tf32/all/1 bf16x6/all/1 f16x3/all/1 skinny/two/1 simt/two/2)
   string(REPLACE "/" ";" row ${row})
   list(GET row 0 list)
   list(GET row 1 ops)
@@ -111,7 +111,7 @@ gt_exec_test(exec_many_parts exec_kernel --config
   sgemm:nn:17x19x603)
 
 gt_exec_program(exec_mutants mutants/exec_mutants.c mutants/mutants_simt.c mutants/mutants_skinny.c
-  mutants/mutants_resident.c mutants/mutants_tall.c mutants/mutants_streamk.c mutants/mutants_mma.c mutants/mutants_mma16.c mutants/mutants_gemv16.c mutants/mutants_wgmma.c mutants/mutants_bf16x6.c mutants/mutants_ladder.c
+  mutants/mutants_resident.c mutants/mutants_tall.c mutants/mutants_streamk.c mutants/mutants_mma.c mutants/mutants_mma16.c mutants/mutants_gemv16.c mutants/mutants_wgmma.c mutants/mutants_bf16x6.c mutants/mutants_f16x3.c mutants/mutants_ladder.c
   mutants/mutants_epilogue.c mutants/mutants_pointers.c)
 foreach(part RANGE 3)
   gt_long_exec_test(exec_mutants_${part} exec_mutants ${part}/4)

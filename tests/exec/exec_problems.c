@@ -70,6 +70,10 @@ static bool begins_anywhere(const struct config *config, const struct problem *p
  * bytes. */
 static int line_unit(const struct config *config, int operand)
 {
+    if (strcmp(config->template->name, "bf16x6") == 0) {
+        const int fuse = config_get(config, "FUSE"), left = config_get(config, "SWAP") ? 2 : 1;
+        return (fuse == 3 && operand != 4) || (fuse == 2 && operand == left) ? 4 : 1;
+    }
     if (strncmp(config->template->name, "wgmma", 5) != 0) return 1;
     const bool mapped =
         operand == 4 ? config_get(config, "STORE") > 0 : !(config_get(config, "PACK") & operand);
@@ -222,8 +226,8 @@ static void add_kind(struct list *l, int64_t m, int64_t n, int64_t k, enum trial
     p.trans_a = l->like->trans_a;
     p.trans_b = l->like->trans_b;
     p.epilogue = l->like->epilogue;
-    p.lda = problem_cols_a(&p);
-    p.ldb = problem_cols_b(&p);
+    p.lda = round_up(problem_cols_a(&p), line_unit(l->config, 1));
+    p.ldb = round_up(problem_cols_b(&p), line_unit(l->config, 2));
     if (l->count == l->room || problem_check(&p) || !exec_fits(l->config, &p)) return;
     l->trials[l->count++] = (struct trial){
         .problem = p,
@@ -240,8 +244,9 @@ static void add_kinds(struct list *l, int64_t bm, int64_t bn, int64_t bk)
     if (l->like->pointers) return;
     add_kind(l, bm + 10, bn, bk + 1, DATA_NOT_FINITE, DATA_CLASS_UNIFORM);
     if (l->like->epilogue) return;
+    add_kind(l, bm + 10, bn, 3 * bk + 1, DATA_GRADED, DATA_CLASS_UNIFORM);
     for (int kind = 0; kind < DATA_CLASS_COUNT; kind++)
-        add_kind(l, 40, 12, 2 * bk + 3, DATA_ACCURATE, (enum data_class)kind);
+        add_kind(l, 40, 12, (bk < 128 ? 256 : 2 * bk) + 3, DATA_ACCURATE, (enum data_class)kind);
     add_kind(l, 24, 8, 1024, DATA_ACCURATE, DATA_CLASS_POSITIVE);
 }
 

@@ -52,6 +52,8 @@ void gt_warp_exchange(unsigned mask, void *value, int bytes, int from);
 void gt_warp_share(const void *value, int bytes, void *all);
 /* A matrix instruction got an operand that was not rounded to TF32: ends the test. */
 void gt_not_tf32(float value);
+/* No float is 2^e: ends the test. */
+void gt_no_power(int e);
 
 /* Elements of 16 bits (cpu_elements.h). */
 uint16_t gt_element_bits(int bf16, float x);
@@ -96,6 +98,10 @@ void gt_product_issue(float (*sums)[4], int quads, uint64_t left, uint64_t right
 /* The same for TF32, of 64 x 8 by 8 x 8 quads, with lines along k; x: the thread's four elements of the left
  * operand, where it is in registers, else NULL. */
 void gt_product_issue_tf32(float (*sums)[4], int quads, uint64_t left, const float *x, uint64_t right);
+/* The same for FP8 (E5M2), of 64 x 32 by 32 x 8 quads, with lines along k. */
+void gt_product_issue_e5m2(float (*sums)[4], int quads, uint64_t left, uint64_t right, int anew);
+/* Of BF16, with lines along k: x: the thread's four pairs of elements of the left operand. */
+void gt_product_issue_left(float (*sums)[4], int quads, const unsigned *x, uint64_t right, int anew);
 extern int gt_sums_again;          /* calls of sums_again() */
 void gt_product_commit(void);      /* what was issued since the last commit becomes one group */
 void gt_product_wait(int pending); /* until at most `pending` groups, the youngest ones, are on the way */
@@ -395,6 +401,37 @@ template <typename T> static inline T __shfl_down_sync(unsigned mask, T value, u
     return value;
 }
 
+/* The functions of gt_exponent.cuh. */
+static inline unsigned bits_of(float x)
+{
+    unsigned bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+static inline float power_of_two(int e)
+{
+    const unsigned bits = (unsigned)(e + 127) << 23;
+    float x;
+    if (e < -126 || e > 127) gt_no_power(e);
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+static inline int leading_zeros(unsigned x)
+{
+    return x ? __builtin_clz(x) : 32;
+}
+static inline unsigned warp_maximum(unsigned x)
+{
+    unsigned all[32], most = 0;
+    gt_warp_share(&x, sizeof x, all);
+    for (int i = 0; i < 32; i++) most = max(most, all[i]);
+    return most;
+}
+template <typename T> static inline void raise(T *p, T x)
+{
+    *p = max(*p, x);
+}
+
 /* The functions of gt_mma.cuh. */
 static inline void load_matrices(float (&v)[4], shared_place s)
 {
@@ -649,6 +686,42 @@ template <int COUNT>
 static inline void wgmma_anew(float (&sum)[COUNT][4], unsigned long long left, unsigned long long right)
 {
     gt_product_issue(sum, COUNT, left, right, 1, 1, 1, 1);
+}
+/* Of gt_promoted16.cuh. */
+template <int COUNT>
+static inline void wgmma_anew16(float (&sum)[COUNT][4], unsigned long long left, unsigned long long right)
+{
+    gt_product_issue(sum, COUNT, left, right, 1, 1, 0, 1);
+}
+template <bool ANEW, int COUNT>
+static inline void wgmma_e5m2(float (&sum)[COUNT][4], unsigned long long left, unsigned long long right)
+{
+    gt_product_issue_e5m2(sum, COUNT, left, right, ANEW);
+}
+static inline unsigned rounded_to_e5m2(unsigned bits)
+{
+    return (bits + 0x7f + (bits >> 8 & 1)) >> 8 & 0xff;
+}
+template <bool ANEW, int COUNT>
+static inline void wgmma_left(float (&sum)[COUNT][4], const unsigned (&x)[4], unsigned long long right)
+{
+    gt_product_issue_left(sum, COUNT, x, right, ANEW);
+}
+static inline unsigned packed_finite(float x, float y)
+{
+    const float most = 3.38953139e38f;
+    return packed<true>(x > most ? most : x < -most ? -most : x, y > most ? most : y < -most ? -most : y);
+}
+static inline shared_place flipped(shared_place s, unsigned bits)
+{
+    return (float *)((uintptr_t)s ^ bits);
+}
+static inline void store_words(shared_place s, unsigned w0, unsigned w1, unsigned w2, unsigned w3)
+{
+    const unsigned words[4] = {w0, w1, w2, w3};
+    if ((uintptr_t)s % 16) gt_misaligned(s, 16);
+    memcpy(s, words, sizeof words);
+    gt_shared_write(s, sizeof words);
 }
 static inline void sums_again()
 {

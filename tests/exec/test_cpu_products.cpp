@@ -183,8 +183,9 @@ TEST(products_that_are_not_waited_for_or_not_begun_end_the_test)
 static float floats[8][32], multiplier; /* 8 lines along k */
 
 /* The map rounds, if ROUND. The left operand is an identity of 8 in each 8 rows, as lines in shared memory or
- * in REGISTERS. */
-template <bool ROUND, bool REGISTERS> static void multiply_tf32(const struct gemm_args args)
+ * in REGISTERS, of which one is used again too EARLY. */
+template <bool ROUND, bool REGISTERS, bool EARLY = false>
+static void multiply_tf32(const struct gemm_args args)
 {
     float *const left = swizzle_aligned(gt_shared_memory()), *const right = left + 64 * 32;
     struct mbarrier *const b = reinterpret_cast<struct mbarrier *>(right + 8 * 32);
@@ -208,12 +209,13 @@ template <bool ROUND, bool REGISTERS> static void multiply_tf32(const struct gem
         left[i / 8 * 32 + (i % 8 / 4 ^ i / 8 % 8) * 4 + i % 4] = i / 8 % 8 == i % 8 ? multiplier : 0.0f;
     __syncthreads();
     float sum[1][4] = {{1, 1, 1, 1}};
-    const float x[4] = {g == t ? multiplier : 0, g == t ? multiplier : 0, g == t + 4 ? multiplier : 0,
-                        g == t + 4 ? multiplier : 0};
+    float x[4] = {g == t ? multiplier : 0, g == t ? multiplier : 0, g == t + 4 ? multiplier : 0,
+                  g == t + 4 ? multiplier : 0};
     wgmma_begin();
     if (REGISTERS) wgmma_tf32<8, 0>(sum, x, matrix_at(right));
     else wgmma_tf32<8, 0>(sum, matrix_at(left), matrix_at(right));
     wgmma_end();
+    if (EARLY) x[3] = 4;
     wgmma_done();
     args.c[thread] = sum[0][0];
     args.c[128 + thread] = sum[0][3];
@@ -234,6 +236,7 @@ TEST(products_of_tf32_want_operands_that_a_map_or_somebody_else_has_rounded)
     }
     assert_int_equal(status_of(multiply_tf32<true, true>, 128, PRODUCT_SMEM), 0);
     assert_int_equal(status_of(multiply_tf32<false, true>, 128, PRODUCT_SMEM), BROKEN_KERNEL);
+    assert_int_equal(status_of(multiply_tf32<true, true, true>, 128, PRODUCT_SMEM), BROKEN_KERNEL);
     multiplier = 1 + 0x1p-15f;
     assert_int_equal(status_of(multiply_tf32<true, true>, 128, PRODUCT_SMEM), BROKEN_KERNEL);
     assert_int_equal(status_of(multiply_tf32<true, false>, 128, PRODUCT_SMEM), BROKEN_KERNEL);

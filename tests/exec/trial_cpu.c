@@ -123,6 +123,20 @@ static void fill_kind(const struct operand *o, int64_t rows, int64_t cols, int64
     operand_write(o);
 }
 
+/* Multiplies one item by powers of 2. The lines of the product's operand, of op(A) or columns of op(B), have
+ * exponents from `first` on within `range`, those of k from -10 to 0, of op(B) the opposite ones. */
+static void grade(const struct operand *o, int64_t rows, int64_t cols, int64_t ld, bool k_in_rows, int first,
+                  int range, int sign)
+{
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t col = 0; col < cols; col++) {
+            const int64_t line = k_in_rows ? col : row, k = k_in_rows ? row : col;
+            const int exponent = first + (int)(line * 37 % range) + sign * (int)(k * 7 % 11 - 10);
+            o->x[row * ld + col] = ldexpf(o->x[row * ld + col], exponent);
+        }
+    operand_write(o);
+}
+
 /* True where C may be written. */
 static bool is_element_of_c(const struct problem *p, int64_t offset)
 {
@@ -388,6 +402,13 @@ static void build_operands(const struct trial *trial, const struct problem *p, s
         fill_kind(&x[OPERAND_A], problem_rows_a(p), problem_cols_a(p), p->lda, test.a);
         fill_kind(&x[OPERAND_B], problem_rows_b(p), problem_cols_b(p), p->ldb, test.b);
     }
+    if (trial->data == DATA_GRADED) {
+        /* Products down to the least denormal number; elements, too, but for BF16, which has fewer. */
+        const int least = p->type == GEMM_SGEMM_ACCURATE ? -131 : -149;
+        grade(&x[OPERAND_A], problem_rows_a(p), problem_cols_a(p), p->lda, p->trans_a, least + 10, 61, 1);
+        grade(&x[OPERAND_B], problem_rows_b(p), problem_cols_b(p), p->ldb, !p->trans_b, -149 - least - 10, 61,
+              -1);
+    }
     if (trial->data == DATA_NOT_FINITE && !unread && p->k > 0) { /* in a row and in a column of the product */
         const int64_t middle = p->k / 2, last = p->k - 1, low = p->m - 1, column = p->n - 1;
         x[OPERAND_A].x[p->trans_a ? middle * p->lda + low : low * p->lda + middle] = INFINITY;
@@ -507,6 +528,7 @@ void trial_describe(const struct cpu_kernel *kernel, const struct trial *trial, 
              trial->data == DATA_ACCURATE   ? data_class_name(trial->kind)
              : trial->data == DATA_UNIFORM  ? "uniform data"
              : trial->data == DATA_INTEGERS ? "integers"
+             : trial->data == DATA_GRADED   ? "graded integers"
                                             : "integers, infinity and NaN",
              orders[trial->mode.order], trial->mode.seed,
              trial->mode.scalars_on_device ? ", alpha and beta by pointer" : "",

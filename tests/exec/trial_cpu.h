@@ -16,6 +16,8 @@ enum trial_data {
                        the problem's type says */
     DATA_ACCURATE,  /* of a kind, compared with double precision: errors as an accuracy class allows, beside
                        those of adding in the order of k */
+    DATA_GRADED,    /* integers times powers of 2 for each row and column of C and each k, far apart and down
+                       to denormal numbers, with equal products in a sum: results must be equal */
     DATA_NOT_FINITE /* integers, an infinity in A, a NaN in B */
 };
 

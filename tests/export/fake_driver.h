@@ -8,7 +8,7 @@
 #define FAKE_LAUNCHES_MAX 64
 
 struct fake_launch {
-    int kernel; /* 0 gemm_pack, 1 gemm, 2 gemm_reduce */
+    int kernel; /* 0 gemm_pack, 1 gemm, 2 gemm_reduce, 3 gemm_maxima */
     unsigned grid[3], threads, smem_bytes;
     int allowed; /* the shared memory had been asked for */
     CUstream stream;
@@ -17,7 +17,7 @@ struct fake_launch {
     unsigned char args[512]; /* and whatever lies behind what the kernel is passed */
 };
 
-extern const char *const fake_names[3];
+extern const char *const fake_names[4];
 
 /* What is put into a tensor map. */
 struct fake_map {
@@ -35,7 +35,7 @@ struct fake_driver {
     const void *image; /* loaded last */
     int modules;
     size_t cleared;
-    struct fake_function function[3];
+    struct fake_function function[4];
     struct fake_launch launch[FAKE_LAUNCHES_MAX];
     int launch_count;
 };

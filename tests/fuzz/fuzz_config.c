@@ -77,7 +77,7 @@ static void check_launch(const char *text, const struct launch *l, const struct 
     struct gemm_args args;
     memcpy(&args, l->argument, sizeof args);
     PROMISE(strcmp(k->entry, "gemm") == 0 || strcmp(k->entry, "gemm_pack") == 0 ||
-                strcmp(k->entry, "gemm_reduce") == 0,
+                strcmp(k->entry, "gemm_reduce") == 0 || strcmp(k->entry, "gemm_maxima") == 0,
             "%s", text);
     PROMISE(l->grid[0] >= 1 && l->grid[0] <= INT32_MAX, "%s: %s has %u blocks", text, k->entry, l->grid[0]);
     PROMISE(l->grid[1] >= 1 && l->grid[1] <= 65535, "%s: %s has %u splits", text, k->entry, l->grid[1]);

@@ -48,6 +48,12 @@
 #define TF32_SWAPPED                                                                                         \
     "wgmma_tf32 BM=16 BN=128 BK=32 SWAP=1 CONSUMERS=2 STAGES=2 PACK=0 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=0 "    \
     "GROUP=1 SPLIT_K=1 SMS=1"
+#define TF32_AHEAD                                                                                           \
+    "wgmma_tf32 BM=16 BN=128 BK=64 SWAP=1 CONSUMERS=2 STAGES=2 PACK=0 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=0 "    \
+    "PRELOAD=2 GROUP=1 SPLIT_K=1 SMS=1"
+#define TF32_DIRECT                                                                                          \
+    "wgmma_tf32 BM=16 BN=64 BK=32 SWAP=1 CONSUMERS=1 STAGES=2 PACK=0 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=1 "     \
+    "STORE=1 PRELOAD=1 GROUP=1 SPLIT_K=1 SMS=1"
 #define TF32_PACKED                                                                                          \
     "wgmma_tf32 BM=64 BN=24 BK=32 SWAP=0 CONSUMERS=1 STAGES=2 PACK=3 VC=1 MIN_BLOCKS=1 REDUCE=1 WALK=0 "     \
     "GROUP=1 SPLIT_K=1 SMS=1 PDL=1"
@@ -167,11 +173,12 @@ const struct mutant mutants_wgmma[] = {
     /* Blocks that take several tiles. */
     {"a tile left out", WALKING, "nt", LOOP("block += step * gridDim.x)", "block += 2 * step * gridDim.x)")},
     {"the last stage of a tile is not given back", WALKING, "nt",
-     LOOP("    if (WALK && !LEFT_IN_REGISTERS) mbarrier_arrive(ring.empty(before), speaks && tiles > 0);\n",
+     LOOP("    if (WALK && (PRELOAD || !LEFT_IN_REGISTERS)) mbarrier_arrive(ring.empty(before), speaks && "
+          "tiles > 0);\n",
           "")},
     {"the last stage of a tile is given back before it has been multiplied", WALKING, "nt",
-     LOOP("    wgmma_wait<0>(sum);\n    if (WALK && !LEFT_IN_REGISTERS) mbarrier_arrive(ring.empty(before), "
-          "speaks && tiles > 0);\n",
+     LOOP("    wgmma_wait<0>(sum);\n    if (WALK && (PRELOAD || !LEFT_IN_REGISTERS)) "
+          "mbarrier_arrive(ring.empty(before), speaks && tiles > 0);\n",
           "    if (WALK) mbarrier_arrive(ring.empty(before), speaks && tiles > 0);\n    "
           "wgmma_wait<0>(sum);\n")},
     {"every tile begins at the first stage", WALKING, "nt",
@@ -254,7 +261,33 @@ const struct mutant mutants_wgmma[] = {
     {"both groups load the first columns", TF32_SWAPPED, "nn",
      LOOP("moved(at, group * TALL * (2 * BLOCK_BYTES))", "at")},
     {"a stage is given back before it has been multiplied", TF32_SWAPPED, "nn",
-     LOOP("        wgmma_end();\n        wgmma_done();\n", "        wgmma_end();\n")},
+     LOOP("        left.multiply(sum, right);\n        wgmma_done();\n",
+          "        left.multiply(sum, right);\n")},
+    {"elements are loaded over those that are multiplied", TF32_AHEAD, "nn",
+     LOOP("        wgmma_wait<1>(sum);\n        if (i == 0)",
+          "        wgmma_wait<2>(sum);\n        if (i == 0)")},
+    {"one set of elements for all", TF32_AHEAD, "nn", LOOP("left[i % 2].load(", "left[0].load(")},
+    {"a stage is given back before its last elements have been multiplied", TF32_AHEAD, "nn",
+     LOOP("        wgmma_wait<1>(sum);\n        if (i == 0) mbarrier_arrive(empty, speaks);\n",
+          "        if (i == 0) mbarrier_arrive(empty, speaks);\n        wgmma_wait<1>(sum);\n")},
+    {"elements of the first k of a piece for all", TF32_AHEAD, "nn",
+     LOOP("(2 * BLOCK_BYTES) + k * WGMMA_K * 128)", "(2 * BLOCK_BYTES))")},
+    {"the right operand's first k for all", TF32_AHEAD, "nn",
+     LOOP("matrix_at(moved(at, LEFT_BYTES)) + k * RIGHT_STEP", "matrix_at(moved(at, LEFT_BYTES))")},
+    {"elements of the first piece for all", TF32_AHEAD, "nn",
+     LOOP("moved(stage, i / SETS * (LEFT_BYTES + RIGHT_BYTES))", "stage")},
+    {"the last stage of a tile is kept where elements are loaded ahead", TF32_DIRECT, "nn",
+     LOOP("if (WALK && (PRELOAD || !LEFT", "if (WALK && (!LEFT")},
+    {"columns of C that are 8 apart exchanged", TF32_DIRECT, "nn",
+     STORE("WGMMA_M + e / 2 * 8,", "WGMMA_M + 8 - e / 2 * 8,")},
+    {"rows of C that are neighbours exchanged", TF32_DIRECT, "nn",
+     STORE("store_c<1>(c + e % 2 * to.ldc", "store_c<1>(c + (1 - e % 2) * to.ldc")},
+    {"whole tiles are stored without alpha", TF32_DIRECT, "nn",
+     STORE("const float one[1] = {to.alpha * sum[q][e]};", "const float one[1] = {sum[q][e]};")},
+    {"tiles at an edge are stored as whole ones", TF32_DIRECT, "nn",
+     STORE("to.beta == 0.0f && to.m >= BM && to.n >= BN", "to.beta == 0.0f")},
+    {"whole tiles are stored without what beta keeps", TF32_DIRECT, "nn",
+     STORE("to.beta == 0.0f && to.m >= BM", "to.m >= BM")},
     {"fragments are multiplied without a fence", TF32_SWAPPED, "nn",
      LOOP("        wgmma_begin();\n#pragma", "#pragma")},
     {"an operand across k is packed as if it lay along k",

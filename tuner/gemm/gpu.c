@@ -49,14 +49,17 @@ bool gpu_set_rate(struct gpu *gpu, const char *name, double value)
     return true;
 }
 
-/* Of products of three BF16 pieces an operand, six are added (family bf16x6, sm_90 alone). */
-#define PIECES_PRODUCTS 6
+/* Of products of three BF16 pieces an operand, six are added (family bf16x6, sm_90 alone); of two FP16 pieces
+ * three and, at twice the rate, one of FP8 (f16x3). */
+#define PIECES_PRODUCTS   6
+#define NORMWISE_PRODUCTS 3.5
 
 double gpu_peak_tflops(const struct gpu *gpu, enum gemm_type type)
 {
     if (gemm_type_has_limits(type)) {
         const double ffma = gpu_peak_tflops(gpu, GEMM_SGEMM);
-        return gpu->arch == 90 ? fmax(ffma, gpu_peak_tflops(gpu, GEMM_BF16) / PIECES_PRODUCTS) : ffma;
+        const double products = type == GEMM_SGEMM_NORMWISE ? NORMWISE_PRODUCTS : PIECES_PRODUCTS;
+        return gpu->arch == 90 ? fmax(ffma, gpu_peak_tflops(gpu, GEMM_BF16) / products) : ffma;
     }
     const struct gemm_type_row *row = gemm_type_row(type);
     const double known = gpu_rate(gpu, row->rate);

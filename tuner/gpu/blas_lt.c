@@ -301,6 +301,15 @@ static int set_pointer_mode(blas_lt_object desc, bool scalars_on_device)
     return blas_lt.DescSet(desc, LT_DESC_POINTER_MODE, &mode, sizeof mode);
 }
 
+/* Making one takes as long as a launch, and longer in a program that has other things to do between calls. */
+static int keep_desc(struct blas_lt_product *product, bool scalars_on_device)
+{
+    product->scalars_on_device = scalars_on_device;
+    if (epilogue_bias(product->problem.epilogue) != BIAS_NONE) return LT_SUCCESS;
+    const int result = blas_lt_make_desc(product, &product->desc);
+    return result ? result : set_pointer_mode(product->desc, scalars_on_device);
+}
+
 /* For matrices and a bias at multiples of so many bytes. */
 static int choose(const struct blas_lt_product *product, const struct blas_lt_wish *wish, int alignment,
                   int bias_alignment, struct blas_lt_choice *choice)
@@ -333,6 +342,7 @@ enum status blas_lt_open(struct blas_lt_product *product, blas_lt_handle handle,
         if (choose(product, wish, BLAS_LT_ALIGNMENT, BLAS_LT_ALIGNMENT, &product->aligned) ==
             BLAS_LT_ALLOC_FAILED)
             *status = BLAS_LT_ALLOC_FAILED; /* passing: ask again later */
+    if (!*status) *status = keep_desc(product, wish->scalars_on_device);
     return *status ? fail(E_ABSENT, "cublasLt has nothing for the problem (status %d)", *status) : OK;
 }
 
@@ -359,7 +369,8 @@ enum status blas_lt_load_algorithm(struct blas_lt_product *product, blas_lt_hand
                             : blas_lt_from_config(product, desc, config, &product->promised, &rebuilt);
     if (desc) blas_lt.DescDestroy(desc);
     product->aligned = product->promised;
-    return st;
+    result = st ? 0 : keep_desc(product, scalars_on_device);
+    return result ? fail(E_ABSENT, "cublasLt cannot describe the problem (status %d)", result) : st;
 }
 
 size_t blas_lt_workspace(const struct blas_lt_product *product)
@@ -370,6 +381,7 @@ size_t blas_lt_workspace(const struct blas_lt_product *product)
 
 void blas_lt_close(struct blas_lt_product *product)
 {
+    if (product->desc) blas_lt.DescDestroy(product->desc);
     if (product->a) blas_lt.LayoutDestroy(product->a);
     if (product->b) blas_lt.LayoutDestroy(product->b);
     if (product->c) blas_lt.LayoutDestroy(product->c);
@@ -381,23 +393,25 @@ static void *address(CUdeviceptr pointer)
     return (void *)(uintptr_t)pointer; /* NOLINT: a device address */
 }
 
-/* Two threads may want different biases, and the descriptor holds one: each call has its own. */
+/* Two threads may want different biases, and the descriptor holds one: each call with a bias has its own. */
 int blas_lt_run(const struct blas_lt_product *product, const struct blas_lt_call *call)
 {
     const CUdeviceptr bits = call->a | call->b | call->c | call->source | call->bias;
     const struct blas_lt_choice *choice = bits % BLAS_LT_ALIGNMENT ? &product->promised : &product->aligned;
     void *bias = address(call->bias);
-    blas_lt_object desc = NULL;
+    const bool kept = product->desc && !bias && call->scalars_on_device == product->scalars_on_device;
+    blas_lt_object desc = kept ? product->desc : NULL;
+    int result = LT_SUCCESS;
     if (product->needs_alignment && bits % (CUdeviceptr)product->needs_alignment)
         return BLAS_LT_NOT_SUPPORTED;
-    int result = blas_lt_make_desc(product, &desc);
-    if (!result) result = set_pointer_mode(desc, call->scalars_on_device);
+    if (!kept) result = blas_lt_make_desc(product, &desc);
+    if (!result && !kept) result = set_pointer_mode(desc, call->scalars_on_device);
     if (!result && bias) result = blas_lt_set_bias(desc, bias);
     if (!result)
         result = blas_lt.Matmul(
             product->handle, desc, call->alpha, address(call->b), product->a, address(call->a), product->b,
             call->beta, address(call->source), product->c, address(call->c), product->c, &choice->algorithm,
             choice->workspace_bytes ? address(call->workspace) : NULL, choice->workspace_bytes, call->stream);
-    if (desc) blas_lt.DescDestroy(desc);
+    if (desc && !kept) blas_lt.DescDestroy(desc);
     return result;
 }

@@ -94,6 +94,8 @@ struct blas_lt_product {
     int needs_alignment; /* bytes of which all addresses must be multiples, the bias's too; 0: any will do */
     struct problem problem;
     int compute;
+    blas_lt_object desc; /* of calls without a bias whose scalars are there; NULL: each call makes its own */
+    bool scalars_on_device;
 };
 
 /* Where a call's matrices and scalars are. */

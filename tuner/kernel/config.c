@@ -64,7 +64,7 @@ static void format(const struct config *config, bool brief, char *text)
     const struct template *t = config->template;
     size_t used = (size_t)snprintf(text, CONFIG_TEXT_MAX, "%s", t->name);
     for (int i = 0; i < t->param_count && used < CONFIG_TEXT_MAX; i++)
-        if (!brief || config->value[i] != t->params[i].least)
+        if (config->value[i] != t->params[i].least || !(brief || t->silent >> i & 1))
             used += (size_t)snprintf(text + used, CONFIG_TEXT_MAX - used, " %s=%d", t->params[i].name,
                                      config->value[i]);
 }

@@ -26,7 +26,7 @@
 
 /* One kernel launch: an entry point of the compiled module. */
 struct kernel_launch {
-    const char *entry;  /* "gemm_pack", "gemm" or "gemm_reduce" */
+    const char *entry;  /* "gemm_maxima", "gemm_pack", "gemm" or "gemm_reduce" */
     unsigned grid[3];   /* grid[2]: the items of a launch, one block deep each, unless walks_items */
     unsigned last_slab; /* replaces grid[0] for the last slab of k, if k is computed in slabs */
     unsigned threads;

@@ -102,6 +102,7 @@ struct template
     bool one_arch;     /* its kernels use what only their architecture has: there is no PTX for later ones */
     unsigned macros;   /* TEMPLATE_MACRO_... */
     uint32_t optional; /* bit i: parameter i was added later; texts that lack it mean its least value */
+    uint32_t silent;   /* bit i: so it is, and texts lack it at this value: what was stored before stays */
     /* [0] is the .cu, followed by the headers that it includes; a NULL name ends the list. CMake lists them:
      * sources_NAME of NAME.cu. Without sources nothing is compiled (template_is_library). */
     const struct source_text *sources;

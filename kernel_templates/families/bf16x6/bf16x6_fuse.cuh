@@ -76,7 +76,7 @@ template <bool ALONG_K, int ROWS, int V> struct raw_tile {
 
 /* The four warps that do not multiply. */
 static __device__ __forceinline__ void produce(const struct bf16x6_args &args, struct ring ring,
-                                               const struct share &share, struct turn &turn)
+                                               const struct share &share, struct turns &turns)
 {
     const struct gemm_args &gemm = args.gemm;
     const struct tile_origin origin = share.origin(gemm);
@@ -92,13 +92,13 @@ static __device__ __forceinline__ void produce(const struct bf16x6_args &args, s
 #pragma unroll 1
     for (int left = share.end - share.begin; left > 0; left -= BK) {
         float *to_a[PIECES], *to_b[PIECES];
-        struct turn taken[PIECES];
+        turn_of<STAGES> taken[PIECES];
         tile_b.load(b, gemm.ldb, columns, left);
         a += BK * step_a;
         b += BK * step_b;
 #pragma unroll
         for (int i = 0; i < PIECES; i++) {
-            taken[i] = turn.taken();
+            taken[i] = turns.piece.taken();
             mbarrier_wait(ring.empty(taken[i].stage), taken[i].parity ^ 1);
             to_a[piece_in_turn(i)] = ring.memory + taken[i].stage * (STAGE_BYTES / 4);
             to_b[piece_in_turn(i)] = ring.memory + taken[i].stage * (STAGE_BYTES / 4) + LEFT_BYTES / 4;

@@ -8,6 +8,7 @@
 #define PARAMS "bf16x6_params.def"
 #include "family_params.h"
 #define FUSE (config->value[P_FUSE])
+#define SWAP (config->value[P_SWAP])
 #include "bf16x6_rules.h"
 
 template_predict bf16x6_predict;

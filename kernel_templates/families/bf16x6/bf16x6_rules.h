@@ -9,27 +9,60 @@
 #ifndef GT_BF16X6_SIZES
 #define GT_BF16X6_SIZES
 
+/* The left operand of products is A, or with SWAP B: then C^T is computed. */
+#define LEFT  (SWAP ? BN : BM)
+#define RIGHT (SWAP ? BM : BN)
+
+/* What becomes of an operand: pieces that a kernel before has made, or the block makes. */
+#define LEFT_RAW    (FUSE >= 2) /* the groups split their own rows, into registers */
+#define RIGHT_RAW   (FUSE == 3) /* the last warpgroups split, what has arrived as it is */
+#define RIGHT_SPLIT (FUSE == 1 || RIGHT_RAW)
+
 /* A warpgroup is four warps. The last one of the block starts the copies, the others multiply 64 rows each.
  */
 #define WARPGROUP        128
-#define CONSUMERS        (BM / 64)
+#define CONSUMERS        (LEFT / 64)
 #define CONSUMER_THREADS (WARPGROUP * CONSUMERS)
-#define THREADS          (CONSUMER_THREADS + WARPGROUP)
+#define HELPERS          (RIGHT_RAW ? 2 : 1)
+#define THREADS          (CONSUMER_THREADS + WARPGROUP * HELPERS)
+#define SPLITTERS        (WARPGROUP * HELPERS - 32) /* FUSE 3: one warp starts the copies */
 
 /* Registers of a thread that multiplies, and of one that copies or splits. A block of several groups begins
  * with as many for each; then those that copy leave some to the others, or take some if they split. */
-#define MOVE_REGISTERS (CONSUMERS > 1)
+#define MOVE_REGISTERS (CONSUMERS > 1 || RIGHT_RAW)
 #define PRODUCT_REGISTERS                                                                                    \
-    (!MOVE_REGISTERS ? 255 : FUSE ? (CONSUMERS == 2 ? 152 : 96) : CONSUMERS == 2 ? 232 : 160)
-#define COPY_REGISTERS (FUSE ? (CONSUMERS == 2 ? 200 : 224) : CONSUMERS == 2 ? 40 : 32)
+    (!MOVE_REGISTERS  ? 255                                                                                  \
+     : FUSE == 1      ? (CONSUMERS == 2 ? 152 : 96)                                                          \
+     : RIGHT_RAW      ? (CONSUMERS == 1   ? 248                                                              \
+                         : CONSUMERS == 2 ? 200                                                              \
+                                          : 136)                                                             \
+     : CONSUMERS == 2 ? 232                                                                                  \
+                      : 160)
+#define COPY_REGISTERS                                                                                       \
+    (FUSE == 1        ? (CONSUMERS == 2 ? 200 : 224)                                                         \
+     : RIGHT_RAW      ? (CONSUMERS == 1   ? 128                                                              \
+                         : CONSUMERS == 2 ? 56                                                               \
+                                          : 48)                                                              \
+     : CONSUMERS == 2 ? 40                                                                                   \
+                      : 32)
+#define PIECE_REGISTERS (LEFT_RAW ? 48 : 0) /* of 64 rows by BK k */
 
 /* A stage is one piece of BK k: lines of 128 bytes for each row of A's tile, then for each column of B's. */
-#define PIECES        3
-#define LEFT_BYTES    (128 * BM)
-#define STAGE_BYTES   (128 * (BM + BN))
-#define RING_BYTES    (STAGES * STAGE_BYTES)
+#define PIECES      3
+#define LEFT_BYTES  (LEFT_RAW ? 0 : 128 * LEFT)
+#define STAGE_BYTES (LEFT_BYTES + 128 * RIGHT)
+#define RING_BYTES  (STAGES * STAGE_BYTES)
+
+/* Rows of operands by BK k as they are, for as many steps as the pieces: the left one, then the right one,
+ * whose boxes across k have 32 rows. */
+#define RAW_STAGES     (LEFT_RAW ? (STAGES + PIECES - 1) / PIECES : 0)
+#define RAW_LEFT_BYTES (4 * BK * LEFT)
+#define RAW_BYTES      (RAW_LEFT_BYTES + (RIGHT_RAW ? 4 * BK * ((RIGHT + 31) / 32 * 32) : 0))
+#define RAWS_BYTES     (RAW_STAGES * RAW_BYTES)
+
 #define SWIZZLE_BYTES 1024 /* the ring begins at a multiple of it */
-#define SMEM_BYTES    (SWIZZLE_BYTES + RING_BYTES + 16 * STAGES + 16) /* mbarriers, and a flag */
+#define SMEM_BYTES         /* mbarriers, and a flag */                                                       \
+    (SWIZZLE_BYTES + RING_BYTES + RAWS_BYTES + 16 * (STAGES + RAW_STAGES) + 16)
 
 /* The splitting kernel: a block takes SPLIT_SIDE rows (of A, or columns of B) by SPLIT_SIDE k, which pass
  * through shared memory in lines with a gap. */
@@ -38,24 +71,26 @@
 #define SPLIT_LINE    (SPLIT_SIDE + 1)
 #define SPLIT_BYTES   (4 * SPLIT_SIDE * SPLIT_LINE)
 
-/* Offsets in the argument: the tensor maps of A's and B's pieces follow struct gemm_args. */
-#define MAP_A_AT       192
-#define MAP_B_AT       (MAP_A_AT + 128)
-#define ARGUMENT_BYTES (MAP_B_AT + 128)
+/* Offsets in the argument: the tensor maps of both operands, or their pieces, follow struct gemm_args. */
+#define MAP_LEFT_AT    192
+#define MAP_RIGHT_AT   (MAP_LEFT_AT + 128)
+#define ARGUMENT_BYTES (MAP_RIGHT_AT + 128)
 
 #endif
 
 #ifdef RULE
-RULE(BM, BM % 64 == 0, "BM must be a multiple of 64")
-RULE(BN, BN % 8 == 0, "BN must be a multiple of 8")
-RULE(FUSE, !FUSE || STAGES % PIECES == 0,
-     "FUSE: all pieces of a step are stored at once: STAGES must be a multiple of 3")
-RULE(FUSE, !FUSE || BN % 16 == 0, "FUSE: BN must be a multiple of 16")
-RULE(FUSE, !FUSE || BM + BN <= 256,
-     "FUSE: what is split at a time must fit in the registers: BM + BN is 256 at most")
-RULE(FUSE, BN + 24 <= PRODUCT_REGISTERS, "the sums do not fit in the registers")
-RULE(VA, VA == 1 || (FUSE && VA == 4), "VA must be 1, or with FUSE 4")
-RULE(VB, VB == 1 || (FUSE && VB == 4), "VB must be 1, or with FUSE 4")
+RULE(SWAP, !SWAP || LEFT_RAW, "SWAP must be 0 unless FUSE is 2 or 3")
+RULE(SWAP, LEFT % 64 == 0, "BM must be a multiple of 64, with SWAP BN")
+RULE(SWAP, RIGHT % 8 == 0, "BN must be a multiple of 8, with SWAP BM")
+RULE(SWAP, !RIGHT_SPLIT || STAGES % PIECES == 0,
+     "FUSE 1 and 3: all pieces of a step are stored at once: STAGES must be a multiple of 3")
+RULE(SWAP, FUSE != 1 || BN % 16 == 0, "FUSE 1: BN must be a multiple of 16")
+RULE(SWAP, FUSE != 1 || BM + BN <= 256,
+     "FUSE 1: what is split at a time must fit in the registers: BM + BN is 256 at most")
+RULE(SWAP, RIGHT + PIECE_REGISTERS + 24 <= PRODUCT_REGISTERS, "the sums do not fit in the registers")
+RULE(VA, VA == 1 || (FUSE == 1 && VA == 4), "VA must be 1, or with FUSE 1 4")
+RULE(VB, VB == 1 || (FUSE == 1 && VB == 4), "VB must be 1, or with FUSE 1 4")
+RULE(VC, VC == 1 || !SWAP, "SWAP: VC must be 1, because a thread has no neighbours of a row of C")
 #endif
 
 #ifdef RULE_OP

@@ -39,15 +39,20 @@ static __device__ __forceinline__ long long piece_line(const struct gemm_args &a
 }
 static __device__ __forceinline__ long long pieces_apart(const struct gemm_args &args)
 {
+    if (LEFT_RAW) return (long long)(SWAP ? args.m : args.n) * piece_line(args);
     return ((long long)args.m + args.n) * piece_line(args);
 }
 
 /* word[p] = piece p of x and of y; what is left of x and y is 0 then, unless they are not finite. */
 static __device__ __forceinline__ void split_two(float x, float y, unsigned (&word)[PIECES])
 {
+#if LEFT_RAW
+    word[0] = packed_finite(x, y);
+#else
     const float high_x = x > PIECE_MAX ? PIECE_MAX : x < -PIECE_MAX ? -PIECE_MAX : x;
     const float high_y = y > PIECE_MAX ? PIECE_MAX : y < -PIECE_MAX ? -PIECE_MAX : y;
     word[0] = packed<true>(high_x, high_y);
+#endif
 #pragma unroll
     for (int p = 1; p < PIECES; p++) {
         x -= unpacked<true>((unsigned short)word[p - 1]);
@@ -56,7 +61,7 @@ static __device__ __forceinline__ void split_two(float x, float y, unsigned (&wo
     }
 }
 
-#if !FUSE
+#if FUSE == 0 || FUSE == 2
 /* A tile of an operand: element (row, k) of the product's operand is at from[row * ld + k] if ALONG_K, else
  * at from[k * ld + row]. to: piece 0 of the first row; pieces are `apart` elements from each other. */
 template <bool ALONG_K>

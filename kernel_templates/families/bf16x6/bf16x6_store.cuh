@@ -8,8 +8,14 @@
 #ifndef GT_BF16X6_STORE_CUH
 #define GT_BF16X6_STORE_CUH
 
-constexpr int QUADS = BN / 8;
+constexpr int QUADS = RIGHT / 8;
 static_assert(QUADS <= 32, "a bit for each quad");
+
+/* Which of 8 rows of the left operand are row g of a product. */
+static __device__ __forceinline__ int row_in_eight(int g)
+{
+    return LEFT_RAW ? g % 4 * 2 + g / 4 : g;
+}
 
 /* Where a thread's sums go. */
 struct target {
@@ -31,11 +37,23 @@ struct target {
                 store_scaled<1, BLEND>(to + 1, sum + 1, alpha, blend, biases_at<1>(blend, row, column + 1));
         }
     }
-    template <bool BLEND>
-    __device__ __forceinline__ void put(int row, int column, const float (&quad)[4]) const
+    template <bool BLEND> __device__ __forceinline__ void put_one(int row, int column, const float *sum) const
     {
-        put_two<BLEND>(row, column, quad);
-        put_two<BLEND>(row + 8, column, quad + 2);
+        if (row < m && column < n)
+            store_scaled<1, BLEND>(c + row * ldc + column, sum, alpha, blend,
+                                   biases_at<1>(blend, row, column));
+    }
+    /* From row `left` of the left operand and column `right` of the right one on. */
+    template <bool BLEND>
+    __device__ __forceinline__ void put(int left, int right, const float (&quad)[4]) const
+    {
+        if (SWAP) {
+#pragma unroll
+            for (int e = 0; e < 4; e++) put_one<BLEND>(right + e % 2, left + 8 * (e / 2), quad + e);
+        } else {
+            put_two<BLEND>(left, right, quad);
+            put_two<BLEND>(left + 8, right, quad + 2);
+        }
     }
 };
 
@@ -45,7 +63,7 @@ static __device__ __forceinline__ bool add_parts(const struct gemm_args &args, u
                                                  int split, float *flag, float (&sum)[QUADS][4])
 {
     using part = tile_part<QUADS, 4, CONSUMER_THREADS, 1>;
-    const long long pieces = FUSE ? 0 : PIECES * pieces_apart(args) / 2; /* floats of an item */
+    const long long pieces = RIGHT_SPLIT ? 0 : PIECES * pieces_apart(args) / 2; /* floats of an item */
     float *const parts = args.workspace + args.counters + gridDim.z * pieces +
                          (blockIdx.z * (long long)tiles + tile) * args.splits * part::FLOATS;
     unsigned *const arrivals =
@@ -84,8 +102,9 @@ static __device__ __forceinline__ void sum_strictly(const struct gemm_args &args
     const float *at_a[2], *at_b[2];
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-        const int r = row + 8 * i < args.m ? row + 8 * i : args.m - 1;
-        const int c = column + i < args.n ? column + i : args.n - 1;
+        const int own_row = SWAP ? column + i : row + 8 * i, own_column = SWAP ? row + 8 * i : column + i;
+        const int r = own_row < args.m ? own_row : args.m - 1;
+        const int c = own_column < args.n ? own_column : args.n - 1;
         at_a[i] = a + (TRANS_A ? r : r * args.lda);
         at_b[i] = b + (TRANS_B ? c * args.ldb : c);
     }
@@ -96,7 +115,7 @@ static __device__ __forceinline__ void sum_strictly(const struct gemm_args &args
         const float x[2] = {__ldg(at_a[0] + k * step_a), __ldg(at_a[1] + k * step_a)};
         const float y[2] = {__ldg(at_b[0] + k * step_b), __ldg(at_b[1] + k * step_b)};
 #pragma unroll
-        for (int e = 0; e < 4; e++) quad[e] = fmaf(x[e / 2], y[e % 2], quad[e]);
+        for (int e = 0; e < 4; e++) quad[e] = fmaf(x[SWAP ? e % 2 : e / 2], y[SWAP ? e / 2 : e % 2], quad[e]);
     }
 }
 
@@ -132,8 +151,8 @@ static __device__ __forceinline__ void store_sums(const struct gemm_args &args, 
     to.n = args.n;
     to.alpha = multiplied ? scalar_of(args.alpha_device, args.alpha) : 0.0f;
     to.blend = blend_of(args);
-    const int row = origin.m + threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4;
-    const int column = origin.n + threadIdx.x % 4 * 2;
+    const int row = left_of(origin) + threadIdx.x / 32 * 16 + row_in_eight(threadIdx.x % 32 / 4);
+    const int column = right_of(origin) + threadIdx.x % 4 * 2;
     if (to.blend != 0.0f) store_quads<true>(args, to, row, column, sum);
     else store_quads<false>(args, to, row, column, sum);
 }

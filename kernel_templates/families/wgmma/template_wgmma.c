@@ -17,7 +17,7 @@
 #define MAP_STRIDE_MAX  (INT64_C(1) << 40) /* bytes, cuTensorMapEncodeTiled */
 #define LONG_FLOP       1e11               /* 0.15 ms and more */
 #define ACCUMULATORS    (TALL * RIGHT / 2)
-#define FRAGMENTS       (TALL * 16) /* of the left operand of TF32 */
+#define FRAGMENTS       (TALL * (PRELOAD ? 8 * PRELOAD : 16)) /* of the left operand of TF32 */
 
 _Static_assert(MAP_LEFT_AT >= sizeof(struct gemm_args) && MAP_LEFT_AT % 64 == 0,
                "the maps follow the arguments");
@@ -102,17 +102,17 @@ static const char *check_problem(const struct config *config, int known, const s
     if (!why && KNOWN(PACK) && !PACK_A) why = check_map(p->lda, p->stride_a, p);
     if (!why && KNOWN(PACK) && !PACK_B) why = check_map(p->ldb, p->stride_b, p);
     const bool TRANS_A = p->trans_a, TRANS_B = p->trans_b;
-    if (!why && gpu && KNOWN(STORE) && LEFT_IN_REGISTERS &&
+    if (!why && gpu && KNOWN(PRELOAD) && LEFT_IN_REGISTERS &&
         ACCUMULATORS + FRAGMENTS + REGISTERS_BESIDES > registers_limit(gpu, THREADS, MIN_BLOCKS))
         why = "the sums and the left operand do not fit in the registers";
     if (why) return why;
     if (KNOWN(VC) && VC > line_align(p)) return "VC is wider than C is aligned";
     const enum element c = gemm_type_row(p->type)->c;
-    if (KNOWN(STORE) && STORE && VC < element_vector(c))
+    if (KNOWN(STORE) && BOXES && VC < element_vector(c))
         return "STORE: C's lines begin at multiples of 16 bytes, and VC is as wide";
-    if (KNOWN(STORE) && STORE && p->n % element_vector(c) != 0)
+    if (KNOWN(STORE) && BOXES && p->n % element_vector(c) != 0)
         return "STORE: TMA stores whole 16 bytes, and C's lines end within them";
-    if (KNOWN(STORE) && STORE && is_far(p->ldc, p->stride_c, c, p))
+    if (KNOWN(STORE) && BOXES && is_far(p->ldc, p->stride_c, c, p))
         return "C's lines, or the items of its batch, are too far apart for a tensor map";
     if (!KNOWN(BN)) return NULL;
     const int64_t rows = ceil_div(p->m, BM), columns = ceil_div(p->n, BN);
@@ -220,7 +220,7 @@ static void plan_views(const struct config *config, const struct problem *p, str
     add_view(plan, &b, PACK_B ? batch : p->batch, SWAP ? MAP_LEFT_AT : MAP_RIGHT_AT);
     const struct source c = {LAUNCH_C,       type->c, p->n, p->m, p->ldc, p->stride_c, .box_bytes = BOX_LINE,
                              .box_lines = 16};
-    if (STORE) add_view(plan, &c, p->batch, MAP_C_AT);
+    if (BOXES) add_view(plan, &c, p->batch, MAP_C_AT);
     memset(plan->argument + plan->argument_bytes, 0, (size_t)(ARGUMENT_BYTES - plan->argument_bytes));
     memcpy(plan->argument + PDL_AT, &(int){PDL}, sizeof(int));
     plan->argument_bytes = ARGUMENT_BYTES;
@@ -292,6 +292,7 @@ const struct template template_wgmma = {
     .one_arch = true,
     .macros = TEMPLATE_MACRO_TYPE | TEMPLATE_MACRO_EPILOGUE | TEMPLATE_MACRO_POINTERS,
     .optional = OPTIONAL,
+    .silent = SILENT,
     .sources = sources_wgmma,
     .resources = wgmma_resources,
     .check = template_check_all,
@@ -311,6 +312,7 @@ const struct template template_wgmma_tf32 = {
     .one_arch = true,
     .macros = TEMPLATE_MACRO_TYPE | TEMPLATE_MACRO_EPILOGUE | TEMPLATE_MACRO_POINTERS,
     .optional = OPTIONAL,
+    .silent = SILENT,
     .sources = sources_wgmma,
     .resources = wgmma_resources,
     .check = template_check_all,

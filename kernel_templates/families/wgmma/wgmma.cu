@@ -66,7 +66,7 @@ struct wgmma_args {
     struct gemm_args gemm;
     struct tensor_map left, right;
     alignas(64) int pdl; /* a parameter of the launch */
-#if STORE
+#if BOXES
     struct tensor_map c;
 #endif
 };
@@ -191,12 +191,13 @@ static __device__ __forceinline__ void multiply_stage(shared_place stage, int gr
 }
 
 #if TF32
-/* A lane's elements of a piece of the left operand that lies across k, for TALL instructions and the piece's
- * k: with g = lane / 4 and t = lane % 4 those of rows g and g + 8 at k = t, then t + 4. Lanes of odd t load
- * the second k first, so that a load has each bank once: the swizzle moves 16 bytes of line k to place ^ k.
+/* A lane's elements of some of a piece's instructions along k, of the left operand that lies across k, for
+ * TALL instructions each: with g = lane / 4 and t = lane % 4 those of rows g and g + 8 at k = t, then t + 4.
+ * Lanes of odd t load the second k first, so that a load has each bank once: the swizzle moves 16 bytes of
+ * line k to place ^ k.
  */
-struct fragments {
-    float of[PIECE_K / WGMMA_K][TALL][4];
+template <int STEPS> struct fragments {
+    float of[STEPS][TALL][4];
 
     __device__ __forceinline__ void load(shared_place block)
     {
@@ -209,7 +210,7 @@ struct fragments {
             const shared_place early = moved(first, k * 128 + (sixteen ^ half * 2 ^ k) * 16);
             const shared_place late = moved(first, (k ^ 4) * 128 + (sixteen ^ half * 2 ^ k ^ 4) * 16);
 #pragma unroll
-            for (int i = 0; i < PIECE_K / WGMMA_K; i++)
+            for (int i = 0; i < STEPS; i++)
 #pragma unroll
                 for (int tall = 0; tall < TALL; tall++) {
                     const int at = tall * (2 * BLOCK_BYTES) + i * WGMMA_K * 128;
@@ -220,6 +221,18 @@ struct fragments {
                     of[i][tall][2 + half] = odd ? x : y;
                 }
         }
+    }
+
+    __device__ __forceinline__ void multiply(float (&sum)[QUADS][4], unsigned long long right) const
+    {
+        wgmma_begin();
+#pragma unroll
+        for (int k = 0; k < STEPS; k++) {
+            wgmma_tf32<RIGHT, 0>(sum, of[k][0], right + k * RIGHT_STEP);
+            if constexpr (TALL > 1)
+                wgmma_tf32<RIGHT, RIGHT / 8>(sum, of[k][TALL - 1], right + k * RIGHT_STEP);
+        }
+        wgmma_end();
     }
 };
 
@@ -232,17 +245,31 @@ static __device__ __forceinline__ void multiply_fragments(shared_place stage, in
     for (int piece = 0; piece < BK / PIECE_K; piece++) {
         const shared_place at = moved(stage, piece * (LEFT_BYTES + RIGHT_BYTES));
         const unsigned long long right = matrix_at(moved(at, LEFT_BYTES));
-        struct fragments left;
+        struct fragments<PIECE_K / WGMMA_K> left;
         left.load(moved(at, group * TALL * (2 * BLOCK_BYTES)));
-        wgmma_begin();
-#pragma unroll
-        for (int k = 0; k < PIECE_K / WGMMA_K; k++) {
-            wgmma_tf32<RIGHT, 0>(sum, left.of[k][0], right + k * RIGHT_STEP);
-            if constexpr (TALL > 1)
-                wgmma_tf32<RIGHT, RIGHT / 8>(sum, left.of[k][TALL - 1], right + k * RIGHT_STEP);
-        }
-        wgmma_end();
+        left.multiply(sum, right);
         wgmma_done();
+    }
+}
+#endif
+
+#if PRELOAD > 0
+/* The same with two sets of elements of PRELOAD instructions along k each: one is loaded while the other's
+ * products are on the way. When it returns, those of the last set are. */
+static __device__ __forceinline__ void multiply_preloaded(shared_place stage, int group,
+                                                          struct mbarrier *empty, bool speaks,
+                                                          struct fragments<PRELOAD> (&left)[2],
+                                                          float (&sum)[QUADS][4])
+{
+    constexpr int SETS = PIECE_K / WGMMA_K / PRELOAD;
+#pragma unroll
+    for (int i = 0; i < BK / PIECE_K * SETS; i++) {
+        const shared_place at = moved(stage, i / SETS * (LEFT_BYTES + RIGHT_BYTES));
+        const int k = i % SETS * PRELOAD;
+        left[i % 2].load(moved(at, group * TALL * (2 * BLOCK_BYTES) + k * WGMMA_K * 128));
+        left[i % 2].multiply(sum, matrix_at(moved(at, LEFT_BYTES)) + k * RIGHT_STEP);
+        wgmma_wait<1>(sum);
+        if (i == 0) mbarrier_arrive(empty, speaks);
     }
 }
 #endif
@@ -255,10 +282,17 @@ static __device__ __forceinline__ void consume(struct ring ring, int tiles, int 
 {
     const bool speaks = threadIdx.x % 32 == 0;
     int before = 0;
+#if PRELOAD > 0
+    struct fragments<PRELOAD> left[2];
+#endif
 #pragma unroll 1
     for (int tile = 0; tile < tiles; tile++) {
         mbarrier_wait(ring.full(turn.stage), turn.parity);
         if (WALK == 2) mbarrier_arrive(ring.go((group + 1) % CONSUMERS), speaks && tile == tiles - 1);
+#if PRELOAD > 0
+        multiply_preloaded(ring.stage(turn.stage), WALK == 2 ? 0 : group, ring.empty(before),
+                           speaks && tile > 0, left, sum);
+#else
 #if TF32
         if constexpr (LEFT_IN_REGISTERS) {
             multiply_fragments(ring.stage(turn.stage), WALK == 2 ? 0 : group, sum);
@@ -272,11 +306,12 @@ static __device__ __forceinline__ void consume(struct ring ring, int tiles, int 
         wgmma_end();
         wgmma_wait<1>(sum);
         mbarrier_arrive(ring.empty(before), speaks && tile > 0);
+#endif
         before = turn.stage;
         turn.step();
     }
     wgmma_wait<0>(sum);
-    if (WALK && !LEFT_IN_REGISTERS) mbarrier_arrive(ring.empty(before), speaks && tiles > 0);
+    if (WALK && (PRELOAD || !LEFT_IN_REGISTERS)) mbarrier_arrive(ring.empty(before), speaks && tiles > 0);
 }
 
 /* Tiles of C that the blocks of an item take. */

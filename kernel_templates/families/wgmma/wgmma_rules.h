@@ -50,8 +50,10 @@
 #define STAGE_BYTES (BK / PIECE_K * (LEFT_BYTES + RIGHT_BYTES))
 #define RING_BYTES  (STAGES * STAGE_BYTES)
 
-/* Boxes of a warp's sums on their way to C (STORE): 16 rows of as many bytes, in the swizzle of that width.
- */
+/* STORE: sums of C go by boxes; those of TF32's C^T (SWAP) go straight from registers to C, 32 bytes of a row
+ * at a time. Boxes have 16 rows of a warp's sums, of as many bytes, in the swizzle of that width. */
+#define BOXES     (STORE && !SWAP)
+#define DIRECT    (STORE && SWAP)
 #define BOX_LINE  (BN % 64 == 0 ? 128 : BN % 32 == 0 ? 64 : 32)
 #define BOX_BYTES (16 * BOX_LINE)
 
@@ -66,7 +68,9 @@
 #define STRIP_BYTES (4 * STRIP_ROWS * SUMS_ROW(STRIP_WIDTH))
 #define TILE_BYTES  (4 * BM * SUMS_ROW(BN))
 #define SUMS_BYTES                                                                                           \
-    (CLUSTER ? TILE_BYTES : CONSUMERS * (SWAP ? 1 : 4) * (STORE ? STORE * BOX_BYTES : STRIP_BYTES))
+    (CLUSTER  ? TILE_BYTES                                                                                   \
+     : DIRECT ? 0                                                                                            \
+              : CONSUMERS * (SWAP ? 1 : 4) * (BOXES ? STORE * BOX_BYTES : STRIP_BYTES))
 #define SUMS_AT       (WALK ? RING_BYTES : 0)
 #define AFTER_BYTES   (RING_BYTES > SUMS_AT + SUMS_BYTES ? RING_BYTES : SUMS_AT + SUMS_BYTES)
 #define INBOX_FLOATS  (REDUCE > 1 ? REDUCE * ((BM + REDUCE - 1) / (REDUCE + !REDUCE)) * SUMS_ROW(BN) : 0)
@@ -83,7 +87,7 @@
 #define MAP_RIGHT_AT   (MAP_LEFT_AT + 128)
 #define PDL_AT         (MAP_RIGHT_AT + 128)
 #define MAP_C_AT       (PDL_AT + 64)
-#define ARGUMENT_BYTES (MAP_C_AT + (STORE ? 128 : 0))
+#define ARGUMENT_BYTES (MAP_C_AT + (BOXES ? 128 : 0))
 
 #endif
 
@@ -94,14 +98,17 @@ RULE(BK, BK % PIECE_K == 0, "BK must be a multiple of 64 (TF32: 32)")
 RULE(SWAP, LEFT % WGMMA_M == 0,
      "the tile's side along the 64 rows of an instruction (BM, with SWAP BN) must be a multiple of 64")
 RULE(VC, VC == 1 || VC == 2 || VC == 4 || VC == 8, "VC must be 1, 2, 4 or 8")
-RULE(WALK, !WALK || (!SWAP && LAST_BLOCK),
-     "WALK: blocks that take several tiles share none, and A is the left operand (REDUCE 1, SWAP 0)")
+RULE(WALK, !WALK || LAST_BLOCK, "WALK: blocks that take several tiles share none (REDUCE 1)")
 RULE(WALK, WALK<2 || CONSUMERS> 1, "WALK 2: CONSUMERS that take tiles in turns are more than one")
 RULE(WALK, LEFT % (WGMMA_M * SHARERS) == 0,
      "each of CONSUMERS must have a multiple of 64 rows (SWAP: columns)")
 RULE(WALK, TALL <= 2, "each of CONSUMERS has 128 rows at most (SWAP: columns)")
-RULE(STORE, !STORE || (!SWAP && LAST_BLOCK && BN % 16 == 0),
-     "STORE: boxes of C have its rows, whole sums and 16 columns (SWAP 0, REDUCE 1, BN a multiple of 16)")
+RULE(STORE, !STORE || SWAP || (LAST_BLOCK && BN % 16 == 0),
+     "STORE: boxes of C have whole sums and 16 columns (REDUCE 1, BN a multiple of 16)")
+RULE(STORE, !STORE || !SWAP || (TF32 && LAST_BLOCK && STORE == 1),
+     "STORE: with SWAP only 1, for whole sums of TF32, which need no boxes (REDUCE 1)")
+RULE(STORE, !WALK || !SWAP || STORE,
+     "WALK: with SWAP there is no room for sums beside the ring, which STORE does not need")
 RULE(REDUCE, BM >= REDUCE, "REDUCE: each block of a cluster adds at least one row of the tile")
 #endif
 
@@ -110,6 +117,8 @@ RULE_OP(SWAP, TF32 || RIGHT_ALONG_K || RIGHT % 64 == 0,
         "an operand across k is copied in blocks of 64: BN (with SWAP BM) must be a multiple of 64")
 RULE_OP(PACK, !TF32 || RIGHT_ALONG_K,
         "TF32 is read along k only: B (with SWAP A) lies along k, or PACK turns it")
+RULE_OP(PRELOAD, !PRELOAD || LEFT_IN_REGISTERS,
+        "PRELOAD: only a left operand of TF32 that lies across k passes through registers")
 #endif
 
 #ifdef HOST_RULES

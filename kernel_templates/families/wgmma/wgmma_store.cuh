@@ -4,7 +4,7 @@
  * behind it. Part of wgmma.cu.
  *
  *     quads of a warp's instruction  -->  16 rows of C (SWAP: 64 columns, of a warpgroup)  -->  lines of C
- *     quads of a warp's instruction, finished  -->  boxes  -->  C by TMA (STORE)
+ *     quads of a warp's instruction, finished  -->  boxes  -->  C by TMA (STORE; with SWAP straight to C)
  *     quads of a cluster's block  -->  tile  -->  inboxes of the blocks, which add them  -->  lines of C
  */
 #ifndef GT_WGMMA_STORE_CUH
@@ -86,7 +86,7 @@ struct boxes {
     float *memory; /* the ring */
     int next = 0;
 
-#if STORE
+#if BOXES
     static constexpr int COLUMNS = BOX_LINE / (int)sizeof(c_element);
 
     /* The box that is free next, when its store of STORE boxes ago has read it. */
@@ -147,7 +147,7 @@ struct boxes {
 #endif
 };
 
-#if STORE
+#if BOXES
 /* What is stored, in place of the sums: of the warp's rows from `row` of the tile on. */
 static __device__ __forceinline__ void finish_quads(float (&sum)[QUADS][4], const struct destination &to,
                                                     int row)
@@ -177,6 +177,38 @@ static __device__ __forceinline__ void store_boxes(const struct wgmma_args &args
             boxes::fill(box, sum, (tall * RIGHT + column) / 8);
             boxes.send(args.c, box, origin.m + row + tall * WGMMA_M, origin.n + column);
         }
+}
+#endif
+
+#if DIRECT
+/* A lane's columns of C, element by element: eight lanes have 32 bytes of a row. */
+static __device__ __forceinline__ void store_columns(const float (&sum)[QUADS][4],
+                                                     const struct destination &to)
+{
+    const int group = WALK == 2 ? 0 : threadIdx.x / WARPGROUP, lane = threadIdx.x % 32;
+    const int left = group * TALL * WGMMA_M + threadIdx.x % WARPGROUP / 32 * 16 + lane / 4,
+              right = lane % 4 * 2;
+#if !EPILOGUE
+    if (to.beta == 0.0f && to.m >= BM && to.n >= BN) { /* a third of the instructions */
+        c_element *const first = to.c + right * to.ldc + left;
+#pragma unroll
+        for (int q = 0; q < QUADS; q++) {
+            c_element *const c = first + q % (RIGHT / 8) * 8 * to.ldc + q / (RIGHT / 8) * WGMMA_M;
+#pragma unroll
+            for (int e = 0; e < 4; e++) {
+                const float one[1] = {to.alpha * sum[q][e]};
+                store_c<1>(c + e % 2 * to.ldc + e / 2 * 8, one);
+            }
+        }
+        return;
+    }
+#endif
+#pragma unroll
+    for (int q = 0; q < QUADS; q++)
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            to.put<1>(right + q % (RIGHT / 8) * 8 + e % 2, left + q / (RIGHT / 8) * WGMMA_M + e / 2 * 8,
+                      &sum[q][e]);
 }
 #endif
 
@@ -244,8 +276,10 @@ static __device__ __forceinline__ void store_sums(const struct wgmma_args &args,
         if (args.gemm.splits > 1 && !reduce_tile(args.gemm, sum, inbox)) return;
     const struct destination to = destination_of(args.gemm, origin);
     if (!WALK) consumers_sync(); /* all groups have read the ring */
-#if STORE
+#if BOXES
     store_boxes(args, origin, to, boxes, sum);
+#elif DIRECT
+    store_columns(sum, to);
 #else
     if constexpr (CLUSTER) share_sums(sum, to, memory, inbox);
     else store_strips(sum, to, memory + SUMS_AT / 4);

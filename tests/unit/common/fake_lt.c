@@ -18,7 +18,8 @@ enum { POINTER_MODE = 2, TRANSA = 3, TRANSB = 4, EPILOGUE = 7, BIAS_POINTER = 8,
 enum { BATCH_COUNT = 5, BATCH_STRIDE = 6 };
 enum { WORKSPACE_BYTES = 1, ALIGN_A = 5, ALIGN_D = 8 };
 
-_Atomic int fake_lt_calls, fake_lt_compute, fake_lt_asked, fake_lt_workspace, fake_lt_alignment;
+_Atomic int fake_lt_calls, fake_lt_compute, fake_lt_asked, fake_lt_workspace, fake_lt_alignment,
+    fake_lt_descs;
 
 /* What an algorithm remembers. */
 enum { OF_ALIGNMENT, OF_MODE, OF_BIAS_ALIGNMENT, OF_WORKSPACE, OF_ASKED };
@@ -66,6 +67,7 @@ int cublasLtDestroy(struct lt *handle)
 int cublasLtMatmulDescCreate(struct lt **desc, int compute, int scale)
 {
     const int result = scale ? INVALID_VALUE : make(desc);
+    fake_count(&fake_lt_descs, 1);
     if (!result) (*desc)->compute = compute;
     if (!result) (*desc)->value[EPILOGUE] = 1;
     return result;

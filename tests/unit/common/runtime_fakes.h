@@ -55,6 +55,7 @@ static struct {
     int *buffers, *allocations, *fail_at, *torn, *lt_calls, *lt_compute, *blas_pointer_calls;
     int *lt_asked, *lt_workspace,
         *lt_alignment; /* of the last product: offered, taken, and for which addresses */
+    int *lt_descs;     /* descriptors that were made */
     long long *bytes, *bytes_most;
     void (*join)(void *captured, void *other);
     void (*reset)(void *context);
@@ -116,7 +117,8 @@ static inline int fakes_setup(void **state)
                   {"fake_blas_pointer_calls", &fake.blas_pointer_calls},
                   {"fake_lt_asked", &fake.lt_asked},
                   {"fake_lt_workspace", &fake.lt_workspace},
-                  {"fake_lt_alignment", &fake.lt_alignment}};
+                  {"fake_lt_alignment", &fake.lt_alignment},
+                  {"fake_lt_descs", &fake.lt_descs}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         *counts[i].at = dlsym(gpu, counts[i].name);
         **counts[i].at = 0;

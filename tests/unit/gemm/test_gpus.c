@@ -101,6 +101,7 @@ static void tf32_is_published_where_it_exists(const struct gpu *gpu)
     assert_true(gpu_peak_tflops(gpu, GEMM_SGEMM) == gpu_rate(gpu, "fp32"));
     assert_true(gpu_peak_tflops(gpu, GEMM_SGEMM_ACCURATE) >= gpu_rate(gpu, "fp32"));
     if (gpu->arch == 90) assert_true(gpu_peak_tflops(gpu, GEMM_SGEMM_ACCURATE) > 2 * gpu_rate(gpu, "fp32"));
+    if (gpu->arch == 90) assert_true(gpu_peak_tflops(gpu, GEMM_SGEMM_NORMWISE) > 4 * gpu_rate(gpu, "fp32"));
     if (gpu->arch < 80) return;
     /* Without the figure it is estimated: within a factor of two, and never better than it is by much. */
     struct gpu unknown = *gpu;

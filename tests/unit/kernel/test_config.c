@@ -197,10 +197,29 @@ TEST(a_configuration_is_of_its_own_kind_and_of_no_other_family)
     assert_false(template_is_of_kind(&other, &kind));
 }
 
+/* So databases find what they had before there was such a parameter. */
+TEST(a_silent_parameter_is_named_where_it_has_another_than_its_least_value)
+{
+    static const char text[] =
+        "wgmma_tf32 BM=128 BN=128 BK=32 SWAP=1 CONSUMERS=2 STAGES=4 PACK=0 VC=4 MIN_BLOCKS=1 "
+        "REDUCE=1 WALK=0 STORE=0 GROUP=8 SPLIT_K=1 SMS=1 PDL=0";
+    struct config config;
+    char formatted[CONFIG_TEXT_MAX];
+    assert_ok(config_parse(text, &config));
+    config_format(&config, formatted);
+    assert_string_equal(formatted, text);
+    assert_true(config_set(&config, "PRELOAD", 2));
+    config_format(&config, formatted);
+    assert_non_null(strstr(formatted, " STORE=0 PRELOAD=2 GROUP=8 "));
+    for (size_t i = 0; i < template_count; i++) /* a text may lack it */
+        assert_int_equal(templates[i]->silent & ~templates[i]->optional, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_brief_text_leaves_out_the_least_values_and_reads_back),
+        cmocka_unit_test(a_silent_parameter_is_named_where_it_has_another_than_its_least_value),
         cmocka_unit_test(every_brief_text_reads_back),
         cmocka_unit_test(a_text_older_than_a_parameter_means_its_least_value),
         cmocka_unit_test(what_is_formatted_parses_to_the_same_for_every_template),

@@ -30,8 +30,8 @@ static void assert_complete(const char *const *texts, size_t count)
 TEST(no_value_however_insane_breaks_the_check)
 {
     static const char *const legal[] = {
-        SIMT_BASE, SKINNY_BASE, RESIDENT_BASE, RESIDENT_NARROW, TALL_BASE,       TALL_LOW,   STREAMK_BASE,
-        MMA_BASE,  MMA16_BASE,  GEMV16_BASE,   WGMMA_BASE,      WGMMA_TF32_BASE, BF16X6_BASE};
+        SIMT_BASE, SKINNY_BASE, RESIDENT_BASE, RESIDENT_NARROW, TALL_BASE,       TALL_LOW,    STREAMK_BASE,
+        MMA_BASE,  MMA16_BASE,  GEMV16_BASE,   WGMMA_BASE,      WGMMA_TF32_BASE, BF16X6_BASE, F16X3_BASE};
     static const int32_t values[] = {INT32_MIN, -1, 0,  1,   2,    3,     4,     5,
                                      8,         16, 64, 512, 1024, 65536, 46341, INT32_MAX};
     struct problem huge = problem_make(PROBLEM_DIM_MAX, PROBLEM_DIM_MAX, PROBLEM_DIM_MAX);
@@ -103,6 +103,11 @@ TEST(an_empty_c_launches_nothing_and_an_empty_k_one_kernel)
          "sgemm_accurate:nn:0x64x64",
          "sgemm_accurate:nn:64x0x64",
          "sgemm_accurate:nn:64x64x0"},
+        {F16X3_BASE,
+         {{"VC", 1}},
+         "sgemm_normwise:nn:0x64x64",
+         "sgemm_normwise:nn:64x0x64",
+         "sgemm_normwise:nn:64x64x0"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct config config = changed(cases[i].text, cases[i].change);
@@ -161,7 +166,9 @@ TEST(a_gpu_without_the_instructions_or_with_fewer_sms_refuses)
                  {MMA16_BASE, 75, 132, "mma.sync with k 16"},
                  {GEMV16_BASE, 75, 132, "mma.sync with k 16"},
                  {BF16X6_BASE, 89, 132, "wgmma exists on sm_90 alone"},
-                 {BF16X6_BASE, 90, 131, "SMS is more than the GPU has"}};
+                 {BF16X6_BASE, 90, 131, "SMS is more than the GPU has"},
+                 {F16X3_BASE, 89, 132, "wgmma exists on sm_90 alone"},
+                 {F16X3_BASE, 90, 131, "SMS is more than the GPU has"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct config config = config_of(cases[i].text);
         struct gpu gpu = h200;

@@ -179,7 +179,8 @@ TEST(a_spread_of_the_space_builds_for_every_architecture)
 /* Do only GPUs of sm_90 have the instructions of a family, which a text begins with? */
 static bool is_hoppers(const char *text)
 {
-    return strncmp(text, "wgmma", 5) == 0 || strncmp(text, "bf16x6", 6) == 0;
+    return strncmp(text, "wgmma", 5) == 0 || strncmp(text, "bf16x6", 6) == 0 ||
+           strncmp(text, "f16x3", 5) == 0;
 }
 
 /* Of `types` types this one takes every such op, in turn. */
@@ -210,6 +211,7 @@ TEST(a_spread_of_the_tensor_cores_spaces_builds_for_every_architecture_that_has_
     }
     add_tensor_cores("wgmma_tf32.conf", "tf32gemm", 0, 1, "4096x4096x4096", "1001x333x77");
     add_tensor_cores("bf16x6.conf", "sgemm_accurate", 0, 1, "4096x4096x4096", "1001x333x777");
+    add_tensor_cores("f16x3.conf", "sgemm_normwise", 0, 1, "4096x4096x4096", "1001x333x777");
     build_all();
 }
 
@@ -231,6 +233,7 @@ TEST(a_spread_of_the_wide_spaces_builds_wherever_the_rules_say_so)
         {"wgmma", "bf16gemm", {"4096x4096x4096", "1001x333x77"}, {0, 2}},
         {"wgmma_tf32", "tf32gemm", {"4096x4096x4096", "1001x333x77"}, {0, 3}},
         {"bf16x6", "sgemm_accurate", {"4096x4096x4096", "1001x333x777"}, {0, 2}},
+        {"f16x3", "sgemm_normwise", {"4096x4096x4096", "1001x333x777"}, {3, 1}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct space *space = NULL;
@@ -326,6 +329,10 @@ static const struct {
      90},
     {"bf16x6 BM=128 BN=208 BK=64 STAGES=5 FUSE=0 VA=1 VB=1 VC=2 GROUP=1 SPLIT_K=1 SMS=1", 90},
     {"bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=1 VA=1 VB=4 VC=1 GROUP=1 SPLIT_K=4 SMS=1", 90},
+    {"f16x3 BM=128 BN=176 BK=128 STAGES=5 LOW=8 VC=2 GROUP=1 SPLIT_K=1 SMS=1", 90},
+    {"f16x3 BM=64 BN=64 BK=64 STAGES=6 LOW=16 VC=1 GROUP=1 SPLIT_K=4 SMS=1", 90},
+    {"bf16x6 BM=160 BN=128 BK=64 STAGES=6 FUSE=2 SWAP=1 VA=1 VB=1 VC=1 GROUP=1 SPLIT_K=1 SMS=1", 90},
+    {"bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=3 SWAP=0 VA=1 VB=1 VC=2 GROUP=1 SPLIT_K=4 SMS=1", 90},
 };
 #define WAYS (sizeof ways / sizeof *ways)
 

@@ -235,7 +235,9 @@ TEST(blocks_that_walk_are_as_many_as_sms)
     assert_refused(check(&config, &p, &h200), "SMS means nothing without WALK");
     config = with("WALK", 1);
     config_set(&config, "SWAP", 1);
-    assert_refused(check(&config, &p, &h200), "A is the left operand");
+    assert_refused(check(&config, &p, &h200), "no room for sums beside the ring");
+    config_set(&config, "STORE", 1);
+    assert_refused(check(&config, &p, &h200), "with SWAP only 1, for whole sums of TF32");
 }
 
 TEST(operands_that_no_map_reads_are_packed)
@@ -327,10 +329,10 @@ TEST(c_is_stored_by_a_map_of_its_own)
     assert_refused(check(&config, &pointers, &h200), "VC is as wide");
     config = with("STORE", 2);
     config_set(&config, "BN", 104);
-    assert_refused(check(&config, NULL, NULL), "STORE: boxes of C have its rows");
+    assert_refused(check(&config, NULL, NULL), "STORE: boxes of C have whole sums");
     config_set(&config, "BN", 128);
     config_set(&config, "REDUCE", 2);
-    assert_refused(check(&config, NULL, NULL), "STORE: boxes of C have its rows");
+    assert_refused(check(&config, NULL, NULL), "STORE: boxes of C have whole sums");
 }
 
 /* Each group has a whole tile, of up to 128 rows. */
@@ -417,6 +419,58 @@ TEST(tf32_across_k_is_the_left_operand_or_packed)
     assert_refused(check(&config, &tt, &h200), "read along k only");
 }
 
+/* 4 elements for each of two instructions or four, of which one half is loaded while the other multiplies. */
+TEST(elements_that_are_loaded_ahead_take_registers_beside_the_sums)
+{
+    const struct problem nn = problem_of("tf32gemm:nn:512x512x512"),
+                         nt = problem_of("tf32gemm:nt:512x512x512");
+    struct config config = config_of(WGMMA_TF32_BASE);
+    assert_int_equal(config_get(&config, "PRELOAD"), 0); /* texts from before do not name it */
+    config_set(&config, "PRELOAD", 1);
+    assert_refused(check(&config, &nt, &h200), "only a left operand of TF32 that lies across k");
+    config_set(&config, "SWAP", 1);
+    config_set(&config, "BM", 256);
+    config_set(&config, "BN", 128);
+    assert_taken(check(&config, &nn, &h200)); /* 128 sums, 8 elements of B and 26 more of 168 registers */
+    config_set(&config, "PRELOAD", 2);
+    assert_refused(check(&config, &nn, &h200), "the left operand do not fit in the registers");
+    config_set(&config, "BM", 240);
+    assert_taken(check(&config, &nn, &h200));
+    config_set(&config, "PRELOAD", 0);
+    assert_taken(check(&config, &nn, &h200));
+    config = base();
+    config_set(&config, "PRELOAD", 1);
+    const struct problem half = problem_of("hgemm:tt:512x512x512");
+    assert_refused(check(&config, &half, &h200), "only a left operand of TF32 that lies across k");
+}
+
+TEST(sums_of_a_transposed_c_go_straight_to_c)
+{
+    const struct problem nn = problem_of("tf32gemm:nn:1023x1000x512:ldc=1001");
+    struct config config = config_of(WGMMA_TF32_BASE);
+    config_set(&config, "SWAP", 1);
+    config_set(&config, "BM", 256);
+    config_set(&config, "BN", 128);
+    config_set(&config, "PRELOAD", 1);
+    config_set(&config, "WALK", 1);
+    config_set(&config, "SMS", 132);
+    assert_refused(check(&config, &nn, &h200), "no room for sums beside the ring");
+    config_set(&config, "STORE", 1);
+    assert_taken(check(&config, &nn, &h200)); /* any alignment */
+    assert_int_equal(config.template->resources(&config).smem_bytes, 1024 + 4 * (49152 + 16) + 16);
+    const struct launch_plan plan = plan_of(&config, &nn);
+    assert_int_equal(plan.views, 2);
+    assert_int_equal(plan.argument_bytes, 512);
+    assert_int_equal(plan.kernel[0].grid[0], 32);
+    config_set(&config, "STORE", 2);
+    assert_refused(check(&config, NULL, NULL), "STORE: with SWAP only 1");
+    config_set(&config, "STORE", 1);
+    config_set(&config, "WALK", 0);
+    config_set(&config, "SMS", 1);
+    config_set(&config, "REDUCE", 2);
+    assert_refused(check(&config, NULL, NULL), "STORE: with SWAP only 1, for whole sums");
+}
+
 /* Both are turned into lines of k that begin at multiples of 128 bytes, and copies round. */
 TEST(packed_tf32_lies_along_k)
 {
@@ -458,6 +512,8 @@ int main(void)
         cmocka_unit_test(operands_that_no_map_reads_are_packed),
         cmocka_unit_test(c_is_stored_by_a_map_of_its_own),
         cmocka_unit_test(tf32_across_k_is_the_left_operand_or_packed),
+        cmocka_unit_test(elements_that_are_loaded_ahead_take_registers_beside_the_sums),
+        cmocka_unit_test(sums_of_a_transposed_c_go_straight_to_c),
         cmocka_unit_test(packed_tf32_lies_along_k),
         cmocka_unit_test(groups_that_take_turns_have_tiles_of_their_own),
         cmocka_unit_test(every_kernel_may_begin_early_and_says_so),

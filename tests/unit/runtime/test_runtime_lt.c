@@ -254,6 +254,27 @@ TEST(an_algorithm_that_won_is_launched)
     gt_close(handle);
 }
 
+/* One for all calls, but for those with a bias: two threads may want different ones. */
+TEST(a_call_without_a_bias_makes_no_descriptor)
+{
+    static const char *const texts[] = {SHAPE, SHAPE ":epilogue=gelu", SHAPE ":epilogue=bias+gelu"};
+    for (int i = 0; i < 3; i++) put_winner(texts[i], LT_ALGORITHM, 5, false);
+    struct gt_handle *handle = open_handle(NULL);
+    for (int i = 0; i < 3; i++) {
+        struct epilogue_set set = epilogue_set_make(texts[i], 0);
+        struct gt_plan *plan = epilogue_plan(handle, texts[i]);
+        const int before = *fake.lt_descs, calls = *fake.lt_calls;
+        for (int call = 0; call < 2; call++) {
+            assert_gt(launch_epilogue(plan, &set));
+            epilogue_set_check(&set, texts[i]);
+        }
+        assert_int_equal(*fake.lt_calls - calls, 2);
+        assert_int_equal(*fake.lt_descs - before, i < 2 ? 0 : 2);
+        epilogue_set_free(&set);
+    }
+    gt_close(handle);
+}
+
 /* A caller that stands in for cuBLAS has algorithms all the same, but no cuBLAS. */
 TEST(an_algorithm_may_run_without_cublas)
 {
@@ -351,6 +372,7 @@ int main(void)
         ON_FAKES(cublaslt_computes_without_a_workspace_if_there_is_none),
         ON_FAKES(cublaslt_has_a_workspace_of_its_own_in_a_graph),
         ON_FAKES(an_algorithm_that_won_is_launched),
+        ON_FAKES(a_call_without_a_bias_makes_no_descriptor),
         ON_FAKES(an_algorithm_may_run_without_cublas),
         ON_FAKES(a_bias_that_is_less_aligned_once_does_not_end_an_algorithm),
         ON_FAKES(an_algorithm_is_never_exchanged_silently),

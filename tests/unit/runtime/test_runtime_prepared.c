@@ -4,8 +4,8 @@
 #define PROBLEM "sgemm_accurate:nt:256x512x1024"
 #define OTHER_M "sgemm_accurate:nt:1024x512x1024"
 #define FEW     "sgemm_accurate:nt:1x512x1024" /* another kernel wins */
-#define BF16X6  "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
-#define FUSED   "bf16x6 BM=128 BN=48 BK=64 STAGES=6 FUSE=1 VA=1 VB=1 VC=2 GROUP=2 SPLIT_K=1 SMS=2"
+#define BF16X6  "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=0 SWAP=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
+#define FUSED   "bf16x6 BM=128 BN=48 BK=64 STAGES=6 FUSE=1 SWAP=0 VA=1 VB=1 VC=2 GROUP=2 SPLIT_K=1 SMS=2"
 #define MAP_B   320 /* of the argument: the tensor map of B */
 
 static const float one = 1;
@@ -182,7 +182,7 @@ TEST(memory_that_is_short_leaves_nothing_behind)
 /* ---- winners of their own ---- */
 
 #define PREPARED PROBLEM ":prepared=b"
-#define OTHER    "bf16x6 BM=128 BN=64 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
+#define OTHER    "bf16x6 BM=128 BN=64 BK=64 STAGES=6 FUSE=0 SWAP=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
 
 static void assert_planned(const struct gt_plan *plan, const char *config, int source, const char *tuned_for)
 {

@@ -63,6 +63,33 @@ static const struct measured_row measured[] = {
      "BM=128 BN=128 BK=64 STAGES=6 FUSE=1 VA=4 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132", 0, 0, 0, 0, 69.5},
     {"sgemm_accurate:nn:2048x2048x2048:beta=1",
      "BM=128 BN=128 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=16 SPLIT_K=1 SMS=132", 0, 0, 0, 0, 204.8},
+    /* FUSE 2 and 3: 2026-11-27. */
+    {"sgemm_accurate:nn:1024x1024x1024",
+     "BM=128 BN=64 BK=64 STAGES=9 FUSE=3 SWAP=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132", 0, 0, 0, 0, 24.4},
+    {"sgemm_accurate:nn:1024x1024x1024",
+     "BM=64 BN=128 BK=64 STAGES=9 FUSE=2 SWAP=1 VA=1 VB=1 VC=1 GROUP=8 SPLIT_K=1 SMS=132", 0, 0, 0, 0, 32.7},
+    {"sgemm_accurate:nn:2048x2048x2048",
+     "BM=128 BN=128 BK=64 STAGES=6 FUSE=3 SWAP=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132", 0, 0, 0, 0,
+     151.5},
+    {"sgemm_accurate:nn:4096x4096x4096",
+     "BM=128 BN=112 BK=64 STAGES=9 FUSE=2 SWAP=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132", 0, 0, 0, 0,
+     1190.5},
+    {"sgemm_accurate:nn:4096x4096x4096",
+     "BM=128 BN=112 BK=64 STAGES=6 FUSE=3 SWAP=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132", 0, 0, 0, 0,
+     1292.1},
+    {"sgemm_accurate:nt:512x4096x4096",
+     "BM=128 BN=128 BK=64 STAGES=8 FUSE=2 SWAP=1 VA=1 VB=1 VC=1 GROUP=8 SPLIT_K=1 SMS=132", 0, 0, 0, 0,
+     156.6},
+    {"sgemm_accurate:nt:512x4096x4096",
+     "BM=128 BN=128 BK=64 STAGES=6 FUSE=3 SWAP=1 VA=1 VB=1 VC=1 GROUP=8 SPLIT_K=1 SMS=132", 0, 0, 0, 0,
+     150.1},
+    {"sgemm_accurate:nt:256x4096x11008",
+     "BM=128 BN=128 BK=64 STAGES=6 FUSE=3 SWAP=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=2 SMS=132", 0, 0, 0, 0,
+     194.0},
+    {"sgemm_accurate:nn:512x768x3072",
+     "BM=128 BN=48 BK=64 STAGES=9 FUSE=3 SWAP=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=2 SMS=132", 0, 0, 0, 0, 32.4},
+    {"sgemm_accurate:nn:512x768x3072",
+     "BM=48 BN=128 BK=64 STAGES=9 FUSE=2 SWAP=1 VA=1 VB=1 VC=1 GROUP=8 SPLIT_K=2 SMS=132", 0, 0, 0, 0, 48.4},
     /* What test_prepared_gpu measured (2026-11-26). */
     {"sgemm_accurate:nt:4096x4096x4096:prepared=b",
      "BM=128 BN=128 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132", 0, 0, 0, 0, 1094.9},
@@ -95,6 +122,25 @@ TEST(many_rows_and_columns_are_split_before_they_are_multiplied_and_few_meanwhil
     assert_true(predicted_us(before, few) > predicted_us(meanwhile, few));
 }
 
+/* As measured: up to 2048x2048x2048 both are split in the block; of a large weight and few rows, at least the
+ * weight. */
+TEST(what_the_block_splits_costs_less_than_pieces_in_memory)
+{
+    static const char
+        none[] = "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132",
+        half[] = "bf16x6 BM=128 BN=128 BK=64 STAGES=8 FUSE=2 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132",
+        weight[] = "bf16x6 BM=128 BN=128 BK=64 STAGES=8 FUSE=2 SWAP=1 VA=1 VB=1 VC=1 GROUP=8 "
+                   "SPLIT_K=1 SMS=132",
+        whole[] = "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=3 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132";
+    static const char small[] = "sgemm_accurate:nn:2048x2048x2048", few[] = "sgemm_accurate:nt:512x4096x4096",
+                      large[] = "sgemm_accurate:nn:4096x4096x4096";
+    assert_true(predicted_us(whole, small) < predicted_us(half, small));
+    assert_true(predicted_us(half, small) < predicted_us(none, small));
+    assert_true(predicted_us(whole, few) < predicted_us(weight, few));
+    assert_true(predicted_us(weight, few) < predicted_us(half, few));
+    assert_true(predicted_us(half, large) < predicted_us(none, large));
+}
+
 /* By as much as the split of the larger operand takes, less what its pieces are larger. */
 TEST(a_prepared_weight_gains_the_more_the_fewer_rows_there_are)
 {
@@ -118,12 +164,18 @@ TEST(a_prepared_weight_gains_the_more_the_fewer_rows_there_are)
     static const char fused[] =
         "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=1 VA=4 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132";
     assert_true(predicted_us(fused, rows[1][0]) == predicted_us(fused, rows[1][1]));
+    static const char half[] =
+        "bf16x6 BM=128 BN=128 BK=64 STAGES=8 FUSE=2 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"; /* B is
+                                                                                                  right */
+    assert_true(predicted_us(half, rows[1][0]) > predicted_us(half, rows[1][1]));
+    assert_true(predicted_us(half, rows[1][0]) == predicted_us(half, rows[1][2]));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(measured_times_are_predicted_within_60_per_cent),
+        cmocka_unit_test(what_the_block_splits_costs_less_than_pieces_in_memory),
         cmocka_unit_test(a_prepared_weight_gains_the_more_the_fewer_rows_there_are),
         cmocka_unit_test(many_rows_and_columns_are_split_before_they_are_multiplied_and_few_meanwhile),
     };
