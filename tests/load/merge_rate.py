@@ -51,7 +51,8 @@ def main():
             now = content(out)
             check(now == before or process.returncode == 0, f"killed at {share}: the file has changed: {now}")
         check(killed > 0, "no merge was still going on when it was killed")
-        os.unlink(out)
+        for name in os.listdir(folder):  # a killed merge may leave a journal
+            if name.startswith("all.db"): os.unlink(os.path.join(folder, name))
 
         start = resource.getrusage(resource.RUSAGE_CHILDREN)
         run = merge(shards)

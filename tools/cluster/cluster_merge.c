@@ -55,8 +55,9 @@ static enum status take_in(struct merging *m, struct db *db)
     const size_t room = (size_t)m->plan->shards;
     const char **paths = calloc(room, sizeof *paths);
     m->numbers = calloc(room, sizeof *m->numbers);
-    enum status st = paths && m->numbers ? OK : fail(E_MEMORY, "out of memory for %zu shards", room);
-    for (int i = 0; !st && i < m->plan->shards; i++) {
+    enum status st = OK;
+    if (!paths || !m->numbers) st = fail(E_MEMORY, "out of memory for %zu shards", room);
+    for (int i = 0; paths && m->numbers && i < m->plan->shards; i++) {
         if (m->files[i].st) continue;
         m->numbers[m->merged] = i;
         paths[m->merged++] = m->files[i].path;
