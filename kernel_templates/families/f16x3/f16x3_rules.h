@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* f16x3_rules.h — derived sizes of the kernels that multiply FP32 operands as two FP16 pieces, and which
  * configurations are correct.
  *
