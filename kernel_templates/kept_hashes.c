@@ -139,7 +139,7 @@ const struct kept_source kept_sources[] = {
     KEPT(mma, NULL, NULL, 0x9ae6ede1919aae9d),
     KEPT(wgmma, NULL, NULL, 0xf2244d39d59eb064),
     KEPT(wgmma_tf32, NULL, NULL, 0xf2244d39d59eb064),
-    KEPT(bf16x6, "FUSE", NULL, 0x2d2988134cb77bec),
+    KEPT(bf16x6, "FUSE", NULL, 0xef456c27b6a1746e),
     KEPT(ladder_naive, NULL, NULL, 0xcbd0101a217f5ac0),
     KEPT(ladder_coalesced, NULL, NULL, 0xdae567f4b97fb1b6),
     KEPT(ladder_shared, NULL, NULL, 0x8b51d5aea637476e),

@@ -35,8 +35,11 @@ static struct object_pool prepared_pool = OBJECT_POOL(UINT64_C(0x67742d707265706
 struct prepared_forms {
     struct config config;
     struct problem problem;
-    _Atomic(struct launch_plan *) product[2]; /* by LAUNCH_A, LAUNCH_B; NULL: not yet */
+    _Atomic(struct launch_plan *)
+        product[2]; /* by LAUNCH_A, LAUNCH_B; NULL: not yet; &takes_none: there is none */
 };
+
+static struct launch_plan takes_none; /* the configuration reads this operand itself */
 
 static bool make_forms(const struct prepared_forms *forms, enum launch_operand which,
                        struct launch_plan *product, struct launch_plan *preparation)
@@ -61,7 +64,10 @@ enum status prepared_forms_make(const struct config *config, const struct proble
 void prepared_forms_free(struct prepared_forms *forms)
 {
     if (!forms) return;
-    for (int i = 0; i < 2; i++) free(atomic_load(&forms->product[i]));
+    for (int i = 0; i < 2; i++) {
+        struct launch_plan *const product = atomic_load(&forms->product[i]);
+        if (product != &takes_none) free(product);
+    }
     free(forms);
 }
 
@@ -70,12 +76,13 @@ const struct launch_plan *prepared_form(struct prepared_forms *forms, const stru
     const enum launch_operand which = prepared->operand.which;
     if (forms->config.template != prepared->template) return NULL;
     struct launch_plan *product = atomic_load_explicit(&forms->product[which], memory_order_acquire);
-    if (product) return product;
+    if (product) return product == &takes_none ? NULL : product;
     struct launch_plan preparation, *other = NULL;
     product = malloc(sizeof *product);
     if (!product) return NULL;
     if (!make_forms(forms, which, product, &preparation)) {
         free(product);
+        atomic_compare_exchange_strong(&forms->product[which], &other, &takes_none);
         return NULL;
     }
     if (atomic_compare_exchange_strong(&forms->product[which], &other, product)) return product;

@@ -3,8 +3,8 @@
  */
 #include "runtime_gpu.h"
 
-#define CONFIG "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=0 SWAP=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
-#define OTHER  "bf16x6 BM=128 BN=64 BK=64 STAGES=6 FUSE=0 SWAP=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
+#define CONFIG "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
+#define OTHER  "bf16x6 BM=128 BN=64 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
 #define ERRORS "{\"componentwise\": 1e-7, \"rms\": 1e-7, \"max\": 1e-7}"
 #define ROUNDS 9
 

@@ -167,9 +167,9 @@ enum status kernel_load(struct device *device, const struct config *config, cons
     if (!self) return fail(E_MEMORY, "out of memory while loading a kernel");
     self->device = device;
     config->template->plan(config, problem, &self->plan);
-    enum status st = plan_prepared(self, config, problem);
-    if (!st) st = kernel_open(cubin_path, checksum, &self->module);
+    enum status st = kernel_open(cubin_path, checksum, &self->module);
     if (!st) st = kernel_bind(self->module, &device->gpu, &self->plan, self->function);
+    if (!st) st = plan_prepared(self, config, problem);
     if (!st) st = make_workspace(self);
     if (st) {
         loaded_close(self);

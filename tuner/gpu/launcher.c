@@ -105,8 +105,8 @@ CUresult launcher_enqueue(const struct launch_plan *plan, const CUfunction *func
     while (launch_walk_next(&walk, &launch)) {
         CUresult result = plan->views ? launcher_encode(plan, &launch) : CUDA_SUCCESS;
         if (result == CUDA_SUCCESS)
-            result =
-                launcher_enqueue_one(functions[launch.index], &plan->kernel[launch.index], &launch, stream);
+            result = launcher_enqueue_one(functions[plan->first + launch.index], &plan->kernel[launch.index],
+                                          &launch, stream);
         if (result == CUDA_SUCCESS) continue;
         *touched = launch.touched;
         return result;

@@ -81,9 +81,11 @@ struct tensor_view {
 /* launch_walk.h iterates over its launches. */
 struct launch_plan {
     struct kernel_launch kernel[LAUNCH_KERNELS_MAX];
-    int kernels;             /* 0: nothing to do (M, N or batch is 0) */
-    int counters;            /* 32-bit words at the start of the workspace, 0 before the first launch; every
-                                launch leaves them 0 */
+    int kernels;  /* 0: nothing to do (M, N or batch is 0) */
+    int first;    /* of the kernels that the configuration's plain plan has, for each of which a function
+                     is bound: those before it are left out (template.prepare) */
+    int counters; /* 32-bit words at the start of the workspace, 0 before the first launch; every
+                     launch leaves them 0 */
     int64_t workspace_bytes; /* for the largest batch slice; only its counters need initial values */
     int64_t batch, k;        /* of the problem */
     int64_t

@@ -33,16 +33,12 @@
 #define PRODUCT_REGISTERS                                                                                    \
     (!MOVE_REGISTERS  ? 255                                                                                  \
      : FUSE == 1      ? (CONSUMERS == 2 ? 152 : 96)                                                          \
-     : RIGHT_RAW      ? (CONSUMERS == 1   ? 248                                                              \
-                         : CONSUMERS == 2 ? 200                                                              \
-                                          : 136)                                                             \
+     : RIGHT_RAW      ? (CONSUMERS == 1 ? 248 : 200)                                                         \
      : CONSUMERS == 2 ? 232                                                                                  \
                       : 160)
 #define COPY_REGISTERS                                                                                       \
     (FUSE == 1        ? (CONSUMERS == 2 ? 200 : 224)                                                         \
-     : RIGHT_RAW      ? (CONSUMERS == 1   ? 128                                                              \
-                         : CONSUMERS == 2 ? 56                                                               \
-                                          : 48)                                                              \
+     : RIGHT_RAW      ? (CONSUMERS == 1 ? 128 : 56)                                                          \
      : CONSUMERS == 2 ? 40                                                                                   \
                       : 32)
 #define PIECE_REGISTERS (LEFT_RAW ? 48 : 0) /* of 64 rows by BK k */
@@ -87,6 +83,8 @@ RULE(SWAP, !RIGHT_SPLIT || STAGES % PIECES == 0,
 RULE(SWAP, FUSE != 1 || BN % 16 == 0, "FUSE 1: BN must be a multiple of 16")
 RULE(SWAP, FUSE != 1 || BM + BN <= 256,
      "FUSE 1: what is split at a time must fit in the registers: BM + BN is 256 at most")
+RULE(SWAP, !RIGHT_RAW || CONSUMERS <= 2,
+     "FUSE 3: BM must be 128 at most, with SWAP BN: a block of more groups has no registers for their sums")
 RULE(SWAP, RIGHT + PIECE_REGISTERS + 24 <= PRODUCT_REGISTERS, "the sums do not fit in the registers")
 RULE(VA, VA == 1 || (FUSE == 1 && VA == 4), "VA must be 1, or with FUSE 1 4")
 RULE(VB, VB == 1 || (FUSE == 1 && VB == 4), "VB must be 1, or with FUSE 1 4")

@@ -211,6 +211,7 @@ static void take_prepared(const struct config *config, const struct problem *p, 
         product->kernel[0] = product->kernel[1];
         product->kernel[0].dependent = false;
         product->kernels = 1;
+        product->first = 1;
     } else {
         leave_out(&product->kernel[0], p, b);
         view_alone(&product->view[!b], 4 * product->counters, b ? p->m : p->n);
@@ -257,6 +258,7 @@ const struct template template_bf16x6 = {
     .one_arch = true,
     .macros = TEMPLATE_MACRO_EPILOGUE | TEMPLATE_MACRO_POINTERS,
     .optional = OPTIONAL,
+    .silent = SILENT,
     .sources = sources_bf16x6,
     .resources = bf16x6_resources,
     .check = template_check_all,

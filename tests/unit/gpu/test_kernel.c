@@ -223,6 +223,7 @@ TEST(a_damaged_cubin_never_reaches_the_driver)
 /* ---- prepared operands ---- */
 
 #define SPLIT  "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
+#define HALF   "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=2 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
 #define WEIGHT "sgemm_accurate:nt:256x512x1024:prepared=b"
 
 /* Launches number `at` and the next one multiply with the pieces at this address: A alone is split. */
@@ -255,6 +256,21 @@ TEST(what_is_prepared_is_made_apart_from_the_calls_that_bring_it)
     assert_ok(kernel.launch(kernel.self, &operands, 1, 0));
     assert_int_equal(*launch_count, 3);
     check_product(1, 0x700000);
+    kernel_close(&kernel);
+}
+
+TEST(a_product_of_one_kernel_and_its_preparation_launch_a_kernel_each)
+{
+    struct kernel kernel;
+    struct problem p;
+    struct operands operands = {.a = 0x10000, .b = 0x20000, .c = 0x30000, .prepared = 0x700000};
+    assert_ok(problem_parse(WEIGHT, &p));
+    assert_ok(load(HALF, &p, &kernel));
+    assert_ok(kernel.prepare(kernel.self, &operands, 0x700000));
+    assert_ok(kernel.launch(kernel.self, &operands, 1, 0));
+    assert_int_equal(*launch_count, 2);
+    assert_false(launches[0].is_gemm);
+    assert_true(launches[1].is_gemm && launches[1].smem_bytes > 49152);
     kernel_close(&kernel);
 }
 
@@ -307,6 +323,7 @@ int main(void)
         ON_FAKE(more_than_48_KiB_of_shared_memory_is_asked_for),
         ON_FAKE(a_damaged_cubin_never_reaches_the_driver),
         ON_FAKE(what_is_prepared_is_made_apart_from_the_calls_that_bring_it),
+        ON_FAKE(a_product_of_one_kernel_and_its_preparation_launch_a_kernel_each),
         ON_FAKE(a_call_that_brings_nothing_prepares_it_in_memory_of_the_kernel),
         ON_FAKE(a_kernel_without_a_form_of_its_own_reads_the_prepared_operand),
         ON_FAKE(no_memory_for_what_is_prepared_is_a_verdict),

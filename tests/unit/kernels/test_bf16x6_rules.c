@@ -82,11 +82,11 @@ TEST(what_is_split_in_registers_leaves_room_for_fewer_sums)
 
 TEST(tensor_maps_ask_for_lines_at_multiples_of_16_bytes)
 {
-    static const char half[] = "bf16x6 BM=128 BN=64 BK=64 STAGES=6 FUSE=2 SWAP=0 VA=1 VB=1 VC=1 GROUP=1 "
+    static const char half[] = "bf16x6 BM=128 BN=64 BK=64 STAGES=6 FUSE=2 VA=1 VB=1 VC=1 GROUP=1 "
                                "SPLIT_K=1 SMS=1",
                       swap[] = "bf16x6 BM=64 BN=128 BK=64 STAGES=6 FUSE=2 SWAP=1 VA=1 VB=1 VC=1 GROUP=1 "
                                "SPLIT_K=1 SMS=1",
-                      whole[] = "bf16x6 BM=128 BN=64 BK=64 STAGES=6 FUSE=3 SWAP=0 VA=1 VB=1 VC=1 GROUP=1 "
+                      whole[] = "bf16x6 BM=128 BN=64 BK=64 STAGES=6 FUSE=3 VA=1 VB=1 VC=1 GROUP=1 "
                                 "SPLIT_K=1 SMS=1";
     static const struct {
         const char *config, *problem, *why;

@@ -4,8 +4,9 @@
 #define PROBLEM "sgemm_accurate:nt:256x512x1024"
 #define OTHER_M "sgemm_accurate:nt:1024x512x1024"
 #define FEW     "sgemm_accurate:nt:1x512x1024" /* another kernel wins */
-#define BF16X6  "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=0 SWAP=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
-#define FUSED   "bf16x6 BM=128 BN=48 BK=64 STAGES=6 FUSE=1 SWAP=0 VA=1 VB=1 VC=2 GROUP=2 SPLIT_K=1 SMS=2"
+#define BF16X6  "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
+#define FUSED   "bf16x6 BM=128 BN=48 BK=64 STAGES=6 FUSE=1 VA=1 VB=1 VC=2 GROUP=2 SPLIT_K=1 SMS=2"
+#define HALF    "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=2 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
 #define MAP_B   320 /* of the argument: the tensor map of B */
 
 static const float one = 1;
@@ -75,6 +76,24 @@ TEST(an_operand_is_split_once_for_products_with_any_other)
     gt_prepared_free(prepared);
     assert_gt_fails(call(handle, PROBLEM, prepared), GT_INVALID, "was freed");
     gt_prepared_free(prepared);
+    gt_close(handle);
+}
+
+/* With FUSE 2 the block splits A itself, so that nothing is left of the kernel that splits. */
+TEST(where_one_kernel_is_left_it_is_the_one_that_multiplies)
+{
+    put_winner(PROBLEM, HALF, 5, false);
+    struct gt_handle *handle = open_handle(NULL);
+    struct gt_prepared *prepared = prepare(handle, PROBLEM);
+    assert_false(launch_number(0)->is_gemm);
+    for (int i = 1; i < 3; i++) {
+        assert_gt(call(handle, PROBLEM, prepared));
+        assert_int_equal(*fake.launch_count, 1 + i);
+        assert_true(launch_number(i)->is_gemm && launch_number(i)->smem_bytes > 49152);
+    }
+    assert_gt(call(handle, PROBLEM, NULL));
+    assert_int_equal(*fake.launch_count, 5);
+    assert_true(!launch_number(3)->is_gemm && launch_number(4)->is_gemm);
     gt_close(handle);
 }
 
@@ -182,7 +201,7 @@ TEST(memory_that_is_short_leaves_nothing_behind)
 /* ---- winners of their own ---- */
 
 #define PREPARED PROBLEM ":prepared=b"
-#define OTHER    "bf16x6 BM=128 BN=64 BK=64 STAGES=6 FUSE=0 SWAP=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
+#define OTHER    "bf16x6 BM=128 BN=64 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
 
 static void assert_planned(const struct gt_plan *plan, const char *config, int source, const char *tuned_for)
 {
@@ -312,6 +331,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ON_FAKES(an_operand_is_split_once_for_products_with_any_other),
+        ON_FAKES(where_one_kernel_is_left_it_is_the_one_that_multiplies),
         ON_FAKES(by_columns_the_operands_change_places),
         ON_FAKES(a_kernel_that_takes_none_reads_the_operand_itself),
         ON_FAKES(wrong_uses_have_a_sentence_and_launch_nothing),
