@@ -248,8 +248,8 @@ void plan_write(const struct launch_plan *p, FILE *f)
         if (i) fprintf(f, ", ");
         write_kernel(i < p->kernels ? &p->kernel[i] : &no_kernel, f);
     }
-    fprintf(f, "}, %d, %d, %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ", ", p->kernels,
-            p->counters, p->workspace_bytes, p->batch, p->k, p->batch_per_launch, p->k_slab);
+    fprintf(f, "}, %d, %d, %d, %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ", ", p->kernels,
+            p->first, p->counters, p->workspace_bytes, p->batch, p->k, p->batch_per_launch, p->k_slab);
     write_list(p->batch_step_bytes, LAUNCH_OPERANDS, f);
     fprintf(f, ", ");
     write_list(p->k_step_bytes, 2, f);

@@ -14,8 +14,7 @@ static struct config numbered(int number)
     char text[CONFIG_TEXT_MAX];
     struct config config;
     snprintf(text, sizeof text,
-             "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=%d SPLIT_K=1 SMS=132",
-             number);
+             "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=%d SPLIT_K=1 SMS=132", number);
     assert_ok(config_parse(text, &config));
     return config;
 }
