@@ -79,6 +79,18 @@ shard 0/1 --db new.db --known all.db
 grep -E 'like the winners|corrected by' err
 cut -d' ' -f1 log | grep -c trial
 t tune merge --shards all.db new.db
+# While a merge has locked it, for longer than a database is waited for (10 s), the shard waits.
+python3 - <<'END' &
+import sqlite3, time
+d = sqlite3.connect("all.db", isolation_level=None)
+d.execute("begin exclusive")
+open("locked", "w").close()
+time.sleep(12)
+END
+until [ -e locked ]; do sleep 0.1; done
+shard 5/7 --db later.db --known all.db
+grep waiting err
+wait
 # A machine that goes in the middle: what is finished is in the copy, and the next goes on from that.
 sed -i '$d' suite.txt
 : >log
