@@ -75,6 +75,10 @@ enum status db_shard_set(struct db *db, const struct db_shard *shard);
  * tuner writes what is there), E_IO; what was there stays. */
 enum status db_save(struct db *db, const char *path);
 
+/* Opens what db_save has written, to read whose it is: without locks, which its file system may not have, for
+ * it is never changed, only replaced. Its structure is not checked. Errors: as db_open with DB_READ. */
+enum status db_open_copy(const char *path, struct db **copy);
+
 /* Whether two paths name one file, which need not exist; its folder must. */
 bool db_same_file(const char *a, const char *b);
 /* Whether a tuner, this process included, has the file open for writing, as far as the file system's locks

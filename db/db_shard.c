@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -127,6 +128,23 @@ enum status db_save(struct db *db, const char *path)
     if (!st && rename(fresh, target) != 0) st = fail(E_IO, "cannot write %s: %s", path, strerror(errno));
     if (st) db_remove_files(fresh);
     return st;
+}
+
+enum status db_open_copy(const char *path, struct db **copy)
+{
+    int version;
+    bool empty = false;
+    struct db *db = calloc(1, sizeof *db);
+    if (!db) return fail(E_MEMORY, "out of memory while opening %s", path);
+    db->mode = DB_READ;
+    db->owner = getpid();
+    enum status st = db_resolve(path, db->path);
+    if (!st) st = db_connect_immutable(db->path, &db->handle);
+    if (!st) st = db_identify(db->handle, db->path, &db_form, &version, &empty);
+    if (!st && empty) st = fail(E_ABSENT, "the database %s is empty", path);
+    if (st) db_close(db);
+    else *copy = db;
+    return st; /* NOLINT(clang-analyzer-unix.Malloc): the owner closes it */
 }
 
 bool db_is_later(const char *path)

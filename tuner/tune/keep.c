@@ -195,19 +195,19 @@ static enum status judge_copy(const struct tune_options *o, struct db *copy, con
                 o->save, o->db);
 }
 
-static enum status open_copy(const struct tune_options *o, enum db_mode mode, struct db **copy)
+static enum status open_copy(const struct tune_options *o, bool all, struct db **copy)
 {
     const char *const usual = db_choose;
     db_choose = " with --save";
-    enum status st = db_open(o->save, mode, copy);
+    enum status st = all ? db_open(o->save, DB_READ, copy) : db_open_copy(o->save, copy);
     db_choose = usual;
     return st;
 }
 
-/* Before it is read, and before each time that another takes its place. With COPY_DAMAGED, E_DB is
+/* Before it is read (all), and before each time that another takes its place. With COPY_DAMAGED, E_DB is
  * returned. */
-static enum status look_at_copy(const struct tune_options *o, const struct db_shard *wanted,
-                                enum db_mode mode, enum copy *is)
+static enum status look_at_copy(const struct tune_options *o, const struct db_shard *wanted, bool all,
+                                enum copy *is)
 {
     struct db *copy;
     *is = COPY_NONE;
@@ -217,7 +217,7 @@ static enum status look_at_copy(const struct tune_options *o, const struct db_sh
                     "%s is being written by another tuner, so it is no copy: name another file with "
                     "--save",
                     o->save);
-    enum status st = open_copy(o, mode, &copy);
+    enum status st = open_copy(o, all, &copy);
     if (!st) {
         st = judge_copy(o, copy, wanted);
         db_close(copy);
@@ -244,7 +244,7 @@ static enum status begin_with_copy(const struct tune_options *o)
 {
     struct db *copy;
     size_t made;
-    enum status st = open_copy(o, DB_READ, &copy);
+    enum status st = open_copy(o, true, &copy);
     if (st) return st;
     const int error = paths_make_folders(o->db, &made);
     st =
@@ -322,7 +322,7 @@ static enum status open_db(struct tune_options *o, struct db_shard *shard, struc
     if (error) return fail(E_IO, "cannot make the folder of %s: %s", o->save, strerror(error));
     const bool begun = there(o->db);
     enum status st = *o->save ? check_names(o) : OK;
-    if (!st && *o->save) st = look_at_copy(o, shard, DB_READ, &copy);
+    if (!st && *o->save) st = look_at_copy(o, shard, true, &copy);
     snprintf(why, sizeof why, "%s", status_text());
     if (copy == COPY_DAMAGED && begun) st = OK;
     if (!st && copy == COPY_GOOD && !begun) st = begin_with_copy(o);
@@ -383,7 +383,7 @@ static enum status save(struct keep *k)
     if (!(k->gpus = json_array())) return fail(E_MEMORY, "out of memory for %s", k->line_path);
     st = db_clocks(k->db, add_gpu, k->gpus);
     enum copy is = COPY_NONE;
-    if (!st) st = look_at_copy(k->options, &k->shard, DB_GLANCE, &is);
+    if (!st) st = look_at_copy(k->options, &k->shard, false, &is);
     return st && is != COPY_DAMAGED ? st : db_save(k->db, k->path);
 }
 

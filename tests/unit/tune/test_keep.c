@@ -5,7 +5,9 @@
 #include "db_exchange.h"
 #include "keep.h"
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <sys/vfs.h>
 
 static const char *host; /* NULL: this one's */
@@ -18,6 +20,27 @@ int gethostname(char *name, size_t room)
     snprintf(name, room, "%s", host);
     return 0;
 }
+
+static bool lockless; /* the folder of copies */
+
+int fcntl(int fd, int command, ...)
+{
+    int (*real)(int, int, ...);
+    char link[40], path[200] = "";
+    va_list args;
+    va_start(args, command);
+    void *argument = va_arg(args, void *);
+    va_end(args);
+    *(void **)&real = dlsym(RTLD_NEXT, "fcntl");
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    if (lockless && (command == F_OFD_GETLK || command == F_OFD_SETLK || command == F_SETLK) &&
+        readlink(link, path, sizeof path - 1) > 0 && strstr(path, "/shared/")) {
+        errno = ENOLCK;
+        return -1;
+    }
+    return real(fd, command, argument);
+}
+int fcntl64(int fd, int command, ...) __attribute__((alias("fcntl")));
 
 static long magic; /* of every file system */
 
@@ -368,6 +391,29 @@ TEST(what_is_of_a_later_version_or_not_ours_is_no_damaged_copy)
     assert_int_equal(trials_of(o.db), 3);
 }
 
+/* ---- file systems without locks ---- */
+
+TEST(a_copy_where_nothing_can_be_locked_is_replaced_as_often_as_it_is_due)
+{
+    struct problem problem = problem_make(64, 64, 64);
+    struct tune_options o = a_shard(&problem);
+    struct db *db, *copy;
+    struct keep *keep;
+    assert_ok(open_and_listen(&o, &db, &keep));
+    lockless = true;
+    for (int i = 0; i < 3; i++) {
+        store_some(db, 1);
+        const enum status st = keep_end(keep, &(struct keep_state){0}, OK);
+        if (st) lockless = false;
+        assert_ok(st);
+    }
+    const enum status locked = db_open(o.save, DB_READ, &copy); /* the test itself */
+    lockless = false;
+    assert_int_equal(locked, E_IO);
+    end(db, keep);
+    assert_int_equal(trials_of(o.save), 3);
+}
+
 /* ---- folders and text ---- */
 
 TEST(folders_of_a_database_that_begins_with_a_copy_are_made)
@@ -437,6 +483,7 @@ int main(void)
         KEEP_TEST(a_run_that_is_no_shards_goes_on_from_its_copy_and_replaces_it),
         KEEP_TEST(a_damaged_copy_is_put_aside_where_the_run_has_its_own_database),
         KEEP_TEST(what_is_of_a_later_version_or_not_ours_is_no_damaged_copy),
+        KEEP_TEST(a_copy_where_nothing_can_be_locked_is_replaced_as_often_as_it_is_due),
         KEEP_TEST(folders_of_a_database_that_begins_with_a_copy_are_made),
         KEEP_TEST(others_may_read_in_the_folders_of_a_copy),
         KEEP_TEST(a_host_and_a_reason_that_are_not_utf_8_are_written_escaped),
