@@ -59,7 +59,7 @@ const char *db_on_network(const char *path);
 /* What a file says of itself that belongs to one shard of a suite (docs/cluster.md). */
 struct db_shard {
     char suite[DB_SUITE_HASH_MAX]; /* hash of the suite's problems: 16 hexadecimal digits */
-    int number, count;             /* 0 <= number < count */
+    int number, count;             /* 0 <= number < count <= SHARDS_MAX */
     char version[128];             /* of the program that tunes it */
     int64_t problems;              /* of this shard */
     double spent_s;                /* of its budget, until it is finished */
@@ -71,8 +71,21 @@ enum status db_shard_get(struct db *db, struct db_shard *shard);
 enum status db_shard_set(struct db *db, const struct db_shard *shard);
 
 /* Writes a complete copy to path, also on a network file system: under another name beside it, which then
- * takes the place of what was there. No transaction may be open. Errors: E_IO; what was there stays. */
+ * takes the place of what was there. No transaction may be open. Errors: E_INPUT (it is db itself), E_BUSY (a
+ * tuner writes what is there), E_IO; what was there stays. */
 enum status db_save(struct db *db, const char *path);
+
+/* Opens what db_save has written, to read whose it is: without locks, which its file system may not have, for
+ * it is never changed, only replaced. Its structure is not checked. Errors: as db_open with DB_READ. */
+enum status db_open_copy(const char *path, struct db **copy);
+
+/* Whether two paths name one file, which need not exist; its folder must. */
+bool db_same_file(const char *a, const char *b);
+/* Whether a tuner, this process included, has the file open for writing, as far as the file system's locks
+ * show. */
+bool db_is_written(const char *path);
+/* Of a file that db_open has refused with E_DB: whether only a later version of this program can read it. */
+bool db_is_later(const char *path);
 
 /* The median clock of the GPU's multiprocessors over the trials of this process, by board; boards whose clock
  * is unknown are left out. visit returns false to stop. */

@@ -107,6 +107,8 @@ void db_release(const char *path, struct db_hold *hold, bool writer);
 void db_guard(struct db *db, bool on);
 /* Opens a connection with safe settings; nothing is read yet. */
 enum status db_connect(const char *path, int flags, sqlite3 **handle);
+/* The same for reading a file that does not change: without locks and log. */
+enum status db_connect_immutable(const char *path, sqlite3 **handle);
 /* Removes -wal and -shm beside a file, after the log was written back, if no other connection is open: where
  * the disk was full SQLite leaves them. */
 void db_clear_log(const char *path);

@@ -316,6 +316,22 @@ enum status db_hold_read(const char *path, struct db_hold **out)
     return st;
 }
 
+bool db_is_written(const char *path)
+{
+    char name[PATH_MAX];
+    struct db_hold *hold;
+    if (access(path, F_OK) != 0 || db_resolve(path, name)) return false;
+    if (name_is_locked(name)) return true;
+    pthread_mutex_lock(&mutex);
+    bool locked = false;
+    if (!find_or_open(name, false, &hold)) {
+        locked = is_locked(hold->reading);
+        drop(hold);
+    }
+    pthread_mutex_unlock(&mutex);
+    return locked;
+}
+
 /* The name is locked; now the file. */
 static enum status lock_and_check(struct db_hold *hold, const char *path)
 {

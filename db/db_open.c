@@ -162,6 +162,13 @@ static void immutable_uri(const char *path, char *uri, size_t room)
     snprintf(uri + used, room - used, "?immutable=1");
 }
 
+enum status db_connect_immutable(const char *path, sqlite3 **handle)
+{
+    char uri[3 * PATH_MAX + 64];
+    immutable_uri(path, uri, sizeof uri);
+    return db_connect(uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, handle);
+}
+
 /* A writer in safe mode was killed during a transaction: its journal must be played back, which a reader
  * cannot do. */
 static enum status play_back_journal(const char *path)
@@ -203,9 +210,7 @@ static enum status connect_reader(const char *path, int busy_ms, sqlite3 **handl
                         "a tuner that was killed left work in %s-wal, and the folder is not writable, so it "
                         "cannot be finished: copy both files into a folder of yours",
                         path);
-        char uri[3 * PATH_MAX + 64];
-        immutable_uri(path, uri, sizeof uri);
-        return db_connect(uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, handle);
+        return db_connect_immutable(path, handle);
     }
 }
 

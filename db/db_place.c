@@ -64,6 +64,15 @@ enum status db_resolve(const char *path, char resolved[PATH_MAX])
     return db_check_path(resolved);
 }
 
+bool db_same_file(const char *a, const char *b)
+{
+    struct stat first, second;
+    char one[PATH_MAX], other[PATH_MAX];
+    if (stat(a, &first) == 0 && stat(b, &second) == 0)
+        return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+    return !db_resolve(a, one) && !db_resolve(b, other) && strcmp(one, other) == 0;
+}
+
 /* --- network file systems --- */
 
 const char *db_network_name(int64_t magic)

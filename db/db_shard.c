@@ -1,9 +1,11 @@
 #include "db_internal.h"
 #include "output_file.h"
+#include "shard.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -42,8 +44,8 @@ enum status db_shard_get(struct db *db, struct db_shard *shard)
     if (!row) return fail(E_ABSENT, "%s belongs to no shard", db->path);
     struct reader r = read_start(b.stmt);
     read_text(&r, "suite", shard->suite, sizeof shard->suite);
-    shard->number = read_int(&r, "number", 0, INT_MAX - 1);
-    shard->count = read_int(&r, "count", 1, INT_MAX);
+    shard->number = read_int(&r, "number", 0, SHARDS_MAX - 1);
+    shard->count = read_int(&r, "count", 1, SHARDS_MAX);
     read_text(&r, "version", shard->version, sizeof shard->version);
     shard->problems = read_long(&r, "problems", 0, INT64_MAX);
     shard->spent_s = read_real(&r, "spent_s", 0, 1e12);
@@ -109,6 +111,7 @@ enum status db_save(struct db *db, const char *path)
     char folder[PATH_MAX], fresh[PATH_MAX], target[PATH_MAX];
     enum status st = db_resolve(path, target);
     if (st) return st;
+    if (db_same_file(db->path, target)) return fail(E_INPUT, "%s would be a copy of itself", path);
     snprintf(folder, sizeof folder, "%s", target);
     char *slash = strrchr(folder, '/');
     if (slash) slash[slash == folder] = '\0';
@@ -119,9 +122,43 @@ enum status db_save(struct db *db, const char *path)
     st = copy_to(db, fresh);
     if (!st && fsync(fd) != 0) st = fail(E_IO, "cannot write %s: %s", path, strerror(errno));
     if (close(fd) != 0 && !st) st = fail(E_IO, "cannot write %s: %s", path, strerror(errno));
+    /* As late as possible: a rename would leave that tuner a file without a name. */
+    if (!st && db_is_written(target))
+        st = fail(E_BUSY, "a tuner is writing %s: no copy may take its place", path);
     if (!st && rename(fresh, target) != 0) st = fail(E_IO, "cannot write %s: %s", path, strerror(errno));
     if (st) db_remove_files(fresh);
     return st;
+}
+
+enum status db_open_copy(const char *path, struct db **copy)
+{
+    int version;
+    bool empty = false;
+    struct db *db = calloc(1, sizeof *db);
+    if (!db) return fail(E_MEMORY, "out of memory while opening %s", path);
+    db->mode = DB_READ;
+    db->owner = getpid();
+    enum status st = db_resolve(path, db->path);
+    if (!st) st = db_connect_immutable(db->path, &db->handle);
+    if (!st) st = db_identify(db->handle, db->path, &db_form, &version, &empty);
+    if (!st && empty) st = fail(E_ABSENT, "the database %s is empty", path);
+    if (st) db_close(db);
+    else *copy = db;
+    return st; /* NOLINT(clang-analyzer-unix.Malloc): the owner closes it */
+}
+
+bool db_is_later(const char *path)
+{
+    /* Of SQLite's file format: user_version at 60, application_id at 68, most significant byte first. */
+    unsigned char head[72];
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return false;
+    const bool whole = pread(fd, head, sizeof head, 0) == sizeof head;
+    close(fd);
+    uint32_t number[2] = {0};
+    for (int i = 0; i < 2; i++)
+        for (int byte = 0; byte < 4 && whole; byte++) number[i] = number[i] << 8 | head[60 + 8 * i + byte];
+    return number[1] == DB_APPLICATION_ID && number[0] > DB_VERSION && number[0] <= INT32_MAX;
 }
 
 /* ---- clocks ---- */

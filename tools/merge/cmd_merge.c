@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LIST_ROOM 200
+
 struct merging {
     struct command_words files; /* the first takes in the others */
     bool shards;
@@ -40,7 +42,7 @@ static const char text[] =
     "\n"
     "Exit status: 0 done; 1 a file is not there, or with --shards one is missing or unfinished: the others "
     "are merged; 2 wrong command line; 3 with --shards, a file is no shard, or one of another suite, "
-    "division or version: nothing was "
+    "division or version, or OUT is a shard: nothing was "
     "merged; 4 a file is foreign, newer or "
     "damaged: nothing was merged; 7 a file cannot be read or written; 8 another process has locked OUT.";
 
@@ -71,26 +73,29 @@ static enum status check_shards(const struct merging *m, struct shard_file *file
     return st;
 }
 
-/* "1-3, 7" of a division into kind->count. */
-static void list_missing(const bool *there, const struct shard_kind *kind, char list[200])
+/* "1-3, 7" of a division into kind->count; of a long list the beginning. */
+static void list_missing(const bool *there, const struct shard_kind *kind, char list[LIST_ROOM])
 {
     size_t used = 0;
     list[0] = '\0';
-    for (int i = 0; i < kind->count && used < 180; i++) {
+    for (int i = 0; i < kind->count; i++) {
         if (there[i]) continue;
+        char part[32];
         int last = i;
         while (last + 1 < kind->count && !there[last + 1]) last++;
-        used += (size_t)snprintf(list + used, 200 - used, last > i ? "%s%d-%d" : "%s%d", used ? ", " : "", i,
-                                 last);
+        const int length =
+            snprintf(part, sizeof part, last > i ? "%s%d-%d" : "%s%d", used ? ", " : "", i, last);
+        const bool fits = used + (size_t)length + sizeof " ..." <= LIST_ROOM;
+        used += (size_t)snprintf(list + used, LIST_ROOM - used, "%s", fits ? part : " ...");
+        if (!fits) return;
         i = last;
     }
-    if (used >= 180) snprintf(list + used, 200 - used, " ...");
 }
 
 /* What is not all there yet. */
 static enum status judge_shards(const struct shard_file *files, int count, const struct shard_kind *kind)
 {
-    char missing[200];
+    char missing[LIST_ROOM];
     int unfinished = 0;
     bool *there = calloc((size_t)kind->count, sizeof *there);
     if (!there) return fail(E_MEMORY, "out of memory for %d shards", kind->count);
@@ -111,11 +116,28 @@ static enum status judge_shards(const struct shard_file *files, int count, const
     return OK;
 }
 
+/* OUT forgotten: "tune merge --shards shards/?.db" would merge all into the first shard. */
+static enum status refuse_shard_as_out(const char *out)
+{
+    struct db *db;
+    struct db_shard shard;
+    enum status st = db_open(out, DB_READ, &db);
+    if (st) return st == E_ABSENT ? OK : st;
+    st = db_shard_get(db, &shard);
+    db_close(db);
+    if (st) return st == E_ABSENT ? OK : st;
+    return fail(E_INPUT,
+                "%s is shard %d/%d, and with --shards the first file takes in the others: name a file of its "
+                "own before the shards",
+                out, shard.number, shard.count);
+}
+
 static enum status merge(const struct merging *m, struct shard_file *files, struct shard_kind *kind,
                          struct db_merged *merged)
 {
     struct db *db = NULL;
-    enum status st = m->shards ? check_shards(m, files, kind) : OK;
+    enum status st = m->shards ? refuse_shard_as_out(m->files.at[0]) : OK;
+    if (!st && m->shards) st = check_shards(m, files, kind);
     if (!st) st = db_open(m->files.at[0], DB_WRITE, &db);
     if (st) return st;
     if (!(st = db_check_whole(db)))

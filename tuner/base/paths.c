@@ -81,7 +81,7 @@ enum status paths_user(const char *chosen, const char *xdg, const char *home_par
     return fail(E_INPUT, "the path in %s, %s or HOME is longer than %zu bytes", chosen, xdg, room - 1);
 }
 
-int paths_make_folders(const char *path, size_t *made)
+static int make_folders(const char *path, mode_t mode, size_t *made)
 {
     char folder[PATH_MAX];
     *made = 0;
@@ -89,7 +89,7 @@ int paths_make_folders(const char *path, size_t *made)
     memcpy(folder, path, strlen(path) + 1);
     for (char *at = folder + 1; (at = strchr(at, '/')); at++) {
         *at = '\0';
-        if (mkdir(folder, 0700) == 0) {
+        if (mkdir(folder, mode) == 0) {
             if (!*made) *made = (size_t)(at - folder);
         } else if (errno != EEXIST && errno != EISDIR) {
             const int error = errno;
@@ -99,6 +99,16 @@ int paths_make_folders(const char *path, size_t *made)
         *at = '/';
     }
     return 0;
+}
+
+int paths_make_folders(const char *path, size_t *made)
+{
+    return make_folders(path, 0700, made);
+}
+
+int paths_make_open_folders(const char *path, size_t *made)
+{
+    return make_folders(path, 0777, made);
 }
 
 void paths_remove_folders(const char *path, size_t made)

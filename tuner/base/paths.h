@@ -22,6 +22,8 @@ enum status paths_user(const char *chosen, const char *xdg, const char *home_par
 /* Creates the folders of a file, accessible to this user only. *made: length of the path of the first new
  * one, 0 if all existed. Returns 0, or an errno: then none is left. */
 int paths_make_folders(const char *path, size_t *made);
+/* The same, but as accessible as the user's umask lets new folders be: for files that others shall read. */
+int paths_make_open_folders(const char *path, size_t *made);
 void paths_remove_folders(const char *path, size_t made); /* removes empty ones only */
 
 #endif

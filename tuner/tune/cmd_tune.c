@@ -14,6 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#define KNOWN_PATIENCE_S 900.0
 
 /* The one problem is tuned on one of them: the others would not get the pin. */
 static enum status check_models(const struct tune_options *o, const struct where *where)
@@ -100,11 +103,19 @@ static enum status nothing_to_do(struct session *s)
     return results_print(s->results, 0, o->format);
 }
 
+/* A merge of many shards locks the file for minutes, and what it holds may save hours. */
 static enum status open_known(const char *path, struct db **known)
 {
     const char *const usual = db_choose;
+    const double began_s = now_s();
+    bool said = false;
+    enum status st;
     db_choose = " with --known";
-    enum status st = db_open(path, DB_READ, known);
+    while ((st = db_open(path, DB_READ, known)) == E_BUSY && now_s() - began_s < KNOWN_PATIENCE_S) {
+        if (!said) print_line(stderr, "%s is locked by another process: waiting for it", path);
+        said = true;
+        sleep(1);
+    }
     db_choose = usual;
     return st;
 }

@@ -7,11 +7,13 @@
 #include "print.h"
 #include "report.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,10 +22,12 @@
 #define SAVE_TIMES   50.0 /* a copy costs the run at most a fiftieth of its time */
 #define RETRY_S      60.0
 
+#define ASIDE_MAX    100 /* damaged copies that are kept */
 #define BUDGET_LEAST 0.1 /* of the budget, for a shard that goes on */
 
 struct keep {
-    struct db *db; /* not owned */
+    const struct tune_options *options; /* not owned, as db */
+    struct db *db;
     const char *path;
     char line_path[TUNE_PATH_MAX + 8];
     bool sharded;
@@ -49,19 +53,28 @@ static bool add_gpu(void *self, const struct db_clock *clock)
                                                  "clock_mhz", clock->median_mhz)) == 0;
 }
 
+/* JSON is UTF-8, a host's name or a path need not be. */
+static json_t *json_text(const char *text)
+{
+    char *shown = text ? print_escaped(text) : NULL;
+    json_t *json = shown ? json_string(shown) : NULL;
+    free(shown);
+    return json;
+}
+
 static json_t *line_of(const struct keep *k, const struct keep_state *s, const char *state, const char *why)
 {
     char host[256] = "";
     gethostname(host, sizeof host - 1);
     return json_pack(
-        "{s:s, s:s, s:i, s:i, s:s, s:s, s:s*, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, "
+        "{s:s, s:s, s:i, s:i, s:s, s:s, s:o*, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, "
         "s:O*}",
         "format", "gemmtune shard 1", "suite", k->shard.suite, "shard", k->shard.number, "shards",
-        k->shard.count, "version", program_version(), "state", state, "why", why, "host", host, "problems",
-        (json_int_t)k->problems, "done", (json_int_t)s->done, "known", (json_int_t)s->known, "without",
-        (json_int_t)s->without, "left_out", (json_int_t)s->left_out, "trials", (json_int_t)s->trials, "began",
-        (json_int_t)k->began, "written", (json_int_t)time(NULL), "budget_s", k->budget_s, "spent_s",
-        k->shard.spent_s, "boost_mhz", s->boost_mhz, "gpus", k->gpus);
+        k->shard.count, "version", program_version(), "state", state, "why", json_text(why), "host",
+        json_text(host), "problems", (json_int_t)k->problems, "done", (json_int_t)s->done, "known",
+        (json_int_t)s->known, "without", (json_int_t)s->without, "left_out", (json_int_t)s->left_out,
+        "trials", (json_int_t)s->trials, "began", (json_int_t)k->began, "written", (json_int_t)time(NULL),
+        "budget_s", k->budget_s, "spent_s", k->shard.spent_s, "boost_mhz", s->boost_mhz, "gpus", k->gpus);
 }
 
 static enum status write_line(const struct keep *k, const struct keep_state *s, const char *state,
@@ -80,37 +93,21 @@ static enum status write_line(const struct keep *k, const struct keep_state *s, 
     return st;
 }
 
-/* ---- opening ---- */
+/* ---- whose a file is ---- */
 
 static bool there(const char *path)
 {
-    return access(path, F_OK) == 0;
+    struct stat info;
+    return stat(path, &info) == 0 && info.st_size > 0;
 }
 
-/* Also on a machine that never saw the copy, a shard goes on. */
-static enum status begin_with_copy(const struct tune_options *o)
+static struct db_shard shard_of(const struct tune_options *o)
 {
-    struct db *copy;
-    const char *const usual = db_choose;
-    db_choose = " with --save";
-    enum status st = db_open(o->save, DB_READ, &copy);
-    db_choose = usual;
-    if (st) return st;
-    st = db_save(copy, o->db);
-    db_close(copy);
-    if (!st) print_line(stderr, "%s begins with the copy in %s", o->db, o->save);
-    return st;
-}
-
-static enum status add_copy(const struct tune_options *o, struct db *db)
-{
-    struct db_merged merged;
-    const char *const copy = o->save;
-    enum status st = db_merge(db, &copy, 1, &merged);
-    if (!st && merged.trials + merged.decisions > 0)
-        print_line(stderr, "%s takes in %lld trial%s of the copy in %s", o->db, (long long)merged.trials,
-                   PRINT_S(merged.trials), o->save);
-    return st;
+    struct db_shard shard = {
+        .number = o->shard.number, .count = o->shard.count, .problems = (int64_t)o->problem_count};
+    snprintf(shard.suite, sizeof shard.suite, "%s", o->suite_hash);
+    snprintf(shard.version, sizeof shard.version, "%s", program_version());
+    return shard;
 }
 
 static enum status check_new(const struct tune_options *o, struct db *db)
@@ -125,34 +122,29 @@ static enum status check_new(const struct tune_options *o, struct db *db)
         o->db);
 }
 
-static enum status check_same(const struct tune_options *o, const struct db_shard *is,
+static enum status check_same(const char *path, const char *option, const struct db_shard *is,
                               const struct db_shard *wanted)
 {
     if (strcmp(is->suite, wanted->suite) != 0)
-        return fail(E_INPUT,
-                    "%s is a shard of another suite (%s, this one is %s): name another file with --db", o->db,
-                    is->suite, wanted->suite);
+        return fail(E_INPUT, "%s is a shard of another suite (%s, this one is %s): name another file with %s",
+                    path, is->suite, wanted->suite, option);
     if (is->number != wanted->number || is->count != wanted->count)
-        return fail(E_INPUT, "%s is shard %d/%d, not %d/%d: name another file with --db", o->db, is->number,
-                    is->count, wanted->number, wanted->count);
+        return fail(E_INPUT, "%s is shard %d/%d, not %d/%d: name another file with %s", path, is->number,
+                    is->count, wanted->number, wanted->count, option);
     if (strcmp(is->version, wanted->version) == 0) return OK;
     return fail(
         E_INPUT,
         "%s is a shard that tune %s has begun, and this is tune %s: go on with that version, or name another "
-        "file with --db and this one with --known",
-        o->db, is->version, wanted->version);
+        "file with %s and this one with --known",
+        path, is->version, wanted->version, option);
 }
 
 static enum status claim_shard(struct tune_options *o, struct db *db, struct db_shard *shard)
 {
     struct db_shard is = {.spent_s = 0};
-    *shard = (struct db_shard){
-        .number = o->shard.number, .count = o->shard.count, .problems = (int64_t)o->problem_count};
-    snprintf(shard->suite, sizeof shard->suite, "%s", o->suite_hash);
-    snprintf(shard->version, sizeof shard->version, "%s", program_version());
     enum status st = db_shard_get(db, &is);
     if (st && st != E_ABSENT) return st;
-    st = st ? check_new(o, db) : check_same(o, &is, shard);
+    st = st ? check_new(o, db) : check_same(o->db, "--db", &is, shard);
     if (st) return st;
     o->goes_on = *is.suite && !is.finished;
     if (!is.finished && is.spent_s > 0) {
@@ -169,6 +161,146 @@ static enum status claim_shard(struct tune_options *o, struct db *db, struct db_
     return db_shard_set(db, shard);
 }
 
+/* ---- the copy that is there ---- */
+
+enum copy { COPY_NONE, COPY_GOOD, COPY_DAMAGED };
+
+static bool has_line(const struct tune_options *o)
+{
+    char line[TUNE_PATH_MAX + 8];
+    snprintf(line, sizeof line, "%s.json", o->save);
+    return there(line);
+}
+
+/* A copy takes its place. A shard's says whose it is; that of a run that is no shard's has its line beside
+ * it, which is written first. */
+static enum status judge_copy(const struct tune_options *o, struct db *copy, const struct db_shard *wanted)
+{
+    struct db_shard is;
+    struct db_counts counts;
+    enum status st = db_shard_get(copy, &is);
+    if (!st && o->shard.count > 0) return check_same(o->save, "--save", &is, wanted);
+    if (!st)
+        return fail(E_INPUT,
+                    "%s is shard %d/%d, and this run is no shard's: name another file with --save, and this "
+                    "one with --known",
+                    o->save, is.number, is.count);
+    if (st != E_ABSENT) return st;
+    if (o->shard.count == 0 && has_line(o)) return OK;
+    st = db_count(copy, &counts);
+    if (st || counts.runs == 0) return st;
+    return fail(E_INPUT,
+                "%s has results of other runs and is no copy of %s, which would take its place: name another "
+                "file with --save, and this one with --known",
+                o->save, o->db);
+}
+
+static enum status open_copy(const struct tune_options *o, bool all, struct db **copy)
+{
+    const char *const usual = db_choose;
+    db_choose = " with --save";
+    enum status st = all ? db_open(o->save, DB_READ, copy) : db_open_copy(o->save, copy);
+    db_choose = usual;
+    return st;
+}
+
+/* Before it is read (all), and before each time that another takes its place. With COPY_DAMAGED, E_DB is
+ * returned. */
+static enum status look_at_copy(const struct tune_options *o, const struct db_shard *wanted, bool all,
+                                enum copy *is)
+{
+    struct db *copy;
+    *is = COPY_NONE;
+    if (!there(o->save)) return OK;
+    if (db_is_written(o->save))
+        return fail(E_BUSY,
+                    "%s is being written by another tuner, so it is no copy: name another file with "
+                    "--save",
+                    o->save);
+    enum status st = open_copy(o, all, &copy);
+    if (!st) {
+        st = judge_copy(o, copy, wanted);
+        db_close(copy);
+    }
+    if (!st) *is = COPY_GOOD;
+    else if (st == E_DB && has_line(o) && !db_is_later(o->save)) *is = COPY_DAMAGED;
+    return st;
+}
+
+static enum status check_names(const struct tune_options *o)
+{
+    if (db_same_file(o->save, o->db))
+        return fail(E_INPUT, "--save and --db are the same file, %s: name another one for the copy", o->save);
+    if (o->known && db_same_file(o->save, o->known))
+        return fail(E_INPUT,
+                    "--save and --known are the same file, %s, which is only read: name another one for the "
+                    "copy",
+                    o->save);
+    return OK;
+}
+
+/* Also on a machine that never saw the copy, a shard goes on. */
+static enum status begin_with_copy(const struct tune_options *o)
+{
+    struct db *copy;
+    size_t made;
+    enum status st = open_copy(o, true, &copy);
+    if (st) return st;
+    const int error = paths_make_folders(o->db, &made);
+    st =
+        error ? fail(E_IO, "cannot make the folder of %s: %s", o->db, strerror(error)) : db_save(copy, o->db);
+    if (st && !error) paths_remove_folders(o->db, made);
+    db_close(copy);
+    if (!st) print_line(stderr, "%s begins with the copy in %s", o->db, o->save);
+    return st;
+}
+
+/* What status_text() says is wrong with it need not stop a run that has its own database. */
+static enum status put_aside(const struct tune_options *o)
+{
+    char aside[TUNE_PATH_MAX + 16], why[1024];
+    struct stat info;
+    snprintf(why, sizeof why, "%s", status_text());
+    for (int i = 1; i <= ASIDE_MAX; i++) {
+        snprintf(aside, sizeof aside, i == 1 ? "%s.damaged" : "%s.damaged.%d", o->save, i);
+        if (lstat(aside, &info) == 0) continue;
+        if (rename(o->save, aside) != 0)
+            return fail(E_IO, "cannot put %s aside, which is damaged: %s", o->save, strerror(errno));
+        print_line(stderr, "tune: %s", why);
+        print_line(stderr, "tune: that copy is now %s, and the run goes on from %s", aside, o->db);
+        return OK;
+    }
+    return fail(E_IO, "%s is damaged, and so are %d earlier ones that are there as %s.damaged: remove those",
+                o->save, ASIDE_MAX, o->save);
+}
+
+static void note_damage(void *self, int number, enum status st)
+{
+    (void)number;
+    char *why = self;
+    snprintf(why, 1024, "%s", st == E_DB ? status_text() : "");
+}
+
+static enum status add_copy(const struct tune_options *o, struct db *db)
+{
+    struct db_merged merged;
+    char why[1024] = "";
+    const struct db_refusal refusal = {note_damage, why};
+    const char *const copy = o->save;
+    enum status st = db_merge_sound(db, &copy, 1, &refusal, &merged);
+    if (st) return st;
+    if (*why) {
+        fail(E_DB, "%s", why);
+        return put_aside(o);
+    }
+    if (merged.trials + merged.decisions > 0)
+        print_line(stderr, "%s takes in %lld trial%s of the copy in %s", o->db, (long long)merged.trials,
+                   PRINT_S(merged.trials), o->save);
+    return OK;
+}
+
+/* ---- opening ---- */
+
 static void say_network(const struct tune_options *o)
 {
     const char *name = db_on_network(o->db);
@@ -180,30 +312,48 @@ static void say_network(const struct tune_options *o)
                    o->db, name);
 }
 
+/* Whose the files are is asked before anything is written. */
+static enum status open_db(struct tune_options *o, struct db_shard *shard, struct db **db)
+{
+    enum copy copy = COPY_NONE;
+    char why[1024];
+    size_t made = 0;
+    const int error = *o->save ? paths_make_open_folders(o->save, &made) : 0;
+    if (error) return fail(E_IO, "cannot make the folder of %s: %s", o->save, strerror(error));
+    const bool begun = there(o->db);
+    enum status st = *o->save ? check_names(o) : OK;
+    if (!st && *o->save) st = look_at_copy(o, shard, true, &copy);
+    snprintf(why, sizeof why, "%s", status_text());
+    if (copy == COPY_DAMAGED && begun) st = OK;
+    if (!st && copy == COPY_GOOD && !begun) st = begin_with_copy(o);
+    if (!st) st = db_open(o->db, DB_WRITE, db);
+    if (st) {
+        paths_remove_folders(o->save, made);
+        return st;
+    }
+    say_network(o);
+    if (o->shard.count > 0 && (st = claim_shard(o, *db, shard))) return st;
+    if (copy == COPY_DAMAGED) {
+        fail(E_DB, "%s", why);
+        return put_aside(o);
+    }
+    return copy == COPY_GOOD && begun ? add_copy(o, *db) : OK;
+}
+
 enum status keep_open(struct tune_options *o, struct db **db, struct keep **keep)
 {
     *keep = NULL;
-    size_t made;
-    const int error = *o->save ? paths_make_folders(o->save, &made) : 0;
-    if (error) return fail(E_IO, "cannot make the folder of %s: %s", o->save, strerror(error));
-    const bool copied = *o->save && there(o->save), both = copied && there(o->db);
-    enum status st = copied && !both ? begin_with_copy(o) : OK;
-    if (!st) st = db_open(o->db, DB_WRITE, db);
-    if (st) return st;
-    say_network(o);
-    if (both) st = add_copy(o, *db);
+    struct db_shard shard = shard_of(o);
+    enum status st = open_db(o, &shard, db);
     if (st || (!*o->save && o->shard.count == 0)) return st;
     struct keep *k = calloc(1, sizeof *k);
     if (!k) return fail(E_MEMORY, "out of memory for the run");
+    k->options = o;
     k->db = *db;
     k->path = *o->save ? o->save : NULL;
     snprintf(k->line_path, sizeof k->line_path, "%s.json", o->save);
     k->sharded = o->shard.count > 0;
-    if (k->sharded) st = claim_shard(o, *db, &k->shard);
-    if (st) {
-        free(k);
-        return st;
-    }
+    k->shard = shard;
     k->problems = o->problem_count;
     k->budget_s = o->budget_s;
     k->spent_before_s = k->shard.spent_s;
@@ -232,7 +382,9 @@ static enum status save(struct keep *k)
     json_decref(k->gpus);
     if (!(k->gpus = json_array())) return fail(E_MEMORY, "out of memory for %s", k->line_path);
     st = db_clocks(k->db, add_gpu, k->gpus);
-    return st ? st : db_save(k->db, k->path);
+    enum copy is = COPY_NONE;
+    if (!st) st = look_at_copy(k->options, &k->shard, false, &is);
+    return st && is != COPY_DAMAGED ? st : db_save(k->db, k->path);
 }
 
 enum status keep_tick(struct keep *k, const struct keep_state *state)

@@ -13,10 +13,12 @@
 struct keep;
 
 /* Opens the database of options->db for writing. Where it is not there yet, it begins with the copy of
- * options->save; where both are there, what the copy has more is added. Checks that it is the shard of the
- * options, and tells it so; what earlier runs of an unfinished shard have spent is taken from
- * options->budget_s. keep NULL: there is nothing to leave. Errors: E_INPUT (it is another shard, of another
- * version, or no shard), those of db_open, db_merge and db_save. */
+ * options->save; where both are there, what the copy has more is added, and a damaged copy is put aside.
+ * Checks first that both are the shard of the options, and tells the database so; what earlier runs of an
+ * unfinished shard have spent is taken from options->budget_s. options must last as long as keep, which is
+ * NULL if there is nothing to leave. Errors: E_INPUT (one is another shard, of another version, or no shard;
+ * what is at options->save is no copy), E_BUSY (a tuner is writing there), those of db_open, db_merge and
+ * db_save. */
 enum status keep_open(struct tune_options *options, struct db **db, struct keep **keep);
 
 /* How a run stands. */
@@ -28,8 +30,8 @@ struct keep_state {
     double boost_mhz; /* of the GPUs, 0: unknown */
 };
 
-/* Writes what is due: a line a few seconds after the last, a copy a minute after. Takes NULL. Errors: E_IO
- * and the like: the run may go on. */
+/* Writes what is due: a line a few seconds after the last, a copy a minute after, unless what it would take
+ * the place of has become another's. Takes NULL. Errors: E_IO and the like: the run may go on. */
 enum status keep_tick(struct keep *keep, const struct keep_state *state);
 
 /* The run has ended with st and the present sentence: writes all. Takes NULL. Returns st, or the first error

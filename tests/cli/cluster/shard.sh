@@ -54,12 +54,43 @@ t tune merge --shards all.db 0.db half.db 2.db
 t tune merge --shards all.db 0.db 1.db 2.db
 t tune merge --shards all.db 0.db 1.db 2.db
 t sh -c 'tune verify --db all.db | grep -vc " ok "'
+# A file that takes in is no shard, so that an OUT that was forgotten spoils nothing.
+cp 0.db before.db
+t tune merge --shards 0.db 1.db 2.db
+cmp 0.db before.db
+# Of a long list of missing shards the beginning.
+python3 - <<'END'
+import shutil, sqlite3
+for i in range(40):
+    shutil.copy("5.db", f"many{i}.db")
+    d = sqlite3.connect(f"many{i}.db")
+    d.execute(f"update shards set count = 65536, number = {10001 + 3 * i}")
+    d.commit()
+shutil.copy("5.db", "huge.db")
+d = sqlite3.connect("huge.db")
+d.execute("update shards set count = 2147483647")
+d.commit()
+END
+t sh -c 'exec tune merge --shards many.db many*.db' | sed 's/^many.db: .*/MERGED/'
+t tune merge --shards many.db huge.db
 # What is known there is not tuned again, and gives hints for what is not.
 printf '63 64 64\n' >>suite.txt
 shard 0/1 --db new.db --known all.db
 grep -E 'like the winners|corrected by' err
 cut -d' ' -f1 log | grep -c trial
 t tune merge --shards all.db new.db
+# While a merge has locked it, for longer than a database is waited for (10 s), the shard waits.
+python3 - <<'END' &
+import sqlite3, time
+d = sqlite3.connect("all.db", isolation_level=None)
+d.execute("begin exclusive")
+open("locked", "w").close()
+time.sleep(12)
+END
+until [ -e locked ]; do sleep 0.1; done
+shard 5/7 --db later.db --known all.db
+grep waiting err
+wait
 # A machine that goes in the middle: what is finished is in the copy, and the next goes on from that.
 sed -i '$d' suite.txt
 : >log

@@ -38,8 +38,10 @@ TEST(a_file_remembers_whose_shard_it_is_though_nothing_else_is_stored)
 TEST(a_shard_that_cannot_be_is_reported_as_damage)
 {
     static const char *const wrong[] = {
-        "UPDATE shards SET number = 8", "UPDATE shards SET number = -1", "UPDATE shards SET finished = 2",
-        "UPDATE shards SET suite = '0123456789abcdef0'", "UPDATE shards SET spent_s = -1.0"};
+        "UPDATE shards SET number = 8",         "UPDATE shards SET number = -1",
+        "UPDATE shards SET finished = 2",       "UPDATE shards SET count = 65537",
+        "UPDATE shards SET count = 2147483647", "UPDATE shards SET suite = '0123456789abcdef0'",
+        "UPDATE shards SET spent_s = -1.0"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct db_shard shard = a_shard();
         struct db *db = store_open(DB_WRITE);
@@ -132,6 +134,30 @@ TEST(a_copy_that_fails_leaves_the_last_one_and_nothing_else)
     db_close(db);
 }
 
+TEST(a_copy_takes_the_place_neither_of_its_own_file_nor_of_one_that_is_being_written)
+{
+    char copy[200], link[200];
+    snprintf(copy, sizeof copy, "%s/copy.db", store_folder);
+    snprintf(link, sizeof link, "%s/link.db", store_folder);
+    struct db *db = store_open(DB_WRITE), *other;
+    store_some(db, 4);
+    assert_int_equal(symlink(store_path, link), 0);
+    assert_true(db_same_file(link, store_path) && !db_same_file(copy, store_path));
+    assert_fails(db_save(db, store_path), E_INPUT, "a copy of itself");
+    assert_fails(db_save(db, link), E_INPUT, "a copy of itself");
+    assert_false(db_is_written(copy));
+    assert_ok(db_open(copy, DB_WRITE, &other));
+    assert_true(db_is_written(copy) && db_is_written(link));
+    store_some(other, 3);
+    assert_fails(db_save(db, copy), E_BUSY, "a tuner is writing");
+    assert_int_equal(files_in(store_folder), 10); /* two files, their locks and logs, link, cache: no other */
+    db_close(other);
+    assert_int_equal(trials_in(copy), 3);
+    assert_ok(db_save(db, copy));
+    assert_int_equal(trials_in(copy), 4);
+    db_close(db);
+}
+
 TEST(a_reader_can_be_copied_too)
 {
     char copy[200];
@@ -201,6 +227,7 @@ int main(void)
         STORE_TEST(merging_copies_no_shard),
         STORE_TEST(a_copy_of_an_open_file_is_whole_plain_and_takes_the_place_of_the_last),
         STORE_TEST(a_copy_that_fails_leaves_the_last_one_and_nothing_else),
+        STORE_TEST(a_copy_takes_the_place_neither_of_its_own_file_nor_of_one_that_is_being_written),
         STORE_TEST(a_reader_can_be_copied_too),
         STORE_TEST(the_clock_of_a_board_is_the_median_of_this_process),
     };

@@ -1,16 +1,46 @@
-/* test_keep.c — what a run says and leaves where its database is on a network file system, which statfs says
- * here. */
-#include "unit.h"
+/* test_keep.c — what a run says and leaves, whose files it takes for its own, and where its database is on a
+ * network file system, which statfs says here. */
+#include "store.h"
 
 #include "db_exchange.h"
 #include "keep.h"
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
 #include <sys/vfs.h>
-#include <unistd.h>
+
+static const char *host; /* NULL: this one's */
+
+int gethostname(char *name, size_t room)
+{
+    int (*real)(char *, size_t);
+    *(void **)&real = dlsym(RTLD_NEXT, "gethostname");
+    if (!host) return real(name, room);
+    snprintf(name, room, "%s", host);
+    return 0;
+}
+
+static bool lockless; /* the folder of copies */
+
+int fcntl(int fd, int command, ...)
+{
+    int (*real)(int, int, ...);
+    char link[40], path[200] = "";
+    va_list args;
+    va_start(args, command);
+    void *argument = va_arg(args, void *);
+    va_end(args);
+    *(void **)&real = dlsym(RTLD_NEXT, "fcntl");
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    if (lockless && (command == F_OFD_GETLK || command == F_OFD_SETLK || command == F_SETLK) &&
+        readlink(link, path, sizeof path - 1) > 0 && strstr(path, "/shared/")) {
+        errno = ENOLCK;
+        return -1;
+    }
+    return real(fd, command, argument);
+}
+int fcntl64(int fd, int command, ...) __attribute__((alias("fcntl")));
 
 static long magic; /* of every file system */
 
@@ -137,6 +167,307 @@ TEST(what_an_unfinished_shard_has_spent_is_taken_from_its_budget)
     }
 }
 
+/* ---- whose a copy is ---- */
+
+/* A run of a shard with some trials, which has come to its end; then without its own database. */
+static void leave_copy(struct tune_options *o, int trials)
+{
+    struct db *db;
+    struct keep *keep;
+    assert_ok(open_and_listen(o, &db, &keep));
+    store_some(db, trials);
+    assert_ok(keep_end(keep, &(struct keep_state){0}, OK));
+    keep_close(keep);
+    db_close(db);
+}
+
+static void end(struct db *db, struct keep *keep)
+{
+    keep_close(keep);
+    db_close(db);
+}
+
+static int64_t trials_of(const char *path)
+{
+    struct db *db;
+    struct db_counts counts;
+    assert_ok(db_open(path, DB_READ, &db));
+    assert_ok(db_count(db, &counts));
+    db_close(db);
+    return counts.trials;
+}
+
+static int number_of(const char *path)
+{
+    struct db *db;
+    struct db_shard shard;
+    assert_ok(db_open(path, DB_READ, &db));
+    assert_ok(db_shard_get(db, &shard));
+    db_close(db);
+    return shard.number;
+}
+
+static enum status open_fails(struct tune_options *o)
+{
+    struct db *db = NULL;
+    struct keep *keep = NULL;
+    const enum status st = open_and_listen(o, &db, &keep);
+    end(db, keep);
+    return st;
+}
+
+TEST(another_shards_copy_is_neither_taken_in_nor_replaced)
+{
+    struct problem problem = problem_make(64, 64, 64);
+    struct tune_options first = a_shard(&problem), second = a_shard(&problem);
+    first.shard = (struct shard){0, 2};
+    second.shard = (struct shard){1, 2};
+    snprintf(second.db, sizeof second.db, "%s/second.db", folder);
+    leave_copy(&first, 3);
+    /* Without a database of its own, none appears. */
+    assert_fails(open_fails(&second), E_INPUT, "0.db is shard 0/2, not 1/2: name another file with --save");
+    assert_int_equal(access(second.db, F_OK), -1);
+    /* With one, it stays as it is. */
+    snprintf(second.save, sizeof second.save, "%s/shared/1.db", folder);
+    leave_copy(&second, 2);
+    snprintf(second.save, sizeof second.save, "%s", first.save);
+    assert_fails(open_fails(&second), E_INPUT, "--save");
+    assert_int_equal(trials_of(second.db), 2);
+    /* A database of another shard takes in nothing of a right copy. */
+    snprintf(first.db, sizeof first.db, "%s", second.db);
+    assert_fails(open_fails(&first), E_INPUT, "second.db is shard 1/2, not 0/2: name another file with --db");
+    assert_int_equal(trials_of(second.db), 2);
+    assert_int_equal(number_of(first.save), 0);
+    assert_int_equal(trials_of(first.save), 3);
+}
+
+TEST(a_copy_of_another_version_or_suite_is_refused_by_its_name)
+{
+    struct problem problem = problem_make(64, 64, 64);
+    struct tune_options o = a_shard(&problem);
+    leave_copy(&o, 1);
+    remove(o.db);
+    o.suite_hash[0] = 'f';
+    assert_fails(open_fails(&o), E_INPUT, "0.db is a shard of another suite");
+    o.suite_hash[0] = '0';
+    struct db *db;
+    assert_ok(db_open(o.save, DB_WRITE, &db));
+    db_guard(db, false);
+    assert_int_equal(sqlite3_exec(db->handle, "UPDATE shards SET version = '0.1'", NULL, NULL, NULL),
+                     SQLITE_OK);
+    db_close(db);
+    assert_fails(open_fails(&o), E_INPUT, "another file with --save and this one with --known");
+    assert_int_equal(access(o.db, F_OK), -1);
+}
+
+TEST(what_has_become_another_shards_meanwhile_is_not_replaced)
+{
+    struct problem problem = problem_make(64, 64, 64);
+    struct tune_options other = a_shard(&problem), o = a_shard(&problem);
+    struct db *db, *writer;
+    struct keep *keep;
+    other.shard = (struct shard){1, 2};
+    snprintf(other.save, sizeof other.save, "%s/shared/1.db", folder);
+    leave_copy(&other, 3);
+    o.shard = (struct shard){0, 2};
+    snprintf(o.db, sizeof o.db, "%s/first.db", folder);
+    assert_ok(open_and_listen(&o, &db, &keep));
+    assert_int_equal(rename(other.save, o.save), 0);
+    assert_fails(keep_end(keep, &(struct keep_state){0}, OK), E_INPUT, "0.db is shard 1/2, not 0/2");
+    assert_int_equal(trials_of(o.save), 3);
+    remove(o.save);
+    assert_ok(db_open(o.save, DB_WRITE, &writer)); /* a tuner begins there */
+    store_some(writer, 2);
+    assert_fails(keep_end(keep, &(struct keep_state){0}, OK), E_BUSY, "is being written by another tuner");
+    db_close(writer);
+    assert_int_equal(trials_of(o.save), 2);
+    assert_fails(keep_end(keep, &(struct keep_state){0}, OK), E_INPUT, "is no copy of");
+    end(db, keep);
+    assert_int_equal(trials_of(o.save), 2);
+}
+
+TEST(a_copy_is_a_file_of_its_own)
+{
+    struct problem problem = problem_make(64, 64, 64);
+    struct tune_options o = a_shard(&problem);
+    struct db *known, *writer;
+    snprintf(o.save, sizeof o.save, "%s/./local.db", folder); /* neither is there yet */
+    assert_fails(open_fails(&o), E_INPUT, "--save and --db are the same file");
+    o = a_shard(&problem);
+    snprintf(o.save, sizeof o.save, "%s/known.db", folder);
+    o.known = o.save;
+    assert_ok(db_open(o.known, DB_WRITE, &known));
+    store_some(known, 2);
+    db_close(known);
+    assert_fails(open_fails(&o), E_INPUT, "--save and --known are the same file");
+    o.known = NULL;
+    for (int i = 0; i < 2; i++) { /* a shard's run and another */
+        o.shard.count = !i;
+        assert_fails(open_fails(&o), E_INPUT, "known.db has results of other runs and is no copy of");
+        assert_ok(db_open(o.save, DB_WRITE, &writer));
+        assert_fails(open_fails(&o), E_BUSY, "is being written by another tuner");
+        db_close(writer);
+        assert_int_equal(access(o.db, F_OK), -1);
+    }
+    assert_int_equal(trials_of(o.save), 2);
+}
+
+TEST(a_run_that_is_no_shards_goes_on_from_its_copy_and_replaces_it)
+{
+    struct problem problem = problem_make(64, 64, 64);
+    struct tune_options o = a_shard(&problem), shard = a_shard(&problem);
+    o.shard.count = 0;
+    leave_copy(&o, 1);
+    leave_copy(&o, 2);
+    assert_int_equal(trials_of(o.save), 3);
+    remove(o.db);
+    leave_copy(&o, 4);
+    assert_int_equal(trials_of(o.save), 7);
+    remove(o.db);
+    remove(o.save);
+    leave_copy(&shard, 1);
+    remove(o.db);
+    assert_fails(open_fails(&o), E_INPUT, "this run is no shard's");
+}
+
+/* ---- damaged copies ---- */
+
+static void overwrite(const char *path, off_t at, const char *with, size_t length)
+{
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(pwrite(fd, with, length, at), length);
+    close(fd);
+}
+
+TEST(a_damaged_copy_is_put_aside_where_the_run_has_its_own_database)
+{
+    static const char rubbish[5000] = "rubbish";
+    struct problem problem = problem_make(64, 64, 64);
+    struct tune_options o = a_shard(&problem);
+    char aside[2][TUNE_PATH_MAX + 20];
+    snprintf(aside[0], sizeof aside[0], "%s.damaged", o.save);
+    snprintf(aside[1], sizeof aside[1], "%s.damaged.2", o.save);
+    leave_copy(&o, 3);
+    for (int i = 0; i < 2; i++) {
+        if (i == 0) {
+            overwrite(o.save, 0, rubbish, sizeof rubbish); /* cannot be opened */
+        } else {                                           /* can be opened, but not merged */
+            sqlite3 *handle;
+            assert_int_equal(sqlite3_open(o.save, &handle), SQLITE_OK);
+            assert_int_equal(sqlite3_exec(handle, "UPDATE trials SET time_us = 0.5", NULL, NULL, NULL),
+                             SQLITE_OK);
+            sqlite3_close(handle);
+        }
+        leave_copy(&o, 1);
+        if (!strstr(said, aside[i])) fail_msg("said: %s", said);
+        assert_int_equal(access(aside[i], F_OK), 0);
+        assert_int_equal(trials_of(o.save), 4 + i);
+    }
+    /* Without it, nothing is known of what the copy had: that is for a person. */
+    overwrite(o.save, 0, rubbish, sizeof rubbish);
+    remove(o.db);
+    assert_int_equal(open_fails(&o), E_DB);
+    assert_int_equal(access(o.save, F_OK), 0);
+    assert_int_equal(access(o.db, F_OK), -1);
+}
+
+TEST(what_is_of_a_later_version_or_not_ours_is_no_damaged_copy)
+{
+    struct problem problem = problem_make(64, 64, 64);
+    struct tune_options o = a_shard(&problem);
+    char line[TUNE_PATH_MAX + 20];
+    leave_copy(&o, 3);
+    overwrite(o.save, 60, "\0\0\0\143", 4); /* user_version 99 */
+    assert_fails(open_fails(&o), E_DB, "has version 99");
+    assert_int_equal(access(o.save, F_OK), 0);
+    remove(o.save);
+    snprintf(line, sizeof line, "%s.json", o.save);
+    remove(line);
+    FILE *text = fopen(o.save, "w");
+    for (int i = 0; i < 200; i++) fputs("A text that somebody has written.\n", text);
+    fclose(text);
+    assert_int_equal(open_fails(&o), E_DB);
+    assert_int_equal(access(o.save, F_OK), 0);
+    assert_int_equal(trials_of(o.db), 3);
+}
+
+/* ---- file systems without locks ---- */
+
+TEST(a_copy_where_nothing_can_be_locked_is_replaced_as_often_as_it_is_due)
+{
+    struct problem problem = problem_make(64, 64, 64);
+    struct tune_options o = a_shard(&problem);
+    struct db *db, *copy;
+    struct keep *keep;
+    assert_ok(open_and_listen(&o, &db, &keep));
+    lockless = true;
+    for (int i = 0; i < 3; i++) {
+        store_some(db, 1);
+        const enum status st = keep_end(keep, &(struct keep_state){0}, OK);
+        if (st) lockless = false;
+        assert_ok(st);
+    }
+    const enum status locked = db_open(o.save, DB_READ, &copy); /* the test itself */
+    lockless = false;
+    assert_int_equal(locked, E_IO);
+    end(db, keep);
+    assert_int_equal(trials_of(o.save), 3);
+}
+
+/* ---- folders and text ---- */
+
+TEST(folders_of_a_database_that_begins_with_a_copy_are_made)
+{
+    struct problem problem = problem_make(64, 64, 64);
+    struct tune_options o = a_shard(&problem);
+    leave_copy(&o, 3);
+    snprintf(o.db, sizeof o.db, "%s/new/x/y.db", folder);
+    leave_copy(&o, 1);
+    assert_int_equal(trials_of(o.db), 4);
+}
+
+TEST(others_may_read_in_the_folders_of_a_copy)
+{
+    struct problem problem = problem_make(64, 64, 64);
+    struct tune_options o = a_shard(&problem);
+    char path[100];
+    struct stat info;
+    snprintf(o.save, sizeof o.save, "%s/shared/more/0.db", folder);
+    const mode_t before = umask(022);
+    leave_copy(&o, 1);
+    umask(before);
+    static const char *const folders[] = {"shared", "shared/more"};
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, folders[i]);
+        assert_int_equal(stat(path, &info), 0);
+        assert_int_equal(info.st_mode & 0777, 0755);
+    }
+}
+
+TEST(a_host_and_a_reason_that_are_not_utf_8_are_written_escaped)
+{
+    struct problem problem = problem_make(64, 64, 64);
+    struct tune_options o = a_shard(&problem);
+    struct db *db;
+    struct keep *keep;
+    char line[TUNE_PATH_MAX + 20], text[2000];
+    host = "h\xe4user";
+    assert_ok(open_and_listen(&o, &db, &keep));
+    const enum status st = keep_end(keep, &(struct keep_state){0}, fail(E_IO, "cannot read /m\xfcller"));
+    host = NULL;
+    assert_int_equal(st, E_IO);
+    end(db, keep);
+    snprintf(line, sizeof line, "%s.json", o.save);
+    FILE *file = fopen(line, "r");
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    if (!strstr(text, "\"why\":\"cannot read /m\\\\xfcller\"") ||
+        !strstr(text, "\"host\":\"h\\\\xe4user\"") || !strstr(text, "\"state\":\"failed\""))
+        fail_msg("%s", text);
+}
+
+#define KEEP_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -145,6 +476,17 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_database_on_a_local_disk_needs_no_word, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_an_unfinished_shard_has_spent_is_taken_from_its_budget, set_up,
                                         tear_down),
+        KEEP_TEST(another_shards_copy_is_neither_taken_in_nor_replaced),
+        KEEP_TEST(a_copy_of_another_version_or_suite_is_refused_by_its_name),
+        KEEP_TEST(what_has_become_another_shards_meanwhile_is_not_replaced),
+        KEEP_TEST(a_copy_is_a_file_of_its_own),
+        KEEP_TEST(a_run_that_is_no_shards_goes_on_from_its_copy_and_replaces_it),
+        KEEP_TEST(a_damaged_copy_is_put_aside_where_the_run_has_its_own_database),
+        KEEP_TEST(what_is_of_a_later_version_or_not_ours_is_no_damaged_copy),
+        KEEP_TEST(a_copy_where_nothing_can_be_locked_is_replaced_as_often_as_it_is_due),
+        KEEP_TEST(folders_of_a_database_that_begins_with_a_copy_are_made),
+        KEEP_TEST(others_may_read_in_the_folders_of_a_copy),
+        KEEP_TEST(a_host_and_a_reason_that_are_not_utf_8_are_written_escaped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
