@@ -191,8 +191,12 @@ enum status view_open(const struct cluster_plan *plan, struct cluster_view *view
     enum queue_state *queue = calloc((size_t)plan->shards, sizeof *queue);
     *view = (struct cluster_view){.shards = calloc((size_t)plan->shards, sizeof *view->shards),
                                   .count = plan->shards};
-    enum status st = queue && view->shards ? OK : fail(E_MEMORY, "out of memory for %d shards", plan->shards);
-    if (!st) st = queue_ask(plan, queue, &view->no_queue);
+    if (!queue || !view->shards) {
+        free(queue);
+        view_close(view);
+        return fail(E_MEMORY, "out of memory for %d shards", plan->shards);
+    }
+    enum status st = queue_ask(plan, queue, &view->no_queue);
     if (!st && view->no_queue) {
         snprintf(view->no_queue_text, sizeof view->no_queue_text, "%s", view->no_queue);
         view->no_queue = view->no_queue_text;

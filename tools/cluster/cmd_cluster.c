@@ -6,6 +6,7 @@
 #include "cluster_show.h"
 #include "cluster_slurm.h"
 #include "commands.h"
+#include "env.h"
 #include "output_file.h"
 #include "paths.h"
 #include "print.h"
@@ -198,7 +199,7 @@ static enum status read_tune_options(struct cluster *c, struct tune_options *o)
     argv[argc] = NULL;
     enum status st = tune_options_parse(argc, argv, o);
     print_quiet(c->quiet); /* its remarks are on this machine, and the tasks are on others */
-    if (st == E_HELPED) st = fail(E_USAGE, "what stands after -- only shows something, and tunes nothing");
+    if (st == E_HELPED) return fail(E_USAGE, "what stands after -- only shows something, and tunes nothing");
     if (st) return st;
     const char *const files[] = {strcmp(o->space, "wide") == 0 ? "" : o->space, o->cache,
                                  o->report ? o->report : ""};
@@ -229,7 +230,10 @@ static enum status hash_suite(const struct tune_options *o, int shards, char has
 {
     struct problem *copy = malloc(o->problem_count * sizeof *copy);
     size_t count = o->problem_count;
-    if (!copy) return fail(E_MEMORY, "out of memory for %zu problems", count);
+    if (!copy || !o->problems) {
+        free(copy);
+        return fail(E_MEMORY, "out of memory for %zu problems", count);
+    }
     memcpy(copy, o->problems, count * sizeof *copy);
     enum status st = shard_take(&(struct shard){0, shards}, copy, NULL, &count, hash);
     free(copy);
@@ -239,7 +243,7 @@ static enum status hash_suite(const struct tune_options *o, int shards, char has
 /* The tasks run in another folder. */
 static enum status find_container(struct cluster *c)
 {
-    const char *image = c->wishes.container, *home = getenv("HOME");
+    const char *image = c->wishes.container, *home = env_text("HOME");
     enum status st = OK;
     if (!image || strstr(image, "://") || *image == '/') return OK;
     if (*image != '~') st = places_absolute(image, c->image);
