@@ -75,7 +75,8 @@ static const struct command_option rows[] = {
     {"submit", 0, NULL, "call sbatch, too", OPTION_FLAG(struct cluster, submit)},
     {"resume", 0, NULL, "only the shards that are missing, failed or unfinished",
      OPTION_FLAG(struct cluster, resume)},
-    {"budget", 0, "TIME", "time for each shard, as for tune (nine tenths of --time)",
+    {"budget", 0, "TIME",
+     "time for each shard, as for tune (nine tenths of --time, four minutes less at least)",
      OPTION_TEXT(struct cluster, budget)},
     {"time", 0, "TIME", "Slurm's limit for a task: MINUTES, H:M:S, D-H ...",
      OPTION_TEXT(struct cluster, time)},
@@ -125,7 +126,7 @@ static const char text[] = "Tune a suite on many machines: a job array of Slurm,
                            "Exit status: 0 done, or nothing is missing; 1 a shard is missing, unfinished or "
                            "refused, there is no such folder, or no "
                            "sbatch; 2 wrong command line; 3 a value or a file is wrong; 7 a file cannot be "
-                           "read or written; 9 sbatch refuses; "
+                           "read or written; 9 sbatch or squeue fails; "
                            "others as in tune --help.";
 
 static enum status check(void *self);

@@ -142,6 +142,10 @@ show
 echo '7 n2 8' >q/state/1
 touch -d '@1000000000' q/state/0
 show
+# What other nodes wrote controls no terminal.
+printf '7 n\033[31m 8\n' >q/state/1
+rm q/shards/1.db.json
+t tune cluster merge --dir q
 rm q/state/* q/shards/*
 t tune cluster merge --dir q
 sed -i 's/"shards": 2/"shards": 4294967298/' q/plan.json
