@@ -184,7 +184,7 @@ static enum status check_scratch(const char *scratch)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
     bool good = *scratch == '/' || *scratch == '$';
-    for (const char *at = scratch; *at && good; at++) {
+    for (const char *at = scratch; good && *at; at++) {
         if (*at == '{' || *at == '}') good = false;
         if (*at != '$') continue;
         const bool braces = at[1] == '{';

@@ -57,7 +57,7 @@ echo text >text.db
 t plan --db folder --dir no
 t plan --db text.db --dir no
 plan --db "$(printf 'a\377b.db')" --dir no 2>&1 | sed 's/[^a-zA-Z0-9 :.]/?/g; s/.*work//'
-t plan --dir no --time 1
+t plan --dir 'n o'
 t sh -c 'ls -A ~'
 t plan --dir usual
 mkdir -p old/shards
