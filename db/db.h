@@ -47,6 +47,11 @@ enum status db_open(const char *path, enum db_mode mode, struct db **db);
 /* Removes a file that db_open created, and its folders, if nothing was stored in it. Takes NULL. */
 void db_close(struct db *db);
 
+/* True if db_open refuses a file of ours with E_DB because a later program has written it, which is no
+ * damage.
+ */
+bool db_is_newer(const char *path);
+
 /* The name of the network file system that the file's folder is on, NULL if it is on none: there SQLite's log
  * (WAL) does not work, and db_open makes every transaction with a rollback journal instead, which is slower.
  * "GEMMTUNE_DB_SAFE": that variable demands the journal. */

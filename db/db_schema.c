@@ -73,6 +73,26 @@ enum status db_identify(sqlite3 *handle, const char *path, const struct db_form 
     return OK;
 }
 
+/* Of four bytes of a file's header, the highest first. */
+static uint32_t header_number(const unsigned char *at)
+{
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | (uint32_t)at[3];
+}
+
+bool db_is_newer(const char *path)
+{
+    enum { USER_VERSION = 60, APPLICATION_ID = 68, HEADER_BYTES = 100 };
+    unsigned char header[HEADER_BYTES] = {0};
+    FILE *file = fopen(path, "re");
+    if (!file) return false;
+    const bool whole = fread(header, 1, sizeof header, file) == sizeof header;
+    fclose(file);
+    const uint32_t version = header_number(header + USER_VERSION);
+    return whole && memcmp(header, "SQLite format 3", 16) == 0 &&
+           header_number(header + APPLICATION_ID) == DB_APPLICATION_ID && version > DB_VERSION &&
+           version <= INT32_MAX;
+}
+
 /* Stores the check's first finding as a sentence. */
 static int keep_finding(void *text, int count, char **values, char **names)
 {

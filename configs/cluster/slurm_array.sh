@@ -14,11 +14,11 @@
 #SBATCH --qos=@QOS@
 #SBATCH --constraint=@CONSTRAINT@
 #SBATCH --time=@TIME@
-#SBATCH --output=@DIR@/log/shard-%a.log
+#SBATCH --output=@LOG@/log/shard-%a.log
 #SBATCH --open-mode=append
 # A task whose node dies, or that makes room for another job, is put back in the queue and goes on from its last copy.
 #SBATCH --requeue
-# Two minutes before its time is over this script gets a signal.
+# Two to three minutes before its time is over this script gets a signal.
 #SBATCH --signal=B:TERM@120
 
 dir='@DIR@'
@@ -27,17 +27,17 @@ shard=${SLURM_ARRAY_TASK_ID:?is not set: this is a task of a job array}
 module load @MODULE@
 
 # The database is on a disk of the node, because its log does not work on network file systems; tune keeps a copy in
-# $dir/shards, written whole every minute and at the end, and begins with it. The folder has no number of a job in its name,
-# so that a task that comes back to a node finds what it left.
+# $dir/shards, written whole every minute or so and at the end, and begins with it. The folder has no number of a job in its
+# name, so that a task that comes back to a node finds what it left. Nothing removes it, unless Slurm clears the disk.
 scratch="@SCRATCH@/gemmtune-@ID@"
 mkdir -p "$scratch" && cd "$scratch" || exit 7
-
-tune=('@PROGRAM@')
-tune=(apptainer exec --nv --bind "$dir,$scratch" '@CONTAINER@' '@PROGRAM@') # with pyxis: srun --container-image=... tune
 
 # What is known already, by earlier arrays, is not tuned again.
 known=()
 [ -e '@DB@' ] && known=(--known '@DB@')
+
+tune=('@PROGRAM@')
+tune=(apptainer exec --nv --bind "$dir,$scratch${known[0]:+,@DB_DIR@}" '@CONTAINER@' '@PROGRAM@') # with pyxis: srun --container-image=... tune
 
 "${tune[@]}" --suite "$dir/suite.txt" --shard "$shard/@SHARDS@" --gpus all --db "shard-$shard.db" \
     --save "$dir/shards/$shard.db" "${known[@]}" @OPTIONS@ &
@@ -51,7 +51,8 @@ while :; do
     kill -0 "$child" 2>/dev/null || break # else the wait was cut short by the signal
 done
 
-# For "tune cluster status", also where tune could not say it itself. Some problem without a winner (1) is no failure.
+# For "tune cluster status", also where tune could not say it itself. Some problem without a winner (1) is no failure,
+# if its run came to its end.
 echo "$code $(hostname) ${SLURM_JOB_ID:-}" >"$dir/state/.$shard.$$" && mv "$dir/state/.$shard.$$" "$dir/state/$shard"
-[ "$code" = 1 ] && code=0
+[ "$code" = 1 ] && grep -qs '"state":"finished"' "$dir/shards/$shard.db.json" && code=0
 exit "$code"

@@ -9,7 +9,7 @@
 #SBATCH --partition=@MERGE_PARTITION@
 #SBATCH --account=@ACCOUNT@
 #SBATCH --qos=@QOS@
-#SBATCH --output=@DIR@/log/merge.log
+#SBATCH --output=@LOG@/log/merge.log
 #SBATCH --open-mode=append
 #SBATCH --requeue
 

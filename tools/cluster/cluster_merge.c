@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* For another process that writes the database. */
@@ -22,20 +23,25 @@ struct merging {
     struct cluster_view view;
     struct shard_file *files; /* owned, with their paths; that of each shard */
     struct db_merged sum;
-    int *numbers; /* while it merges: of the shards */
+    struct stat *judged; /* owned; the files as they were before they were read */
+    int *numbers;        /* while it merges: of the shards */
     int merged, missing, unfinished, refused;
+    int other_version; /* of those refused: no task can go on with them */
+    int short_of_time; /* finished, with problems left out */
 };
 
 static enum status name_files(struct merging *m)
 {
     const int count = m->plan->shards;
     char path[PATH_MAX];
-    if (!(m->files = calloc((size_t)count, sizeof *m->files)))
-        return fail(E_MEMORY, "out of memory for %d shards", count);
+    m->files = calloc((size_t)count, sizeof *m->files);
+    m->judged = calloc((size_t)count, sizeof *m->judged);
+    if (!m->files || !m->judged) return fail(E_MEMORY, "out of memory for %d shards", count);
     for (int i = 0; i < count; i++) {
         enum status st = cluster_plan_path(m->plan, path, "shards/%d.db", i);
         if (st) return st;
         if (!(m->files[i].path = strdup(path))) return fail(E_MEMORY, "out of memory for %d shards", count);
+        if (stat(path, &m->judged[i]) != 0) m->judged[i] = (struct stat){0};
     }
     return OK;
 }
@@ -69,32 +75,59 @@ static enum status take_in(struct merging *m, struct db *db)
     return st;
 }
 
-/* A file that no task could go on from makes room for another; nothing is lost. */
-static bool put_aside(const struct shard_file *file)
+#define ASIDE_MAX 1000
+
+/* A file that no task could go on from makes room for another; nothing is lost. name: what it is called then,
+ * in its folder. */
+static bool put_aside(const struct shard_file *file, const struct stat *judged, char name[PATH_MAX])
 {
-    char name[PATH_MAX];
+    struct stat now;
     if ((file->st != E_DB && file->st != E_INPUT) || file->other_version) return false;
-    if (snprintf(name, sizeof name, "%s.refused", file->path) >= (int)sizeof name) return false;
+    int length = snprintf(name, PATH_MAX, "%s.refused", file->path);
+    for (int i = 2; length < PATH_MAX && access(name, F_OK) == 0; i++) {
+        if (i == ASIDE_MAX) return false;
+        length = snprintf(name, PATH_MAX, "%s.refused.%d", file->path, i);
+    }
+    if (length >= PATH_MAX || stat(file->path, &now) != 0) return false;
+    if (now.st_dev != judged->st_dev || now.st_ino != judged->st_ino || now.st_size != judged->st_size ||
+        now.st_mtim.tv_sec != judged->st_mtim.tv_sec || now.st_mtim.tv_nsec != judged->st_mtim.tv_nsec)
+        return false; /* a task has replaced it since */
     return rename(file->path, name) == 0;
+}
+
+/* "" or " (interrupted: WHY)", beside a sentence that says `beside` itself. */
+static const char *in_brackets(const struct cluster_shard *s, enum shard_state beside, char text[400])
+{
+    const bool known = s->state == beside;
+    *text = '\0';
+    if (!known || *s->why)
+        snprintf(text, 400, " (%s%s%s)", known ? "" : shard_state_name(s->state),
+                 !known && *s->why ? ": " : "", s->why);
+    return text;
 }
 
 static void say_why(struct merging *m, int i)
 {
     const struct shard_file *file = &m->files[i];
     const struct cluster_shard *s = &m->view.shards[i];
-    const char *colon = *s->why ? ": " : "";
+    char state[400], aside[PATH_MAX];
     if (file->st == E_ABSENT) {
         m->missing++;
-        print_line(stderr, "shard %d is missing (%s%s%s)", i, shard_state_name(s->state), colon, s->why);
+        print_line(stderr, "shard %d is missing%s", i, in_brackets(s, SHARD_MISSING, state));
     } else if (file->st) {
         m->refused++;
+        m->other_version += file->other_version;
         print_line(stderr, "shard %d is not merged: %s", i, file->why);
-        if (put_aside(file))
-            print_line(stderr, "    it is kept as shards/%d.db.refused, and counts as missing", i);
+        if (put_aside(file, &m->judged[i], aside))
+            print_line(stderr, "    it is kept as shards/%s, and counts as missing", strrchr(aside, '/') + 1);
     } else if (!file->shard.finished) {
         m->unfinished++;
-        print_line(stderr, "shard %d is merged as far as it is, but not finished (%s%s%s)", i,
-                   shard_state_name(s->state), colon, s->why);
+        print_line(stderr, "shard %d is merged as far as it is, but not finished%s", i,
+                   in_brackets(s, SHARD_DONE, state));
+    } else if (s->left_out > 0) {
+        m->short_of_time++;
+        print_line(stderr, "shard %d is merged; its budget ended before %" PRId64 " of its problems", i,
+                   s->left_out);
     }
 }
 
@@ -132,6 +165,28 @@ static enum status merge_all(struct merging *m)
     return st;
 }
 
+static enum status say_what_lacks(const struct merging *m)
+{
+    const struct cluster_plan *plan = m->plan;
+    char counts[200], again[PATH_MAX + 100] = "", other[2 * PATH_MAX + 200] = "";
+    const int due = m->missing + m->unfinished + m->refused + m->short_of_time - m->other_version;
+    if (due + m->other_version == 0) return OK;
+    int used = snprintf(counts, sizeof counts, "of %d shard%s %d %s missing, %d unfinished, %d refused",
+                        plan->shards, PRINT_S(plan->shards), m->missing, m->missing == 1 ? "is" : "are",
+                        m->unfinished, m->refused);
+    if (m->short_of_time)
+        snprintf(counts + used, sizeof counts - (size_t)used, ", %d short of time", m->short_of_time);
+    if (due)
+        snprintf(again, sizeof again, "tune cluster slurm --dir %s --resume --submit sends %s again",
+                 plan->dir, m->other_version ? "the others" : "them");
+    if (m->other_version)
+        snprintf(other, sizeof other,
+                 "those of another version go on with that one only: tune merge %s %s/shards/*.db, without "
+                 "--shards, by the newer of both, takes them in, and another --dir begins anew%s",
+                 plan->db, plan->dir, due ? "; " : "");
+    return fail(E_ABSENT, "%s: %s%s", counts, other, again);
+}
+
 enum status cluster_merge(const struct cluster_plan *plan)
 {
     struct merging m = {.plan = plan};
@@ -148,14 +203,9 @@ enum status cluster_merge(const struct cluster_plan *plan)
                    plan->db, m.merged, plan->shards, PRINT_S(plan->shards), m.sum.trials,
                    PRINT_S(m.sum.trials), m.sum.decisions, PRINT_S(m.sum.decisions), m.sum.runs,
                    PRINT_S(m.sum.runs), m.sum.known, m.sum.winners, PRINT_S(m.sum.winners));
-        if (m.missing + m.unfinished + m.refused)
-            st = fail(E_ABSENT,
-                      "of %d shard%s %d %s missing, %d unfinished, %d refused: tune cluster slurm --dir %s "
-                      "--resume "
-                      "--submit sends them again",
-                      plan->shards, PRINT_S(plan->shards), m.missing, m.missing == 1 ? "is" : "are",
-                      m.unfinished, m.refused, plan->dir);
+        st = say_what_lacks(&m);
     }
+    free(m.judged);
     for (int i = 0; m.files && i < plan->shards; i++) free((char *)(uintptr_t)m.files[i].path);
     free(m.files);
     view_close(&m.view);

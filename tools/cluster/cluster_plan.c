@@ -49,23 +49,24 @@ static enum status take(const json_t *root, struct cluster_plan *plan)
 {
     const char *format = "", *suite = "", *version = "", *db = "";
     json_int_t problems = -1;
-    int shards = 0, nodes = 0;
+    json_int_t shards = 0, nodes = 0;
     json_t *jobs = NULL;
     size_t i;
     json_t *job;
-    if (json_unpack((json_t *)(uintptr_t)root, "{s:s, s:s, s:s, s:s, s:i, s:i, s:I, s:o}", "format", &format,
+    if (json_unpack((json_t *)(uintptr_t)root, "{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:o}", "format", &format,
                     "suite", &suite, "version", &version, "db", &db, "shards", &shards, "nodes", &nodes,
                     "problems", &problems, "jobs", &jobs))
         return E_INPUT;
     if (strcmp(format, FORMAT) != 0 || shards < 1 || shards > SHARDS_MAX || nodes < 1 || nodes > SHARDS_MAX ||
         problems < 1 || !json_is_array(jobs) || strlen(suite) != DB_SUITE_HASH_MAX - 1 ||
+        strspn(suite, "0123456789abcdef") != DB_SUITE_HASH_MAX - 1 ||
         strlen(version) >= sizeof plan->version || db[0] != '/' || strlen(db) >= sizeof plan->db)
         return E_INPUT;
     snprintf(plan->suite, sizeof plan->suite, "%s", suite);
     snprintf(plan->version, sizeof plan->version, "%s", version);
     snprintf(plan->db, sizeof plan->db, "%s", db);
-    plan->shards = shards;
-    plan->nodes = nodes;
+    plan->shards = (int)shards;
+    plan->nodes = (int)nodes;
     plan->problems = problems;
     json_array_foreach(jobs, i, job)
     {
@@ -95,8 +96,12 @@ enum status cluster_plan_read(const char *dir, struct cluster_plan *plan)
         return fail(E_ABSENT, "%s has no plan.json: tune cluster slurm --suite FILE --dir %s makes it", dir,
                     dir);
     if (!file) return fail(E_IO, "cannot read %s: %s", path, strerror(errno));
-    json_t *root = json_loadf(file, JSON_REJECT_DUPLICATES, NULL);
+    char *text = malloc(PLAN_BYTES);
+    const size_t got = text ? fread(text, 1, PLAN_BYTES, file) : 0;
     fclose(file);
+    if (!text) return fail(E_MEMORY, "out of memory for the plan");
+    json_t *root = got < PLAN_BYTES ? json_loadb(text, got, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    free(text);
     st = take(root, plan);
     json_decref(root);
     if (st) cluster_plan_free(plan);
@@ -106,6 +111,14 @@ enum status cluster_plan_read(const char *dir, struct cluster_plan *plan)
                     "empty one",
                     path);
     return st;
+}
+
+enum status cluster_plan_check(const struct cluster_plan *plan)
+{
+    json_t *text = json_string(plan->db);
+    if (!text) return fail(E_INPUT, "the path %.200s is not UTF-8: choose another name for --db", plan->db);
+    json_decref(text);
+    return OK;
 }
 
 enum status cluster_plan_write(const struct cluster_plan *plan)

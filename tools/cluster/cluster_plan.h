@@ -37,6 +37,8 @@ enum status cluster_plan_path(const struct cluster_plan *plan, char path[PATH_MA
 
 /* dir: as the user named it. Errors: E_ABSENT (it has no plan), E_INPUT (the plan is damaged), E_IO. */
 enum status cluster_plan_read(const char *dir, struct cluster_plan *plan);
+/* Whether it can be written. Errors: E_INPUT (a path that is not UTF-8). */
+enum status cluster_plan_check(const struct cluster_plan *plan);
 enum status cluster_plan_write(const struct cluster_plan *plan);
 enum status cluster_plan_add_job(struct cluster_plan *plan, const struct cluster_job *job);
 void cluster_plan_free(struct cluster_plan *plan); /* takes a zeroed struct */

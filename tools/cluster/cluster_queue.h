@@ -11,8 +11,9 @@ enum status queue_submit(const char *script, const char *array, int64_t after, i
 
 enum queue_state { QUEUE_UNKNOWN, QUEUE_GONE, QUEUE_WAITING, QUEUE_RUNNING };
 
-/* How the plan's tasks stand in the queue. states: out, one a shard; QUEUE_UNKNOWN of all where squeue is
- * missing or fails, and then *why says it, else NULL (valid until the next fail). Errors: E_MEMORY. */
+/* How the plan's tasks stand in the queue, whoever submitted them. states: out, one a shard; QUEUE_UNKNOWN of
+ * all where the plan notes no job, or where squeue is missing or fails, and then *why says it, else NULL
+ * (valid until the next fail). Errors: E_MEMORY. */
 enum status queue_ask(const struct cluster_plan *plan, enum queue_state *states, const char **why);
 
 #endif

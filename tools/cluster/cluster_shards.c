@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 #define LINE_BYTES_MAX (64 << 10)
-#define SILENT_S       180 /* tune writes every ten seconds; a shared folder may show it late */
-#define CLOCK_TRIALS   20  /* fewer say nothing */
+#define SILENT_S       180   /* tune writes every ten seconds; a shared folder may show it late */
+#define AHEAD_S        86400 /* clocks of nodes differ by less */
+#define CLOCK_TRIALS   20    /* fewer say nothing */
 
 const char *shard_state_name(enum shard_state state)
 {
@@ -72,15 +73,18 @@ static void take_line(const struct cluster_plan *plan, int number, const json_t 
     s->without = field_integer(&f, "without", true, 0, INT32_MAX);
     s->left_out = field_integer(&f, "left_out", true, 0, INT32_MAX);
     s->trials = field_integer(&f, "trials", true, 0, INT64_MAX);
-    s->began = field_integer(&f, "began", true, 0, INT64_MAX);
-    s->written = field_integer(&f, "written", true, 0, INT64_MAX);
+    const int64_t latest = (int64_t)time(NULL) + AHEAD_S;
+    s->began = field_integer(&f, "began", true, 0, latest);
+    s->written = field_integer(&f, "written", true, 0, latest);
     s->budget_s = field_number(&f, "budget_s", true, 0, 1e12);
     s->spent_s = field_number(&f, "spent_s", true, 0, 1e12);
     s->boost_mhz = field_number(&f, "boost_mhz", true, 0, 1e6);
     take_gpus(json_object_get(line, "gpus"), s);
     s->state = SHARD_FAILED;
+    const bool other = strcmp(suite, plan->suite) != 0 || is != number || of != plan->shards;
+    if (f.bad || other) *s = (struct cluster_shard){.state = SHARD_FAILED, .problems = -1};
     if (f.bad) snprintf(s->why, sizeof s->why, "its line (shards/%d.db.json) is damaged: %s", number, f.bad);
-    else if (strcmp(suite, plan->suite) != 0 || is != number || of != plan->shards)
+    else if (other)
         snprintf(s->why, sizeof s->why, "shards/%d.db.json is of another suite or division", number);
     else if (strcmp(state, "running") == 0) s->state = SHARD_RUNNING;
     else if (strcmp(state, "interrupted") == 0) s->state = SHARD_INTERRUPTED;
@@ -106,22 +110,44 @@ static bool read_end(const struct cluster_plan *plan, int number, int *code, cha
     return true;
 }
 
+/* Of a tuner that was asked to stop, or of a shell (128 + SIGTERM). */
+static bool is_stop(int code)
+{
+    return code == 130 || code == 143;
+}
+
 /* ---- both together ---- */
 
 static void judge_running(const struct cluster_plan *plan, int number, enum queue_state queue,
                           struct cluster_shard *s)
 {
-    const int64_t silent_s = (int64_t)time(NULL) - s->written;
-    if (queue == QUEUE_RUNNING || (queue == QUEUE_UNKNOWN && silent_s < SILENT_S)) return;
-    s->state = SHARD_FAILED;
+    const int64_t since_s = (int64_t)time(NULL) - s->written, silent_s = since_s < 0 ? 0 : since_s;
     int code;
     char host[64];
     time_t ended;
-    if (read_end(plan, number, &code, host, &ended) && ended >= s->began)
-        snprintf(s->why, sizeof s->why, "ended with exit code %d on %s", code, host);
+    if (queue == QUEUE_RUNNING) return;
+    const bool has_ended = read_end(plan, number, &code, host, &ended) && ended >= s->began;
+    /* One that is not in the queue, and still writes, was submitted by hand. */
+    if (silent_s < SILENT_S && !has_ended) return;
+    s->state = SHARD_FAILED;
+    if (has_ended) snprintf(s->why, sizeof s->why, "ended with exit code %d on %s", code, host);
     else
-        snprintf(s->why, sizeof s->why, "ended without a word: %s is silent for %lld s", s->host,
+        snprintf(s->why, sizeof s->why, "ended without a word: %.200s is silent for %lld s", s->host,
                  (long long)silent_s);
+}
+
+/* A later task that never came to write a line. */
+static void judge_end(const struct cluster_plan *plan, int number, struct cluster_shard *s)
+{
+    int code;
+    char host[64];
+    time_t ended;
+    const bool stopped = s->state == SHARD_INTERRUPTED, done = s->state == SHARD_DONE;
+    if ((!done && !stopped) || !read_end(plan, number, &code, host, &ended) || ended < s->written) return;
+    if (code == 0 || code == 1 || (stopped && is_stop(code))) return;
+    s->state = SHARD_FAILED;
+    snprintf(s->why, sizeof s->why, "its last task ended with exit code %d on %s, see log/shard-%d.log", code,
+             host, number);
 }
 
 static enum status look(const struct cluster_plan *plan, int number, enum queue_state queue,
@@ -134,16 +160,18 @@ static enum status look(const struct cluster_plan *plan, int number, enum queue_
     enum status st = cluster_plan_path(plan, path, "shards/%d.db.json", number);
     if (st) return st;
     json_t *line = read_json(path);
-    if (line) take_line(plan, number, line, s);
-    else if (errno != ENOENT) {
+    if (line) {
+        take_line(plan, number, line, s);
+        judge_end(plan, number, s);
+    } else if (errno != ENOENT) {
         s->state = SHARD_FAILED;
         snprintf(s->why, sizeof s->why, "cannot read shards/%d.db.json%s%s", number, errno ? ": " : "",
                  errno ? strerror(errno) : ", which is damaged");
     } else if (read_end(plan, number, &code, host, &ended)) {
-        s->state = SHARD_FAILED;
+        s->state = is_stop(code) ? SHARD_INTERRUPTED : SHARD_FAILED;
         snprintf(s->host, sizeof s->host, "%s", host);
-        snprintf(s->why, sizeof s->why, "tune did not begin: exit code %d on %s, see log/shard-%d.log", code,
-                 host, number);
+        snprintf(s->why, sizeof s->why, "%s: exit code %d on %s, see log/shard-%d.log",
+                 is_stop(code) ? "stopped before tune began" : "tune did not begin", code, host, number);
     }
     json_decref(line);
     if (s->state == SHARD_DONE &&
@@ -163,8 +191,12 @@ enum status view_open(const struct cluster_plan *plan, struct cluster_view *view
     enum queue_state *queue = calloc((size_t)plan->shards, sizeof *queue);
     *view = (struct cluster_view){.shards = calloc((size_t)plan->shards, sizeof *view->shards),
                                   .count = plan->shards};
-    enum status st = queue && view->shards ? OK : fail(E_MEMORY, "out of memory for %d shards", plan->shards);
-    if (!st) st = queue_ask(plan, queue, &view->no_queue);
+    if (!queue || !view->shards) {
+        free(queue);
+        view_close(view);
+        return fail(E_MEMORY, "out of memory for %d shards", plan->shards);
+    }
+    enum status st = queue_ask(plan, queue, &view->no_queue);
     if (!st && view->no_queue) {
         snprintf(view->no_queue_text, sizeof view->no_queue_text, "%s", view->no_queue);
         view->no_queue = view->no_queue_text;

@@ -74,7 +74,7 @@ struct value {
     const char *also;        /* characters that it may have beside `plain` */
 };
 
-#define VALUES_MAX 20
+#define VALUES_MAX 21
 
 static const char *value_of(const struct value *values, const char *name, size_t length, bool *known)
 {
@@ -179,9 +179,61 @@ static enum status check_values(const struct value *values)
     return OK;
 }
 
-enum status slurm_write(const struct cluster_plan *plan, const struct slurm_wishes *w)
+/* A shell finds its end: $NAME, ${NAME}, ${NAME:-TEXT} and plain text, from / or a variable on. */
+static enum status check_scratch(const char *scratch)
 {
-    char array[64], shards[16], cpus[16], gres[64], id[64], db_dir[PATH_MAX];
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+    bool good = *scratch == '/' || *scratch == '$';
+    for (const char *at = scratch; good && *at; at++) {
+        if (*at == '{' || *at == '}') good = false;
+        if (*at != '$') continue;
+        const bool braces = at[1] == '{';
+        const char *name = at + 1 + braces;
+        const size_t length = strspn(name, letters);
+        good = length > 0 && (*name < '0' || *name > '9');
+        at = name + length - 1;
+        if (!good || !braces) continue;
+        at++;
+        if (at[0] == ':' && at[1] == '-') at += 2 + strcspn(at + 2, "${}");
+        good = *at == '}';
+    }
+    if (good) return OK;
+    return fail(E_INPUT,
+                "--scratch '%.100s' is no folder that a script can name: begin with / or a variable, as in "
+                "/local/$USER or ${TMPDIR:-/tmp}",
+                scratch);
+}
+
+/* What apptainer takes for the end of a folder's name. */
+static enum status check_binds(const struct cluster_plan *plan, const struct slurm_wishes *w)
+{
+    const char *const paths[] = {plan->dir, plan->db};
+    for (size_t i = 0; w->container && i < sizeof paths / sizeof *paths; i++)
+        if (strpbrk(paths[i], ",:"))
+            return fail(E_INPUT,
+                        "%.200s has a comma or a colon, which a container cannot be given: choose "
+                        "another name",
+                        paths[i]);
+    return OK;
+}
+
+/* In names of logs Slurm replaces %a, and %% by %. */
+static enum status double_percents(const char *path, char text[PATH_MAX])
+{
+    size_t used = 0;
+    for (; *path; path++) {
+        if (used + 3 > PATH_MAX) return fail(E_INPUT, "the path of --dir is too long");
+        text[used++] = *path;
+        if (*path == '%') text[used++] = '%';
+    }
+    text[used] = '\0';
+    return OK;
+}
+
+/* to_write: false: the wishes are only judged. */
+static enum status scripts(const struct cluster_plan *plan, const struct slurm_wishes *w, bool to_write)
+{
+    char log[PATH_MAX], array[64], shards[16], cpus[16], gres[64], id[64], db_dir[PATH_MAX];
     const char *base = strrchr(plan->dir, '/');
     snprintf(shards, sizeof shards, "%d", plan->shards);
     snprintf(array, sizeof array, plan->nodes < plan->shards ? "0-%d%%%d" : "0-%d", plan->shards - 1,
@@ -192,10 +244,13 @@ enum status slurm_write(const struct cluster_plan *plan, const struct slurm_wish
     snprintf(id, sizeof id, "%s-%d-%016" PRIx64, plan->suite, plan->shards,
              (uint64_t)XXH3_64bits(plan->dir, strlen(plan->dir)));
     snprintf(db_dir, sizeof db_dir, "%.*s", (int)(strrchr(plan->db, '/') - plan->db), plan->db);
+    enum status st = double_percents(plan->dir, log);
+    if (st) return st;
     struct value values[VALUES_MAX + 1] = {
         {"DIR", plan->dir, ""},
         {"DB", plan->db, ""},
         {"DB_DIR", *db_dir ? db_dir : "/", ""},
+        {"LOG", log, NULL},
         {"NAME", base && base[1] ? base + 1 : "tune", ""},
         {"ID", id, NULL},
         {"ARRAY", array, NULL},
@@ -218,11 +273,24 @@ enum status slurm_write(const struct cluster_plan *plan, const struct slurm_wish
         {"PROGRAM", w->program, ""},
         {"OPTIONS", w->options, NULL},
     };
-    enum status st = check_values(values);
+    st = check_values(values);
+    if (!st) st = check_scratch(w->scratch);
+    if (!st) st = check_binds(plan, w);
     for (int i = 0; i < w->module_count && !st; i++)
         st = check_values((struct value[]){{"MODULE", w->modules[i], ""}, {NULL, NULL, NULL}});
-    if (!st) st = write_script(plan, w, values, "slurm_array.sh", "array.sh");
+    if (st || !to_write) return st;
+    st = write_script(plan, w, values, "slurm_array.sh", "array.sh");
     return st ? st : write_script(plan, w, values, "slurm_merge.sh", "merge.sh");
+}
+
+enum status slurm_check(const struct cluster_plan *plan, const struct slurm_wishes *w)
+{
+    return scripts(plan, w, false);
+}
+
+enum status slurm_write(const struct cluster_plan *plan, const struct slurm_wishes *w)
+{
+    return scripts(plan, w, true);
 }
 
 enum status slurm_submit(struct cluster_plan *plan, const char *array)
@@ -232,19 +300,30 @@ enum status slurm_submit(struct cluster_plan *plan, const char *array)
     enum status st = cluster_plan_path(plan, script, "array.sh");
     if (!st) st = queue_submit(script, array, 0, &job.array);
     if (st) return st;
+    /* At once: without its number nothing tells that these tasks are in the queue. */
+    enum status noted = cluster_plan_add_job(plan, &job);
+    const bool added = !noted;
+    if (!noted) noted = cluster_plan_write(plan);
+    char sentence[600], why[600];
+    snprintf(why, sizeof why, "%.500s", status_text());
     st = cluster_plan_path(plan, script, "merge.sh");
     if (!st) st = queue_submit(script, NULL, job.array, &job.merge);
-    char sentence[600];
     snprintf(sentence, sizeof sentence, "%.500s", status_text());
-    enum status noted = cluster_plan_add_job(plan, &job);
-    if (!noted) noted = cluster_plan_write(plan);
+    if (added) plan->jobs[plan->job_count - 1] = job;
+    if (!st && !noted && (noted = cluster_plan_write(plan)))
+        snprintf(why, sizeof why, "%.500s", status_text());
+    if (noted)
+        return fail(noted,
+                    "submitted job %" PRId64 " (array) and %" PRId64
+                    " (merge after it%s), but the plan cannot note them: %s; until they have ended, send "
+                    "nothing again",
+                    job.array, job.merge, st ? "; 0: refused" : "", why);
     if (st)
         return fail(st,
                     "the array is job %" PRId64
                     ", but no merging job follows: %s; tune cluster merge --dir %s does "
                     "the same",
                     job.array, sentence, plan->dir);
-    if (noted) return noted;
     print_line(stdout, "submitted job %" PRId64 " (array) and %" PRId64 " (merge after it)", job.array,
                job.merge);
     return OK;

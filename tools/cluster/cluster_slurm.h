@@ -7,8 +7,8 @@
 
 /* What the scripts are told beside the plan; NULL: left to the cluster. */
 struct slurm_wishes {
-    const char *partition, *account, *qos, *constraint, *time, *gres, *container, *scratch, *program,
-        *merge_partition;
+    const char *partition, *account, *qos, *constraint, *time, *gres, *container, *merge_partition;
+    const char *scratch, *program; /* never NULL */
     const char **modules;
     int module_count;
     int gpus;           /* a node; 0: none is asked for */
@@ -22,11 +22,15 @@ enum status slurm_time_parse(const char *text, double *seconds);
 /* Appends ' WORD', in quotes where the shell needs them. Errors: E_INPUT (a newline in it, or too many). */
 enum status slurm_quote(const char *word, char *text, size_t room);
 
-/* Writes array.sh and merge.sh. Errors: E_INPUT (a wish that a line of sbatch cannot hold), E_IO. */
+/* Whether slurm_write can; writes nothing. Errors: E_INPUT (a wish that a script cannot hold). */
+enum status slurm_check(const struct cluster_plan *plan, const struct slurm_wishes *wishes);
+
+/* Writes array.sh and merge.sh. Errors: E_INPUT (as above), E_IO. */
 enum status slurm_write(const struct cluster_plan *plan, const struct slurm_wishes *wishes);
 
 /* Submits the array, or the tasks of `array`, and the merging job after it, and notes them in the plan.
- * Errors: those of queue_submit; if only the merging job was refused, the sentence says so. */
+ * Errors: those of queue_submit; if only the merging job was refused, or they cannot be noted (E_IO), the
+ * sentence says so, with their numbers. */
 enum status slurm_submit(struct cluster_plan *plan, const char *array);
 
 #endif

@@ -2,9 +2,11 @@
  * scripts, reads files, and calls sbatch and squeue; there is no server.
  */
 #include "cluster_merge.h"
+#include "cluster_places.h"
 #include "cluster_show.h"
 #include "cluster_slurm.h"
 #include "commands.h"
+#include "env.h"
 #include "output_file.h"
 #include "paths.h"
 #include "print.h"
@@ -16,13 +18,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define DIR_USUAL      "tune-cluster"
 #define MODULES_MAX    16
 #define BUDGET_OF_TIME 0.9   /* of the time limit: starting, the last races and the copy need the rest */
 #define SPARE_S        600.0 /* at most */
+#define SPARE_LEAST_S  240.0 /* Slurm's signal comes up to three minutes early; and starting */
+#define TIME_LEAST_S   600.0
 
 struct cluster {
     struct command_words words;
@@ -30,10 +33,10 @@ struct cluster {
     const char *modules[MODULES_MAX];
     struct slurm_wishes wishes;
     int nodes, shards, gpus, cpus;
-    bool submit, resume;
+    bool submit, resume, quiet;
     enum table_format format;
-    char found[PATH_MAX]; /* this program */
-    char **rest;          /* options for tune */
+    char found[PATH_MAX], image[PATH_MAX]; /* this program; the container */
+    char **rest;                           /* options for tune */
     int rest_count;
 };
 
@@ -72,7 +75,8 @@ static const struct command_option rows[] = {
     {"submit", 0, NULL, "call sbatch, too", OPTION_FLAG(struct cluster, submit)},
     {"resume", 0, NULL, "only the shards that are missing, failed or unfinished",
      OPTION_FLAG(struct cluster, resume)},
-    {"budget", 0, "TIME", "time for each shard, as for tune (nine tenths of --time)",
+    {"budget", 0, "TIME",
+     "time for each shard, as for tune (nine tenths of --time, four minutes less at least)",
      OPTION_TEXT(struct cluster, budget)},
     {"time", 0, "TIME", "Slurm's limit for a task: MINUTES, H:M:S, D-H ...",
      OPTION_TEXT(struct cluster, time)},
@@ -122,7 +126,7 @@ static const char text[] = "Tune a suite on many machines: a job array of Slurm,
                            "Exit status: 0 done, or nothing is missing; 1 a shard is missing, unfinished or "
                            "refused, there is no such folder, or no "
                            "sbatch; 2 wrong command line; 3 a value or a file is wrong; 7 a file cannot be "
-                           "read or written; 9 sbatch refuses; "
+                           "read or written; 9 sbatch or squeue fails; "
                            "others as in tune --help.";
 
 static enum status check(void *self);
@@ -145,17 +149,20 @@ static enum status check(void *self)
     const struct slurm_wishes *w = &c->wishes;
     if (!is_action(c, "slurm") && !is_action(c, "status") && !is_action(c, "merge"))
         return fail(E_USAGE, "say what to do: tune cluster slurm, status or merge (see tune cluster --help)");
-    const bool any = c->suite || c->nodes || c->shards || c->db || c->submit || c->resume || c->budget ||
-                     c->time || c->program || c->gpus >= 0 || c->cpus || w->partition || w->account ||
-                     w->qos || w->constraint || w->gres || w->module_count || w->container || w->scratch ||
-                     w->merge_partition || c->rest_count;
-    if (!is_action(c, "slurm"))
-        return any ? fail(E_USAGE, "tune cluster %s takes only --dir and --format", c->words.at[0]) : OK;
-    if (c->format != TABLE_TEXT) return fail(E_USAGE, "--format is for tune cluster status");
-    if (c->resume &&
-        (any && (c->suite || c->nodes || c->shards || c->db || c->budget || c->time || c->rest_count)))
+    const bool plans = c->suite || c->nodes || c->shards || c->db || c->budget || c->time || c->program ||
+                       c->gpus >= 0 || c->cpus || w->partition || w->account || w->qos || w->constraint ||
+                       w->gres || w->module_count || w->container || w->scratch || w->merge_partition ||
+                       c->rest_count;
+    if (!is_action(c, "slurm") && (plans || c->submit || c->resume))
+        return fail(E_USAGE, "tune cluster %s takes only --dir%s", c->words.at[0],
+                    is_action(c, "status") ? " and --format" : "");
+    if (!is_action(c, "status") && c->format != TABLE_TEXT)
+        return fail(E_USAGE, "--format is for tune cluster status");
+    if (!is_action(c, "slurm")) return OK;
+    if (c->resume && plans)
         return fail(E_USAGE,
-                    "--resume goes on with what %s says: beside it there are --dir and --submit only",
+                    "--resume goes on with what %s says: beside it there are --dir and --submit only; what "
+                    "sbatch is told stands in array.sh and merge.sh there",
                     c->dir ? c->dir : DIR_USUAL);
     if (c->resume) return OK;
     if (!c->suite) return fail(E_USAGE, "say what to tune: --suite FILE");
@@ -165,45 +172,6 @@ static enum status check(void *self)
 }
 
 /* ---- tune cluster slurm ---- */
-
-/* Of a file that may not be there yet. */
-static enum status absolute(const char *path, char whole[PATH_MAX])
-{
-    char folder[PATH_MAX];
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    if (!*base || strlen(path) >= sizeof folder) return fail(E_INPUT, "%.100s is no name of a file", path);
-    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path + 1) : 2, slash ? path : "./");
-    if (realpath(path, whole)) return OK;
-    if (!realpath(folder, whole)) return fail(E_IO, "cannot use the folder of %s: %s", path, strerror(errno));
-    const size_t length = strlen(whole);
-    if (length + strlen(base) + 2 > PATH_MAX) return fail(E_INPUT, "the path %.100s... is too long", path);
-    snprintf(whole + length, PATH_MAX - length, "%s%s", length > 1 ? "/" : "", base);
-    return OK;
-}
-
-static enum status make_folder(const char *path)
-{
-    if (mkdir(path, 0777) == 0 || errno == EEXIST) return OK;
-    return fail(E_IO, "cannot make the folder %s: %s", path, strerror(errno));
-}
-
-static enum status make_folders(const char *dir, struct cluster_plan *plan)
-{
-    static const char *const parts[] = {"shards", "state", "log"};
-    char path[PATH_MAX];
-    enum status st = make_folder(dir);
-    if (st) return st;
-    if (!realpath(dir, plan->dir)) return fail(E_IO, "cannot use %s: %s", dir, strerror(errno));
-    st = cluster_plan_path(plan, path, "plan.json");
-    if (!st && access(path, F_OK) == 0)
-        st = fail(E_INPUT, "%s has a plan already: --resume goes on with it, another --dir begins anew",
-                  plan->dir);
-    for (size_t i = 0; !st && i < sizeof parts / sizeof *parts; i++) {
-        st = cluster_plan_path(plan, path, "%s", parts[i]);
-        if (!st) st = make_folder(path);
-    }
-    return st;
-}
 
 /* The options that each task will have, judged here and now: a night is too long to learn that one is wrong.
  */
@@ -216,6 +184,13 @@ static enum status read_tune_options(struct cluster *c, struct tune_options *o)
                      all,  quiet};
     int argc = sizeof fixed / sizeof *fixed;
     if (c->rest_count > 64) return fail(E_USAGE, "at most 64 words for tune may come after --");
+    for (int i = 0; i < c->rest_count; i++) {
+        const char *word = c->rest[i];
+        if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+            return fail(E_USAGE, "%s has no place after --: see tune --help", word);
+        if (strcmp(word, "--suite") == 0 || strncmp(word, "--suite=", 8) == 0)
+            return fail(E_USAGE, "--suite has no place after --: name one file with all problems before it");
+    }
     memcpy(argv, fixed, sizeof fixed);
     if (c->budget) {
         argv[argc++] = budget;
@@ -224,6 +199,8 @@ static enum status read_tune_options(struct cluster *c, struct tune_options *o)
     for (int i = 0; i < c->rest_count; i++) argv[argc++] = c->rest[i];
     argv[argc] = NULL;
     enum status st = tune_options_parse(argc, argv, o);
+    print_quiet(c->quiet); /* its remarks are on this machine, and the tasks are on others */
+    if (st == E_HELPED) return fail(E_USAGE, "what stands after -- only shows something, and tunes nothing");
     if (st) return st;
     const char *const files[] = {strcmp(o->space, "wide") == 0 ? "" : o->space, o->cache,
                                  o->report ? o->report : ""};
@@ -254,16 +231,41 @@ static enum status hash_suite(const struct tune_options *o, int shards, char has
 {
     struct problem *copy = malloc(o->problem_count * sizeof *copy);
     size_t count = o->problem_count;
-    if (!copy) return fail(E_MEMORY, "out of memory for %zu problems", count);
+    if (!copy || !o->problems) {
+        free(copy);
+        return fail(E_MEMORY, "out of memory for %zu problems", count);
+    }
     memcpy(copy, o->problems, count * sizeof *copy);
     enum status st = shard_take(&(struct shard){0, shards}, copy, NULL, &count, hash);
     free(copy);
     return st;
 }
 
+/* The tasks run in another folder. */
+static enum status find_container(struct cluster *c)
+{
+    const char *image = c->wishes.container, *home = env_text("HOME");
+    enum status st = OK;
+    if (!image || strstr(image, "://") || *image == '/') return OK;
+    if (*image != '~') st = places_absolute(image, c->image);
+    else if (image[1] != '/' || !home || *home != '/' ||
+             snprintf(c->image, sizeof c->image, "%s%s", home, image + 1) >= (int)sizeof c->image)
+        st = fail(E_INPUT, "--container %.100s: name it by its whole path", image);
+    c->wishes.container = c->image;
+    return st;
+}
+
 static enum status find_program(struct cluster *c)
 {
+    const bool relative = c->program && strchr(c->program, '/') && *c->program != '/';
     c->wishes.program = c->program ? c->program : c->wishes.container ? "tune" : c->found;
+    if (relative && c->wishes.container)
+        return fail(E_INPUT, "--program %.100s: name the program in the container by its whole path",
+                    c->program);
+    if (relative) {
+        c->wishes.program = c->found;
+        return places_absolute(c->program, c->found);
+    }
     if (c->wishes.program != c->found) return OK;
     const ssize_t length = readlink("/proc/self/exe", c->found, sizeof c->found - 1);
     if (length <= 0) return fail(E_IO, "cannot tell where this program is: name it with --program");
@@ -271,19 +273,41 @@ static enum status find_program(struct cluster *c)
     return OK;
 }
 
+/* A budget that ends before Slurm's signal comes. given_s: the user's, 0: none. */
+static enum status fit_budget(const struct cluster *c, double given_s, char budget[32])
+{
+    double limit_s;
+    *budget = '\0';
+    if (!c->time) return OK;
+    enum status st = slurm_time_parse(c->time, &limit_s);
+    if (st) return st;
+    if (limit_s < TIME_LEAST_S)
+        return fail(
+            E_INPUT,
+            "--time %s is too short: Slurm's signal comes three minutes before its end, and a task has "
+            "to start; give it %.0f minutes at least",
+            c->time, TIME_LEAST_S / 60);
+    const double most_s = limit_s - SPARE_LEAST_S;
+    if (given_s > most_s)
+        print_line(stderr,
+                   "the budget of %.0f s is longer than the %.0f s that --time %s leaves: tasks will be "
+                   "interrupted, and --resume sends them again",
+                   given_s, most_s, c->time);
+    else if (given_s <= 0)
+        snprintf(budget, 32, "%.0fs", fmin(most_s, fmax(limit_s * BUDGET_OF_TIME, limit_s - SPARE_S)));
+    return OK;
+}
+
 /* What the tasks' tune gets beside its shard. */
-static enum status give_options(struct cluster *c)
+static enum status give_options(struct cluster *c, double given_s)
 {
     struct slurm_wishes *w = &c->wishes;
     char budget[32];
-    double limit_s;
-    enum status st = OK;
-    if (c->time && (st = slurm_time_parse(c->time, &limit_s))) return st;
-    if (!c->budget && c->time) {
-        snprintf(budget, sizeof budget, "%.0fs", fmax(limit_s * BUDGET_OF_TIME, limit_s - SPARE_S));
+    enum status st = fit_budget(c, given_s, budget);
+    if (!st && *budget) {
         st = slurm_quote("--budget", w->options, sizeof w->options);
         if (!st) st = slurm_quote(budget, w->options, sizeof w->options);
-    } else if (c->budget) {
+    } else if (!st && c->budget) {
         st = slurm_quote("--budget", w->options, sizeof w->options);
         if (!st) st = slurm_quote(c->budget, w->options, sizeof w->options);
     }
@@ -296,7 +320,9 @@ static enum status give_options(struct cluster *c)
 static enum status begin(struct cluster *c, struct cluster_plan *plan)
 {
     struct tune_options o = {0};
+    struct slurm_wishes *w = &c->wishes;
     char db[PATH_MAX];
+    size_t made = 0;
     const char *version = strchr(command_version, ' ');
     enum status st = read_tune_options(c, &o);
     if (st) return st;
@@ -304,25 +330,27 @@ static enum status begin(struct cluster *c, struct cluster_plan *plan)
     plan->nodes = c->nodes;
     plan->problems = (int64_t)o.problem_count;
     snprintf(plan->version, sizeof plan->version, "%s", version ? version + 1 : command_version);
-    st = give_options(c);
-    if (!st && c->db) snprintf(db, sizeof db, "%s", c->db);
-    else if (!st) st = db_default_path(db, sizeof db);
-    if (!st) st = absolute(db, plan->db);
-    if (!st) st = hash_suite(&o, plan->shards, plan->suite);
-    if (!st) st = find_program(c);
-    if (!st) st = make_folders(c->dir, plan);
-    struct slurm_wishes *w = &c->wishes;
     w->modules = c->modules;
     w->gpus = c->gpus < 0 ? 1 : c->gpus;
     w->cpus = c->cpus;
     w->time = c->time;
     if (!w->scratch) w->scratch = "${TMPDIR:-/tmp}";
+    st = give_options(c, o.budget_s);
+    if (!st) st = hash_suite(&o, plan->shards, plan->suite);
+    if (!st) st = find_container(c);
+    if (!st) st = find_program(c);
+    if (!st) st = places_judge_folder(c->dir, plan);
+    if (!st) st = places_choose_db(c->db, plan, db, &made);
+    if (!st) st = cluster_plan_check(plan);
+    if (!st) st = slurm_check(plan, w);
+    if (!st) st = places_make_folders(plan);
     if (!st) st = slurm_write(plan, w);
     if (!st) st = write_suite(plan, &o);
     if (!st) st = cluster_plan_write(plan); /* last: a folder with a plan is complete */
     if (!st && plan->problems < plan->shards)
         print_line(stderr, "%d of %d shards will have nothing to do: there are %lld problems",
                    plan->shards - (int)plan->problems, plan->shards, (long long)plan->problems);
+    if (st && made) paths_remove_folders(db, made);
     tune_options_free(&o);
     return st;
 }
@@ -341,6 +369,16 @@ static enum status slurm(struct cluster *c, struct cluster_plan *plan)
     return OK;
 }
 
+/* What is in the queue still would be sent twice. */
+static enum status refuse_blindly(const struct cluster_plan *plan, const struct cluster_view *view)
+{
+    return fail(
+        E_CHILD,
+        "%s; so what is left of job %lld might be sent twice: try again, or, once squeue shows nothing "
+        "of it, submit what --resume without --submit names",
+        view->no_queue, (long long)plan->jobs[plan->job_count - 1].array);
+}
+
 static enum status resume(struct cluster *c, struct cluster_plan *plan)
 {
     struct cluster_view view = {0};
@@ -348,6 +386,9 @@ static enum status resume(struct cluster *c, struct cluster_plan *plan)
     int count = 0;
     enum status st = cluster_plan_read(c->dir, plan);
     if (!st) st = view_open(plan, &view);
+    if (!st && view.no_queue && c->submit) st = refuse_blindly(plan, &view);
+    else if (!st && view.no_queue)
+        print_line(stderr, "the queue cannot be asked, and may still have tasks of them: %s", view.no_queue);
     if (!st) st = view_due(&view, plan->nodes, &list, &count);
     if (!st && count == 0)
         print_line(stdout, "%s: no shard is missing, failed or unfinished: nothing to send", plan->dir);
@@ -386,7 +427,8 @@ enum status cmd_cluster(int argc, char **argv)
     struct cluster c = {.gpus = -1};
     struct cluster_plan plan = {.shards = 0};
     int own = 0;
-    while (own < argc && strcmp(argv[own], "--") != 0) own++;
+    for (; own < argc && strcmp(argv[own], "--") != 0; own++)
+        c.quiet |= strcmp(argv[own], "--quiet") == 0 || strcmp(argv[own], "-q") == 0;
     c.rest = argv + own + (own < argc);
     c.rest_count = argc - own - (own < argc);
     enum status st = command_line_read(&cmd_cluster_line, own, argv, &c);

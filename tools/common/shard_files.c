@@ -22,6 +22,7 @@ static enum status read_mark(struct shard_file *file)
 {
     struct db *db;
     enum status st = db_open(file->path, DB_READ, &db);
+    if (st == E_DB) file->other_version = db_is_newer(file->path);
     if (st) return st;
     st = db_shard_get(db, &file->shard);
     if (st == E_ABSENT)

@@ -125,10 +125,11 @@ echo nonsense >run/shards/0.db.json
 show
 echo nonsense >run/plan.json
 t tune cluster status --dir run
-# squeue is not there: from the files alone. One that says it runs and is silent has failed.
+# squeue is not there: from the files alone, and nothing is sent twice. One that says it runs and is silent has failed.
+t slurm --dir silent --submit
 rm -rf fake
-t slurm --dir silent
 t env PATH="$PWD/empty" tune cluster slurm --dir silent --resume
+t env PATH="$PWD/empty" tune cluster slurm --dir silent --resume --submit
 sed 's/"state":"[a-z]*"/"state":"running"/; s/"written":[0-9]*/"written":1700000000/' run/shards/1.db.json >silent/shards/1.db.json
 t sh -c "PATH=$PWD/empty tune cluster status --dir silent --format csv | cut -d, -f1,2"
 # Half of the budget of one is over: the others wait for it.
