@@ -89,8 +89,6 @@ bool db_same_file(const char *a, const char *b);
 /* Whether a tuner, this process included, has the file open for writing, as far as the file system's locks
  * show. */
 bool db_is_written(const char *path);
-/* Of a file that db_open has refused with E_DB: whether only a later version of this program can read it. */
-bool db_is_later(const char *path);
 
 /* The median clock of the GPU's multiprocessors over the trials of this process, by board; boards whose clock
  * is unknown are left out. visit returns false to stop. */

@@ -1,7 +1,9 @@
 #include "db_internal.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 extern const char text_schema_sql[];
 
@@ -83,10 +85,10 @@ bool db_is_newer(const char *path)
 {
     enum { USER_VERSION = 60, APPLICATION_ID = 68, HEADER_BYTES = 100 };
     unsigned char header[HEADER_BYTES] = {0};
-    FILE *file = fopen(path, "re");
-    if (!file) return false;
-    const bool whole = fread(header, 1, sizeof header, file) == sizeof header;
-    fclose(file);
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe */
+    if (file < 0) return false;
+    const bool whole = pread(file, header, sizeof header, 0) == sizeof header;
+    close(file);
     const uint32_t version = header_number(header + USER_VERSION);
     return whole && memcmp(header, "SQLite format 3", 16) == 0 &&
            header_number(header + APPLICATION_ID) == DB_APPLICATION_ID && version > DB_VERSION &&

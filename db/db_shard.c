@@ -147,20 +147,6 @@ enum status db_open_copy(const char *path, struct db **copy)
     return st; /* NOLINT(clang-analyzer-unix.Malloc): the owner closes it */
 }
 
-bool db_is_later(const char *path)
-{
-    /* Of SQLite's file format: user_version at 60, application_id at 68, most significant byte first. */
-    unsigned char head[72];
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return false;
-    const bool whole = pread(fd, head, sizeof head, 0) == sizeof head;
-    close(fd);
-    uint32_t number[2] = {0};
-    for (int i = 0; i < 2; i++)
-        for (int byte = 0; byte < 4 && whole; byte++) number[i] = number[i] << 8 | head[60 + 8 * i + byte];
-    return number[1] == DB_APPLICATION_ID && number[0] > DB_VERSION && number[0] <= INT32_MAX;
-}
-
 /* ---- clocks ---- */
 
 enum status db_clocks(struct db *db, bool (*visit)(void *self, const struct db_clock *clock), void *self)

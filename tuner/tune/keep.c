@@ -223,7 +223,7 @@ static enum status look_at_copy(const struct tune_options *o, const struct db_sh
         db_close(copy);
     }
     if (!st) *is = COPY_GOOD;
-    else if (st == E_DB && has_line(o) && !db_is_later(o->save)) *is = COPY_DAMAGED;
+    else if (st == E_DB && has_line(o) && !db_is_newer(o->save)) *is = COPY_DAMAGED;
     return st;
 }
 
