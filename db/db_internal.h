@@ -97,6 +97,9 @@ enum status db_hold_read(const char *path, struct db_hold **hold);
 /* For writing: creates a missing file. Errors: E_BUSY with the holder's process id, those above; E_IO also if
  * the file system has no locks. */
 enum status db_hold_write(const char *path, struct db_hold **hold);
+/* Call it when a connection may have the log's index (NAME-shm) in memory, and often: it takes the time of a
+ * stat. Keeps other programs from cutting the index until the release. Without an index it does nothing. */
+void db_hold_index(const char *path, struct db_hold *hold);
 /* Call it after the connection is closed; takes NULL. writer: whether it comes from db_hold_write. */
 void db_release(const char *path, struct db_hold *hold, bool writer);
 

@@ -7,7 +7,11 @@
  * without exec.
  *
  * SQLite's own locks belong to the process and are lost when it closes *any* descriptor of the file. So a
- * process has one db_hold per file, which keeps its descriptors until the last connection is closed. */
+ * process has one db_hold per file, which keeps its descriptors until the last connection is closed. Another
+ * copy of SQLite in the process (the drop-in's beside the library's) takes no part in that: what it closes
+ * costs us SQLite's locks. The one that matters is that of the log's index (NAME-shm): who finds it unlocked
+ * cuts the index to nothing, and reading it then is a SIGBUS for those who have it in memory. So that byte is
+ * locked by a descriptor of ours, too. */
 #include "db_internal.h"
 
 #include <errno.h>
@@ -23,14 +27,16 @@
 #include <unistd.h>
 
 #define FORK_PATIENCE_S 5
-#define LOCKED_BYTE     (INT64_C(1) << 62)         /* far beyond the bytes that SQLite locks */
+#define LOCKED_BYTE     (INT64_C(1) << 62) /* far beyond the bytes that SQLite locks */
+#define INDEX_BYTE      128 /* of NAME-shm: locked by all who have it in memory (SQLite's UNIX_SHM_DMS) */
 #define WRITTEN_AS      "user.gemmtune.written_as" /* name under which the file has a log; absent without one */
 
 struct db_hold {
     dev_t device;
     ino_t inode;
     int uses;
-    int reading, writing, name; /* descriptors: of the file, of NAME.lock; -1: none */
+    int reading, writing, name, index; /* descriptors: of the file, of NAME.lock, of NAME-shm; -1: none */
+    bool index_locked;
     struct db_hold *next;
 };
 
@@ -42,6 +48,7 @@ static void close_hold(struct db_hold *hold)
     if (hold->reading >= 0) close(hold->reading);
     if (hold->writing >= 0) close(hold->writing);
     if (hold->name >= 0) close(hold->name);
+    if (hold->index >= 0) close(hold->index);
     free(hold);
 }
 
@@ -72,7 +79,8 @@ static void in_child(void)
     for (struct db_hold *hold = holds; hold; hold = hold->next) {
         if (hold->writing >= 0) close(hold->writing);
         if (hold->name >= 0) close(hold->name);
-        hold->writing = hold->name = -1;
+        if (hold->index >= 0) close(hold->index);
+        hold->writing = hold->name = hold->index = -1;
     }
     pthread_mutex_unlock(&mutex);
 }
@@ -85,10 +93,15 @@ __attribute__((constructor)) static void watch_forks(void)
 
 /* ---- one byte ---- */
 
+static int lock_at(int fd, int command, struct flock *lock, short type, off_t start)
+{
+    *lock = (struct flock){.l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = 1};
+    return fcntl(fd, command, lock);
+}
+
 static int lock_byte(int fd, int command, struct flock *lock, short type)
 {
-    *lock = (struct flock){.l_type = type, .l_whence = SEEK_SET, .l_start = LOCKED_BYTE, .l_len = 1};
-    return fcntl(fd, command, lock);
+    return lock_at(fd, command, lock, type, LOCKED_BYTE);
 }
 
 /* Returns 0 or an errno; EAGAIN: another process holds the lock. */
@@ -286,6 +299,7 @@ static enum status find_or_open(const char *path, bool write, struct db_hold **o
                                      .reading = -1,
                                      .writing = -1,
                                      .name = -1,
+                                     .index = -1,
                                      .next = holds};
             holds = hold;
         }
@@ -314,6 +328,37 @@ enum status db_hold_read(const char *path, struct db_hold **out)
     pthread_mutex_unlock(&mutex);
     if (!st) *out = hold;
     return st;
+}
+
+/* ---- the log's index ---- */
+
+/* A descriptor of the index that is there now. A closed one would cost this process SQLite's locks on the
+ * same file: only that of an index that was removed is closed. */
+static void open_index(struct db_hold *hold, const char *name)
+{
+    struct stat now, before;
+    if (stat(name, &now) != 0) return;
+    if (hold->index >= 0 && fstat(hold->index, &before) == 0 && before.st_dev == now.st_dev &&
+        before.st_ino == now.st_ino)
+        return;
+    if (hold->index >= 0) close(hold->index);
+    hold->index = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    hold->index_locked = false;
+}
+
+void db_hold_index(const char *path, struct db_hold *hold)
+{
+    char name[PATH_MAX];
+    struct flock lock;
+    if (!beside(path, "-shm", name)) return;
+    pthread_mutex_lock(&mutex);
+    open_index(hold, name);
+    /* Only beside another lock, such as that of this process's SQLite: the first that comes must find none,
+     * so that it does not trust what a crash of the machine has left. */
+    if (hold->index >= 0 && !hold->index_locked &&
+        lock_at(hold->index, F_OFD_GETLK, &lock, F_WRLCK, INDEX_BYTE) == 0 && lock.l_type != F_UNLCK)
+        hold->index_locked = lock_at(hold->index, F_OFD_SETLK, &lock, F_RDLCK, INDEX_BYTE) == 0;
+    pthread_mutex_unlock(&mutex);
 }
 
 bool db_is_written(const char *path)

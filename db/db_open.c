@@ -242,6 +242,7 @@ static enum status open_reader(struct db *db, int64_t size)
     /* Version, tables and rows are read in one transaction, since a writer may be migrating the file. */
     if (!st) st = db_exec(db, "BEGIN", "read it");
     if (st || (st = db_identify(db->handle, db->path, &db_form, &version, &empty))) return st;
+    db_hold_index(db->path, db->hold);
     if (empty) return fail(E_ABSENT, "the database %s is empty: nothing has been stored in it yet", db->path);
     if ((st = db_check_schema(db->handle, db->path, &db_form, version, &missing))) return st;
     if (!glance && (st = check_once(db->handle, db->path, db->mode, size))) return st;
@@ -295,6 +296,7 @@ static enum status open_writer(struct db *db, int64_t size)
     if (size == 0) db_remember_checked(db->path);
     if ((st = check_once(db->handle, db->path, db->mode, size))) return st;
     if (!db->safe && (st = choose_journal(db))) return st;
+    if (!db->safe) db_hold_index(db->path, db->hold);
     db_guard(db, true);
     db->ready = true;
     return OK;

@@ -155,6 +155,7 @@ enum status db_broken(const struct db *db, const char *what, int64_t id)
 
 static enum status prepare(struct db *db, const char *sql, sqlite3_stmt **stmt)
 {
+    if (db->mode == DB_GLANCE) db_hold_index(db->path, db->hold); /* its writers come and go */
     for (int i = 0; i < db->statement_count; i++) {
         if (db->statements[i].sql != sql) continue;
         *stmt = db->statements[i].handle;

@@ -85,6 +85,13 @@ static void say(const char *line)
     print_line(stderr, "tune: %s", line);
 }
 
+/* The rival must be cuBLAS, also where the drop-in is preloaded into every program: here and in our children
+ * it leaves all calls alone. */
+static void leave_rivals_alone(void)
+{
+    setenv("GEMMTUNE_DROPIN", "off", 1);
+}
+
 /* Run a command with argv[0] = "tune NAME", as its messages and its usage line show it. */
 static enum status command_run(const struct complete_command *command, int argc, char **argv)
 {
@@ -93,6 +100,7 @@ static enum status command_run(const struct complete_command *command, int argc,
     argv[0] = title;
     /* Children inherit what was reported, and doctor lists it. */
     if (command->line && command->run != cmd_doctor) env_report(say);
+    if (command->run != cmd_doctor && command->run != cmd_run) leave_rivals_alone();
     return command->run(argc, argv);
 }
 
@@ -136,6 +144,7 @@ static enum status dispatch(int argc, char **argv)
     if (word[0] == '-') { /* the main job needs no command word */
         argv[0] = (char[]){"tune"};
         env_report(say);
+        leave_rivals_alone();
         return cmd_tune(argc, argv);
     }
     const struct complete_command *command = command_find(word);

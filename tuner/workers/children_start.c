@@ -140,9 +140,10 @@ static enum status start_worker(struct children *children, int device, const cha
 }
 
 /* NVIDIA's libraries read these variables once for a whole process; then FP32 would be computed in another
- * way, or TF32 would not be TF32. Tuning for a user's program must not depend on this shell's settings. */
+ * way, TF32 would not be TF32, or each launch would wait for the one before. Tuning for a user's program must
+ * not depend on this shell's settings. */
 static const char *const kept_from_children[] = {"NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATE_SINGLE_PRECISION",
-                                                 "CUBLAS_EMULATION_STRATEGY", NULL};
+                                                 "CUBLAS_EMULATION_STRATEGY", "CUDA_LAUNCH_BLOCKING", NULL};
 
 enum status children_open(const struct children_options *options, struct children **out)
 {

@@ -33,6 +33,16 @@ t tune run --off -- sh -c 'echo ${LD_PRELOAD##*/} $GEMMTUNE_DROPIN'
 t tune run --log --capture seen.txt --db my.db -- sh -c 'echo $GEMMTUNE_LOG ${GEMMTUNE_CAPTURE##*/} ${GEMMTUNE_DB##*/}'
 t env LD_PRELOAD=/nowhere/other.so tune run -- sh -c 'echo ${LD_PRELOAD#*:}'
 
+echo "# the rival is cuBLAS, also where every program has the drop-in"
+printf '#!/bin/sh\necho "$GEMMTUNE_DROPIN" >>"%s/drop_in"\nexit 1\n' "$PWD" >child
+chmod +x child
+for command in "tune --shape 64x64x64 --budget 1s" "tune bench --shape 64x64x64"; do
+    rm -f drop_in
+    GEMMTUNE_EXE=$PWD/child GEMMTUNE_DROPIN=nearest $command >found 2>progress || true
+    t sh -c 'sort -u drop_in'
+done
+t env GEMMTUNE_DROPIN=nearest tune run -- sh -c 'echo $GEMMTUNE_DROPIN'
+
 echo "# learning"
 t tune run --learn 1s -- sh -c 'exit 5'
 record='echo "sgemm:nn:32x32x32  # count=1000 time_us=50" >$GEMMTUNE_CAPTURE; exit 5'

@@ -366,18 +366,19 @@ TEST(a_variable_that_is_kept_from_children_is_ours_alone)
     unsetenv("GT_KEPT"), unsetenv("GT_KEPT_NOT");
 }
 
-/* Whatever the shell says of TF32 and emulation, the processes that load NVIDIA's libraries do not hear it.
- */
+/* Whatever the shell says of TF32, emulation and waiting, the processes that load NVIDIA's libraries do not
+ * hear it. */
 TEST(no_child_is_told_to_compute_something_else_than_fp32)
 {
     static const char *const variables[] = {"NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATE_SINGLE_PRECISION",
-                                            "CUBLAS_EMULATION_STRATEGY"};
+                                            "CUBLAS_EMULATION_STRATEGY", "CUDA_LAUNCH_BLOCKING"};
+    enum { COUNT = sizeof variables / sizeof *variables };
     static const int devices[] = {0};
     char log[] = "/tmp/gemmtune-children-XXXXXX", verb[32];
     int fd = mkstemp(log), pid, child_count = 0;
     assert_true(fd >= 0);
     setenv("FAKE_LOG", log, 1);
-    for (int i = 0; i < 3; i++) setenv(variables[i], i == 0 ? "0" : "1", 1);
+    for (int i = 0; i < COUNT; i++) setenv(variables[i], i == 0 ? "0" : "1", 1);
     const struct children_options options = {
         .cache = "/tmp", .compilers = 1, .devices = devices, .device_count = 1};
     struct children *children;
@@ -386,14 +387,14 @@ TEST(no_child_is_told_to_compute_something_else_than_fp32)
     while (fscanf(file, "%31s %d%*[^\n]", verb, &pid) == 2) {
         child_count++;
         assert_true(was_given(pid, "FAKE_LOG="));
-        for (int i = 0; i < 3; i++) assert_false(was_given(pid, variables[i]));
+        for (int i = 0; i < COUNT; i++) assert_false(was_given(pid, variables[i]));
     }
     fclose(file);
     assert_int_equal(child_count, 2);
     children_close(children);
     close(fd), unlink(log), unsetenv("FAKE_LOG");
     assert_string_equal(getenv(variables[0]), "0");
-    for (int i = 0; i < 3; i++) unsetenv(variables[i]);
+    for (int i = 0; i < COUNT; i++) unsetenv(variables[i]);
 }
 
 int main(void)
