@@ -1,5 +1,4 @@
-/* gt_cpu_mma.h — the functions of gt_mma.cuh and gt_mma16.cuh, for the CPU: products of a warp's matrices.
- */
+/* gt_cpu_mma.h — the functions of gt_mma.cuh and gt_mma16.cuh, for the CPU: products of a warp's matrices. */
 #ifndef GT_CPU_MMA_H
 #define GT_CPU_MMA_H
 

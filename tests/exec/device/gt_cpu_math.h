@@ -1,5 +1,4 @@
-/* gt_cpu_math.h — the functions of the device headers that compute without matrix units, for the CPU.
- */
+/* gt_cpu_math.h — the functions of the device headers that compute without matrix units, for the CPU. */
 #ifndef GT_CPU_MATH_H
 #define GT_CPU_MATH_H
 

@@ -1,5 +1,4 @@
-/* gt_cpu_memory.h — the functions of the device headers that move data and wait for it, for the CPU.
- */
+/* gt_cpu_memory.h — the functions of the device headers that move data and wait for it, for the CPU. */
 #ifndef GT_CPU_MEMORY_H
 #define GT_CPU_MEMORY_H
 
