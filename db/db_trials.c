@@ -2,7 +2,6 @@
 
 #include <endian.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define TIME_MAX_US 1e15 /* 30 years */

@@ -2,7 +2,6 @@
 
 #include "compile.h"
 #include "kernel.h"
-#include "relaxed.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #!/bin/sh
 # consumers.sh BUILD CUDA_INCLUDE FAKE_GPU FAKE_NVRTC: programs that use the installed library, built the ways people build: by
-# pkg-config, shared and static, and by find_package; then run, on a driver made of host memory. Only gt_ is exported; and
-# neither the library nor the drop-in brings another library into a program.
+# pkg-config, shared and static, and by find_package; then run, on a driver made of host memory. All that the header declares
+# is exported, and only gt_; and neither the library nor the drop-in brings another library into a program.
 # shellcheck disable=SC1091,SC2154 # installed.sh sets lib, scratch and usr
 set -eu
 build=$1 include=$2 gpu=$3 nvrtc=$4
@@ -16,6 +16,19 @@ for file in "$lib/libgemmtune.so" "$lib/libgemmtune.a"; do
         grep -v -E '^gt_[a-z_]+(@@GEMMTUNE_[0-9.]+)?$' || true)
     [ -z "$others" ] || {
         echo "$file exports: $others"
+        exit 1
+    }
+done
+
+# What the header declares is there.
+sed -nE '/^static/d; s/^[a-z].*[ *](gt_[a-z_]+)\(.*/\1/p' "$usr/include/gemmtune.h" | sort >"$scratch/declared"
+for file in "$lib/libgemmtune.so" "$lib/libgemmtune.a"; do
+    case $file in *.so) dynamic=-D ;; *) dynamic= ;; esac
+    # shellcheck disable=SC2086
+    nm $dynamic -g --defined-only "$file" | awk 'NF == 3 { sub(/@.*/, "", $3); print $3 }' | sort >"$scratch/exported"
+    missing=$(comm -23 "$scratch/declared" "$scratch/exported")
+    [ -s "$scratch/declared" ] && [ -z "$missing" ] || {
+        echo "$file lacks what gemmtune.h declares: $missing"
         exit 1
     }
 done

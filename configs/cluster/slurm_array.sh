@@ -27,9 +27,9 @@ shard=${SLURM_ARRAY_TASK_ID:?is not set: this is a task of a job array}
 module load @MODULE@
 
 # The database is on a disk of the node, because its log does not work on network file systems; tune keeps a copy in
-# $dir/shards, written whole every minute or so and at the end, and begins with it. The folder has no number of a job in its
-# name, so that a task that comes back to a node finds what it left. Nothing removes it, unless Slurm clears the disk.
-scratch="@SCRATCH@/gemmtune-@ID@"
+# $dir/shards, written whole every minute or so and at the end, and begins with it. The folder is this shard's alone, and has
+# no number of a job in its name, so that a task that comes back to a node finds what it left.
+scratch="@SCRATCH@/gemmtune-@ID@-$shard"
 mkdir -p "$scratch" && cd "$scratch" || exit 7
 
 # What is known already, by earlier arrays, is not tuned again.
@@ -55,4 +55,10 @@ done
 # if its run came to its end.
 echo "$code $(hostname) ${SLURM_JOB_ID:-}" >"$dir/state/.$shard.$$" && mv "$dir/state/.$shard.$$" "$dir/state/$shard"
 [ "$code" = 1 ] && grep -qs '"state":"finished"' "$dir/shards/$shard.db.json" && code=0
+
+# Done, and the last copy is there: nothing on the node's disk is needed any more. After a failure it stays.
+if [ "$code" = 0 ] && [ -s "$dir/shards/$shard.db" ]; then
+    rm -f "$scratch/shard-$shard.db" "$scratch/shard-$shard.db"[-.]*
+    cd / && rmdir "$scratch"
+fi
 exit "$code"

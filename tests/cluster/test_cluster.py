@@ -116,6 +116,10 @@ class Cluster(unittest.TestCase):
     def wait_trials(self, count, seconds=60):
         slurm.wait_for(lambda: self.log.exists() and sum(self.noted()[0].values()) >= count, seconds, f"{count} trials")
 
+    def left_on_disks(self):
+        """The folders of shards that no task has removed."""
+        return sorted(path.name.rpartition("-")[2] for path in (self.folder / "disk").glob("*/*"))
+
     def assert_complete(self, db, shards_dir=None, problems=PROBLEMS):
         """Every problem has a winner, nothing is there twice, and it is the union of the shards."""
         self.assertEqual(sorted(row[0] for row in rows(db, "SELECT text FROM problems")), sorted(problems))
@@ -159,7 +163,7 @@ class Cluster(unittest.TestCase):
         self.assertIn("nothing to send", self.tune("cluster", "slurm", "--dir", self.dir, "--resume", "--submit").stdout)
         # What went missing is sent again, and nothing else.
         for path in self.dir.glob("*/2*"): path.unlink()
-        shutil.rmtree(self.folder / "disk")
+        self.assertEqual(self.left_on_disks(), [])
         self.assertEqual(self.states()[2], "missing")
         sent, _ = self.resume()
         self.assertEqual(sent, "2")
@@ -206,6 +210,7 @@ class Cluster(unittest.TestCase):
         machine.run("scancel", "--signal=TERM", "--batch", f"{array}_0")
         machine.wait_empty(180)
         self.assertEqual(self.states(), {0: "interrupted", 1: "done"}, self.shard_log(0))
+        self.assertEqual(self.left_on_disks(), ["0"])
         self.assert_nothing_lost(self.db)  # not even the trial that was under way
         self.assertIn("shard 0 is merged as far as it is, but not finished (interrupted", self.merged())
         sent, _ = self.resume()

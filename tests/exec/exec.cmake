@@ -18,14 +18,18 @@ endif()
 
 add_library(gt_exec STATIC exec/fiber.c exec/cpu_block.c exec/cpu_copies.c exec/cpu_products.c exec/cpu_elements.c exec/cpu_kernel.c exec/trial_cpu.c
   exec/trial_far.c exec/exec_problems.c)
-target_include_directories(gt_exec PUBLIC exec)
+target_include_directories(gt_exec PUBLIC exec exec/device)
 target_compile_options(gt_exec PUBLIC ${GT_EXEC_SANITIZE} -fno-omit-frame-pointer PRIVATE -O1 -g)
 target_link_options(gt_exec PUBLIC ${GT_EXEC_SANITIZE})
 target_link_libraries(gt_exec PUBLIC gt_templates gt_reference gt_judge ${CMAKE_DL_LIBS} m PRIVATE gt::xxhash gt_flags)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS exec/gt_cpu.h)
-file(SHA256 ${CMAKE_CURRENT_SOURCE_DIR}/exec/gt_cpu.h gt_cpu_hash)
+set(gt_cpu_hash)
+foreach(part gt_cpu gt_cpu_calls gt_cpu_memory gt_cpu_math gt_cpu_mma gt_cpu_wgmma)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS exec/device/${part}.h)
+  file(SHA256 ${CMAKE_CURRENT_SOURCE_DIR}/exec/device/${part}.h part_hash)
+  string(SHA256 gt_cpu_hash "${gt_cpu_hash}${part_hash}")
+endforeach()
 set_source_files_properties(exec/cpu_kernel.c PROPERTIES COMPILE_DEFINITIONS
-  "GT_EXEC_CXX=\"${CMAKE_CXX_COMPILER}\";GT_EXEC_INCLUDE=\"${CMAKE_CURRENT_SOURCE_DIR}/exec\";\
+  "GT_EXEC_CXX=\"${CMAKE_CXX_COMPILER}\";GT_EXEC_INCLUDE=\"${CMAKE_CURRENT_SOURCE_DIR}/exec/device\";\
 GT_EXEC_KERNELS=\"${CMAKE_CURRENT_BINARY_DIR}/exec_kernels\";\
 GT_EXEC_MADE_WITH=\"${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}, gt_cpu.h ${gt_cpu_hash}\"")
 

@@ -7,7 +7,7 @@ add_library(gt_host_device STATIC exec/host_device.c exec/faulty_kernels.c exec/
 target_include_directories(gt_host_device PUBLIC exec)
 target_link_libraries(gt_host_device PUBLIC gt_measure gt_exec gt_reference PRIVATE gt_flags)
 set_source_files_properties(exec/oracle_cpu.cpp PROPERTIES COMPILE_OPTIONS
-  "-w;-O1;-fsanitize-sections=gt_shared;-fno-strict-aliasing;-DGT_CPU;-include;${CMAKE_CURRENT_SOURCE_DIR}/exec/gt_cpu.h")
+  "-w;-O1;-fsanitize-sections=gt_shared;-fno-strict-aliasing;-DGT_CPU;-include;${CMAKE_CURRENT_SOURCE_DIR}/exec/device/gt_cpu.h")
 
 foreach(name test_judge test_answers test_judge_mma test_judge_mma16 test_judge_bf16x6 test_judge_f16x3 test_judge_epilogue test_judge_pointers test_clock test_trial test_rivals)
   add_executable(${name} exec/${name}.c)

@@ -83,7 +83,7 @@ static const struct command_option option_list[] = {
 
 static const char about[] =
     "Time the winners of the database (or, where it has none, the winners shipped with the program) "
-    "against cublasSgemm. Each is verified once more and then timed in blocks, interleaved in random "
+    "against cuBLAS. Each is verified once more and then timed in blocks, interleaved in random "
     "order. Tunes nothing and stores nothing.\v'x cuBLAS' is cuBLAS's time divided by the kernel's, the "
     "median over the rounds, with its 95 % interval (low, high; of fewer than 6 rounds their range): above 1 "
     "the kernel is faster. Where cuBLAS is faster, or won the race that is stored, so that programs "

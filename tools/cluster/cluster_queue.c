@@ -1,11 +1,8 @@
 #include "cluster_queue.h"
 
-#include "print.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>

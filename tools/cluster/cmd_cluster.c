@@ -13,7 +13,6 @@
 #include "table.h"
 #include "tune_options.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

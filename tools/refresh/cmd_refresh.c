@@ -6,7 +6,6 @@
 #include "clock.h"
 #include "command_line.h"
 #include "commands.h"
-#include "db_view.h"
 #include "due.h"
 #include "field.h"
 #include "print.h"

@@ -2,7 +2,6 @@
 
 #include "cache.h"
 #include "clock.h"
-#include "env.h"
 #include "library.h"
 #include "paths.h"
 #include "ptxas_log.h"
@@ -14,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define OPTIONS_MAX 64
 #define SOURCES_MAX 32

@@ -2,7 +2,6 @@
 
 #include "template.h"
 #include <assert.h>
-#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

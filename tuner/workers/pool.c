@@ -163,11 +163,6 @@ bool pool_idle(const struct pool *pool, int child)
     return c->running && !c->ending && !c->outstanding && !end_is_queued(pool, child);
 }
 
-bool pool_gone(const struct pool *pool, int child)
-{
-    return pool->children[child]->gone;
-}
-
 int pool_pid(const struct pool *pool, int child)
 {
     const struct child *c = pool->children[child];

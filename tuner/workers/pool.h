@@ -52,7 +52,6 @@ enum status pool_submit(struct pool *pool, int child, const json_t *message, dou
 
 /* Alive with nothing outstanding, and no end of it is still to be told. */
 bool pool_idle(const struct pool *pool, int child);
-bool pool_gone(const struct pool *pool, int child);
 
 /* Process id, for tests that kill children; -1 if it is not running. */
 int pool_pid(const struct pool *pool, int child);

@@ -5,7 +5,6 @@
 #include "table.h"
 
 #include <inttypes.h>
-#include <math.h>
 
 enum { ROWS_MAX = 20, WHY_MAX = ROUTE_WHY_MAX + 16 };
 

@@ -74,12 +74,26 @@ t task c1 0
 touch known/all.db
 t task c1 0
 # Exit code 1 is a success only of a run that came to its end.
-printf '#!/bin/sh\nexit 1\n' >images/tune
+printf '#!/bin/sh\ntouch shard-0.db shard-0.db-wal\nexit 1\n' >images/tune
 chmod +x images/tune
-plan --db all.db --dir e1 --program images/tune --scratch "$PWD/scratch" >said
+plan --db all.db --dir e1 --program images/tune --scratch "$PWD/disk" >said
 t task e1 0
+t sh -c 'ls disk/*-0'
+# Its files on the node's disk go after a success with a copy, and only its own.
+echo copy >e1/shards/0.db
+t task e1 0
+t sh -c 'ls disk/*-0'
 echo '{"state":"finished"}' >e1/shards/0.db.json
+: >e1/shards/0.db
 t task e1 0
+t sh -c 'ls disk/*-0'
+echo copy >e1/shards/0.db
+touch "$(echo disk/*-0)/other"
+t task e1 0
+t sh -c 'ls disk/*-0'
+rm disk/*-0/other
+t task e1 0
+t ls disk
 # Its own jobs, whoever sent them; without an answer of the queue nothing is sent twice.
 cat >fake/squeue <<'END'
 #!/bin/sh
@@ -156,6 +170,7 @@ t tune cluster status --dir q
 plan --db all.db --dir m --scratch "$PWD/scratch2" -- --no-pretuned --max-trials 5 --space "$SOURCES/tests/fake/space.conf" >said
 task m 0 >said || cat said
 task m 1 >said || cat said
+t ls scratch2
 cp m/shards/1.db good.db
 cp m/shards/1.db.json good.json
 t plan --db m/shards/0.db --dir no

@@ -1,4 +1,4 @@
-# Scripts for Slurm, what they do without it, and what is said of their shards. (A real Slurm is in tests/slurm.) The GPU is a
+# Scripts for Slurm, what they do without it, and what is said of their shards. (A real Slurm is in tests/cluster.) The GPU is a
 # fake child's; sbatch and squeue are scripts that say what is wanted.
 FAKE=$(dirname "$(readlink -f "$(command -v tune)")")/tests/fake_child
 [ -x "$FAKE" ] || skip "tests/fake_child is not built"

@@ -438,10 +438,9 @@ template <int QUADS, int COUNT> struct reduction {
     }
 };
 
-/* Bytes of a tile of C in shared memory: rows are 16 bytes longer than the tile, so that neighbouring rows
- * begin in different banks. */
-#define STAGED_LINE  (BN * 2 + 16)
-#define STAGED_BYTES (BM * STAGED_LINE)
+/* Bytes of a row of C's tile in shared memory: 16 more than the tile's, so that neighbouring rows begin in
+ * different banks. */
+#define STAGED_LINE (BN * 2 + 16)
 
 /* 16-bit C by way of shared memory: 16 bytes a thread, or a warp stores a line in words of 4 bytes if C is
  * not aligned. */

@@ -94,7 +94,7 @@ static void run_and_kill(struct history *history, long wait_us)
 
 struct found {
     bool told[CONFIGS];
-    int count, recovered, last_recovered;
+    int count, recovered;
     int64_t newest_run;
 };
 
