@@ -157,21 +157,22 @@ static int incoming_column(sqlite3_vtab_cursor *cursor, sqlite3_context *out, in
         sqlite3_result_int64(out, in->next);
         return SQLITE_OK;
     }
-    switch (sqlite3_column_type(row, column)) {
+    sqlite3_value *value = sqlite3_column_value(row, column);
+    switch (sqlite3_value_type(value)) {
     case SQLITE_INTEGER:
-        sqlite3_result_int64(out, sqlite3_column_int64(row, column));
+        sqlite3_result_int64(out, sqlite3_value_int64(value));
         break;
     case SQLITE_FLOAT:
-        sqlite3_result_double(out, sqlite3_column_double(row, column));
+        sqlite3_result_double(out, sqlite3_value_double(value));
         break;
     case SQLITE_TEXT: {
-        const char *text = (const char *)sqlite3_column_text(row, column);
-        sqlite3_result_text(out, text, sqlite3_column_bytes(row, column), SQLITE_STATIC);
+        const char *text = (const char *)sqlite3_value_text(value);
+        sqlite3_result_text(out, text, sqlite3_value_bytes(value), SQLITE_STATIC);
         break;
     }
     case SQLITE_BLOB: {
-        const void *blob = sqlite3_column_blob(row, column);
-        const int bytes = sqlite3_column_bytes(row, column);
+        const void *blob = sqlite3_value_blob(value);
+        const int bytes = sqlite3_value_bytes(value);
         if (bytes) sqlite3_result_blob(out, blob, bytes, SQLITE_STATIC);
         else sqlite3_result_zeroblob(out, 0); /* NULL would be no blob */
         break;

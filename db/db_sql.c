@@ -222,10 +222,12 @@ static void bad(struct reader *r, const char *name)
     if (!r->bad) r->bad = name;
 }
 
+/* A connection is used by one thread at a time: then SQLite lets a column's value be read as it is. */
 int64_t read_long(struct reader *r, const char *name, int64_t least, int64_t most)
 {
-    int64_t value = sqlite3_column_int64(r->stmt, r->next);
-    if (sqlite3_column_type(r->stmt, r->next) != SQLITE_INTEGER || value < least || value > most) {
+    sqlite3_value *column = sqlite3_column_value(r->stmt, r->next);
+    int64_t value = sqlite3_value_int64(column);
+    if (sqlite3_value_type(column) != SQLITE_INTEGER || value < least || value > most) {
         bad(r, name);
         value = least;
     }
@@ -245,8 +247,9 @@ bool read_bool(struct reader *r, const char *name)
 
 double read_real(struct reader *r, const char *name, double least, double most)
 {
-    double value = sqlite3_column_double(r->stmt, r->next);
-    if (sqlite3_column_type(r->stmt, r->next) != SQLITE_FLOAT || !(value >= least && value <= most)) {
+    sqlite3_value *column = sqlite3_column_value(r->stmt, r->next);
+    double value = sqlite3_value_double(column);
+    if (sqlite3_value_type(column) != SQLITE_FLOAT || !(value >= least && value <= most)) {
         bad(r, name);
         value = least;
     }
