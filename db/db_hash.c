@@ -11,9 +11,9 @@ static void append(struct hasher *h, char tag, const void *bytes, size_t length)
     const uint32_t little = htole32((uint32_t)length);
     const size_t room = h->used + 1 + sizeof little + length;
     if (room > sizeof h->some && room > h->room) {
-        unsigned char *grown = malloc(2 * room);
-        if (!grown) h->failed = true;
-        if (h->failed) return;
+        unsigned char *grown = h->failed ? NULL : malloc(2 * room);
+        h->failed = !grown;
+        if (!grown) return;
         memcpy(grown, h->bytes ? h->bytes : h->some, h->used);
         free(h->bytes);
         h->bytes = grown;

@@ -32,7 +32,8 @@ static const char text[] =
     "read-only, checked in full and merged in one transaction (in all about 15 s per million trials): all of "
     "them or, if one is damaged or the merge is killed, none. Meanwhile OUT may take twice its final size on "
     "disk, and up to 0.6 GB of memory. Merging the same file again, or the same files in another order, "
-    "changes nothing.\n"
+    "changes nothing. --format json has the numbers of new rows of each kind, the files, "
+    "and with --shards what each is and which are missing.\n"
     "\n"
     "If files have different winners for a problem, GPU and cache policy, the better evidence wins, in this "
     "order: a kernel that this program still has; measured rather than predicted; measured by the present "
@@ -210,11 +211,11 @@ enum status cmd_merge(int argc, char **argv)
     enum status st = command_line_read(&cmd_merge_line, argc, argv, &m);
     if (st) return st;
     db_choose = ""; /* they are named on the command line */
-    struct db_merged merged;
+    struct db_merged merged = {0};
     struct shard_kind kind = {.count = 0};
     struct shard_file *files = calloc((size_t)m.files.count, sizeof *files);
-    st = files ? merge(&m, files, &kind, &merged)
-               : fail(E_MEMORY, "out of memory for %d files", m.files.count);
+    if (!files) return fail(E_MEMORY, "out of memory for %d files", m.files.count);
+    st = merge(&m, files, &kind, &merged);
     if (!st) st = show(&m, files, &kind, &merged);
     free(files);
     return st;
