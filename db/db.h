@@ -27,8 +27,9 @@ struct db;
 extern const char *db_choose;
 
 /* DB_GLANCE is DB_READ for a program that needs winners at once: a large file is not checked completely, and
- * the wait for other processes is limited to a fraction of a second. */
-enum db_mode { DB_READ, DB_WRITE, DB_GLANCE };
+ * the wait for other processes is limited to a fraction of a second. DB_EXAMINE is DB_READ for a caller that
+ * goes on with db_check: what db_check looks at is not looked at twice. */
+enum db_mode { DB_READ, DB_WRITE, DB_GLANCE, DB_EXAMINE };
 
 /* Default file: GEMMTUNE_DB, else $XDG_DATA_HOME/gemmtune/gemmtune.db, else ~/.local/share/...; the folder is
  * created only by db_open with DB_WRITE. */

@@ -9,7 +9,7 @@ static enum status check_input(struct db *from)
 {
     char findings[512];
     bool clean;
-    enum status st = db_exec(from, "BEGIN", "read it");
+    enum status st = db_exec(from, DB_CACHE_INPUT "; BEGIN", "read it");
     if (!st) st = db_check(from, findings, sizeof findings, &clean);
     if (st || clean) return st;
     findings[strcspn(findings, "\n")] = '\0';
@@ -19,7 +19,7 @@ static enum status check_input(struct db *from)
 static void *open_checked(void *self)
 {
     struct db_ahead *a = self;
-    a->st = db_open(a->path, DB_READ, &a->db);
+    a->st = db_open(a->path, DB_EXAMINE, &a->db);
     if (!a->st) a->st = check_input(a->db);
     if (a->st) snprintf(a->why, sizeof a->why, "%s", status_text());
     return NULL;

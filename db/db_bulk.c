@@ -3,12 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The hashes of trials lie at random places of their index: as long as it fits in the cache, it is written
- * once. 400 MB are enough for ten million trials; with more the rate falls, and nothing else changes. */
-#define BULK_CACHE "PRAGMA cache_size = -400000" /* KiB */
 /* What sorting may use, beside the cache, while an index is built. */
-#define SORT_CACHE   "PRAGMA cache_size = -64000"
-#define NORMAL_CACHE "PRAGMA cache_size = -16000" /* db_open.c */
+#define SORT_CACHE "PRAGMA cache_size = -64000"
 
 /* The indices of schema.sql that are no constraint; nothing that runs meanwhile needs them. */
 static const struct {
@@ -50,7 +46,7 @@ enum status db_bulk_start(struct db *db, bool indices_later, struct db_bulk *bul
     *bulk = (struct db_bulk){.text = {NULL}};
     /* Rows come from files whose constraints have been checked. References stay checked. */
     enum status st =
-        db_exec(db, BULK_CACHE "; PRAGMA ignore_check_constraints = ON", "prepare for many rows");
+        db_exec(db, DB_CACHE_BULK "; PRAGMA ignore_check_constraints = ON", "prepare for many rows");
     if (!st && indices_later) st = choose_journal(db, "PRAGMA journal_mode = DELETE");
     if (!st) st = db_begin(db);
     db_guard(db, false);
@@ -71,7 +67,7 @@ enum status db_bulk_end(struct db *db, struct db_bulk *bulk, enum status st)
     db_guard(db, true);
     st = db_end(db, st);
     enum status normal =
-        db_exec(db, NORMAL_CACHE "; PRAGMA ignore_check_constraints = OFF", "set the size of its cache");
+        db_exec(db, DB_CACHE "; PRAGMA ignore_check_constraints = OFF", "set the size of its cache");
     if (!normal) normal = choose_journal(db, "PRAGMA journal_mode = WAL");
     return st ? st : normal;
 }

@@ -5,6 +5,7 @@
  * db_lock.c    one writer per file, whatever its name
  * db_schema.c  checks that a file is ours, its version, and that version's tables
  * db_migrate.c older versions: migrated, or read from a migrated copy
+ * db_hash.c    hashes of the content of rows
  * db_sql.c     statements, binding, checked reading, transactions, errors
  * db_keys.c    rows of GPUs, problems, configurations
  * db_list.c    rows that match a filter; trials
@@ -21,8 +22,10 @@
  * db_ahead.c   opens and checks a file in a thread
  * db_bulk.c    many rows in one transaction, fast
  * db_merge.c   rows from another database
+ * db_merge_trials.c its trials
  * db_runtime.c winners for programs that run them
  * db_check.c   the full check
+ * db_check_trials.c a part of it: the trials
  * db_values.c  a part of it: whether values are possible
  */
 #ifndef GT_DB_INTERNAL_H
@@ -68,6 +71,8 @@ struct db {
     int statement_count;
     struct db_parameters parameters[DB_TEMPLATES_MAX];
     int parameters_count;
+    struct db_incoming *incoming;         /* trials that are being merged (db_merge_trials.c) */
+    bool merges;                          /* it has the table that reads them */
     char path[PATH_MAX], given[PATH_MAX]; /* resolved, and as passed */
 };
 
@@ -163,10 +168,26 @@ enum status db_grow(sqlite3 *handle, const char *path, const struct db_form *for
 enum status db_copy_up_to_date(sqlite3 *from, const char *path, const struct db_form *form, int version,
                                int missing, bool glance, sqlite3 **copy);
 
-/* --- db_sql.c --- */
+/* --- db_hash.c --- */
 
 /* The SQL functions content_hash(value, ...), see schema.sql, and rate_text(name, value), exact. */
 int db_register_functions(sqlite3 *handle);
+
+/* content_hash outside SQL: start, values in order, end; again: the next row. */
+struct hasher {
+    unsigned char *bytes; /* NULL as long as `some` is enough */
+    size_t used, room;
+    bool failed; /* out of memory */
+    unsigned char some[1024];
+};
+void hash_start(struct hasher *h);
+void hash_again(struct hasher *h);
+void hash_value(struct hasher *h, sqlite3_value *value);
+void hash_blob(struct hasher *h, const void *bytes, size_t length);
+bool hash_end(struct hasher *h, unsigned char digest[DB_HASH_BYTES]); /* false: out of memory */
+void hash_free(struct hasher *h);
+
+/* --- db_sql.c --- */
 
 /* Converts SQLite's result code into a status, with a sentence. what: "store a trial". */
 enum status db_error(sqlite3 *handle, const char *path, int rc, const char *what);
@@ -319,6 +340,8 @@ bool db_may_be_of_later_version(const char *text, const char *type);
     "t.compile_ms, t.time_us, t.samples_us, t.worst_error, t.exact, t.sm_clock_mhz, t.memory_clock_mhz, "    \
     "t.power_w, t.temperature_c, t.throttle_reasons, t.wall_ms"
 void db_read_outcome(struct reader *r, struct outcome *outcome);
+/* The same from the columns DB_TRIAL_CONTENT. */
+void db_read_trial_content(struct reader *r, struct outcome *outcome);
 /* Binds the verdict and what follows: the columns after recovered_us of DB_TRIAL_CONTENT. */
 void db_bind_outcome(struct binder *b, const struct outcome *outcome);
 /* Reads the columns kernel_hash, schema_hash, text. False if the template is unknown, or its kernel for this
@@ -427,6 +450,14 @@ enum status db_ahead_end(struct db_ahead *ahead, struct db **db);
 
 #define DB_BULK_INDICES 3
 
+/* Sizes of the cache, for db_exec. */
+#define DB_CACHE       "PRAGMA cache_size = -16000" /* KiB */
+#define DB_CACHE_INPUT "PRAGMA cache_size = -64000" /* of a file that is being merged */
+/* The hashes of trials lie at random places of their index: as long as it fits in the cache, it is read and
+ * written once. 400 MB are enough for ten million trials; with more the rate falls, and nothing else changes.
+ */
+#define DB_CACHE_BULK "PRAGMA cache_size = -400000"
+
 struct db_bulk {
     char
         *text[DB_BULK_INDICES]; /* of the indices of trials that are built at the end; NULL: they are there */
@@ -440,7 +471,7 @@ struct db_bulk {
 enum status db_bulk_start(struct db *db, bool indices_later, struct db_bulk *bulk);
 enum status db_bulk_end(struct db *db, struct db_bulk *bulk, enum status st);
 
-/* --- db_merge.c --- */
+/* --- db_merge_trials.c --- */
 
 /* Ids for trials without an attempt, which no attempt may get: the first free id; once those up to the last
  * one are used, attempts continue after them. Inside a transaction. */
@@ -449,6 +480,13 @@ enum status db_used_trial_ids(struct db *db, int64_t last);
 
 /* --- db_check.c --- */
 
+/* (db_check_trials.c) What is wrong with the trials, each the first by id or "": its GPU is not its run's,
+ * its content does not have its hash, a reader would refuse a value. Their references must have been checked.
+ */
+struct db_trial_findings {
+    char gpu[256], content[256], values[256];
+};
+enum status db_check_trials(struct db *db, struct db_trial_findings *findings);
 /* (db_values.c) Looks for values that a reader would refuse, in tables that the checks of hashes do not read:
  * the first finding, or "". */
 enum status db_check_values(struct db *db, char *finding, size_t room);

@@ -1,44 +1,13 @@
-#include "db_exchange.h"
-#include "db_internal.h"
+#include "db_merging.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- ids of trials ---- */
-
-enum status db_free_trial_id(struct db *db, int64_t *id)
-{
-    struct binder b =
-        db_bind(db, "SELECT 1 + max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'attempts'), 0), "
-                    "coalesce((SELECT max(id) FROM trials), 0))");
-    return db_integer(db, &b, id, "number a trial");
-}
-
-enum status db_used_trial_ids(struct db *db, int64_t last)
-{
-    struct binder b = db_bind(db, "INSERT INTO attempts (id, run_id, problem_id, config_id, started_us) "
-                                  "SELECT id, run_id, problem_id, config_id, started_us "
-                                  "FROM trials "
-                                  "WHERE id = ?1");
-    bind_int(&b, last);
-    enum status st = db_run(db, &b, NULL, "number trials");
-    if (st) return st;
-    b = db_bind(db, "DELETE FROM attempts WHERE id = ?1");
-    bind_int(&b, last);
-    return db_run(db, &b, NULL, "number trials");
-}
-
 /* ---- copying ---- */
 
-/* Ids of rows in the source and in the target, ascending by the first. */
-struct map {
-    int64_t (*pairs)[2];
-    size_t count, room;
-};
-
-static bool map_add(struct map *map, int64_t from, int64_t to)
+static bool map_add(struct merge_map *map, int64_t from, int64_t to)
 {
     if (map->count == map->room) {
         size_t room = map->room ? 2 * map->room : 64;
@@ -58,20 +27,14 @@ static int by_first(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-static int64_t map_find(const struct map *map, int64_t from)
+int64_t merge_map_find(const struct merge_map *map, int64_t from)
 {
-    const int64_t *pair =
-        map->count ? bsearch(&from, map->pairs, map->count, sizeof *map->pairs, by_first) : NULL;
+    if (!map->count) return 0;
+    const uint64_t place = (uint64_t)from - (uint64_t)map->pairs[0][0]; /* ids are dense as a rule */
+    if (place < map->count && map->pairs[place][0] == from) return map->pairs[place][1];
+    const int64_t *pair = bsearch(&from, map->pairs, map->count, sizeof *map->pairs, by_first);
     return pair ? pair[1] : 0;
 }
-
-enum { GPUS, FIGURES, PROBLEMS, CONFIGS, RUNS, TRIALS, DECISIONS, TABLES };
-
-struct merge {
-    struct db *from, *to;
-    struct map maps[TABLES];
-    struct db_merged *merged;
-};
 
 /* A table: columns id, hash, references to others, content. Rows of a checked file have the hash of their
  * content, so the hash is copied; a row whose hash exists in the target is the same row. */
@@ -81,55 +44,46 @@ struct table {
     bool numbered;     /* ids of new rows are assigned here */
 };
 
-static const struct table tables[TABLES] = {
-    [GPUS] = {"gpus",
-              "SELECT id, hash, name, arch, sm_count FROM gpus ORDER BY id",
-              "INSERT INTO gpus (id, hash, name, arch, sm_count) VALUES (?1, ?2, ?3, ?4, ?5) "
-              "ON CONFLICT (hash) DO NOTHING",
-              "SELECT id FROM gpus WHERE hash = ?1",
-              {-1},
-              false},
-    [FIGURES] = {"gpu_figures",
-                 "SELECT id, hash, gpu_id, " DB_FIGURES_CONTENT " FROM gpu_figures ORDER BY id",
-                 "INSERT INTO gpu_figures (id, hash, gpu_id, " DB_FIGURES_CONTENT
-                 ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, "
-                 "?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) ON CONFLICT (hash) DO NOTHING",
-                 "SELECT id FROM gpu_figures WHERE hash = ?1",
-                 {GPUS, -1},
-                 false},
-    [PROBLEMS] = {"problems",
-                  "SELECT id, hash, text, type, op, epilogue, m, n, k, batch FROM problems ORDER BY id",
-                  "INSERT INTO problems (id, hash, text, type, op, epilogue, m, n, k, batch) "
-                  "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (hash) DO NOTHING",
-                  "SELECT id FROM problems WHERE hash = ?1",
-                  {-1},
-                  false},
-    [CONFIGS] = {"configs",
-                 "SELECT id, hash, template, kernel_hash, schema_hash, text FROM configs ORDER BY id",
-                 "INSERT INTO configs (id, hash, template, kernel_hash, schema_hash, text) "
-                 "VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (hash) DO NOTHING",
-                 "SELECT id FROM configs WHERE hash = ?1",
-                 {-1},
-                 false},
-    [RUNS] = {"runs",
-              "SELECT id, hash, gpu_id, figures_id, " DB_RUN_CONTENT ", ended_us, how FROM runs ORDER BY id",
-              "INSERT INTO runs (id, hash, gpu_id, figures_id, " DB_RUN_CONTENT
-              ", ended_us, how) VALUES (?1, ?2, ?3, "
-              "?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17) ON CONFLICT (hash) DO NOTHING",
-              "SELECT id FROM runs WHERE hash = ?1",
-              {GPUS, FIGURES, -1},
-              false},
-    [TRIALS] =
-        {"trials",
-         "SELECT id, hash, run_id, gpu_id, problem_id, config_id, " DB_TRIAL_CONTENT
-         " FROM trials ORDER BY id",
-         "INSERT INTO trials (id, hash, run_id, gpu_id, problem_id, config_id, " DB_TRIAL_CONTENT
-         ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, "
-         "?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27) ON CONFLICT (hash) DO NOTHING",
-         "SELECT id FROM trials WHERE hash = ?1",
-         {RUNS, GPUS, PROBLEMS, CONFIGS},
-         true},
-    [DECISIONS] =
+static const struct table tables[MERGE_TABLES] = {
+    [MERGE_GPUS] = {"gpus",
+                    "SELECT id, hash, name, arch, sm_count FROM gpus ORDER BY id",
+                    "INSERT INTO gpus (id, hash, name, arch, sm_count) VALUES (?1, ?2, ?3, ?4, ?5) "
+                    "ON CONFLICT (hash) DO NOTHING",
+                    "SELECT id FROM gpus WHERE hash = ?1",
+                    {-1},
+                    false},
+    [MERGE_FIGURES] = {"gpu_figures",
+                       "SELECT id, hash, gpu_id, " DB_FIGURES_CONTENT " FROM gpu_figures ORDER BY id",
+                       "INSERT INTO gpu_figures (id, hash, gpu_id, " DB_FIGURES_CONTENT
+                       ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, "
+                       "?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) ON CONFLICT (hash) DO NOTHING",
+                       "SELECT id FROM gpu_figures WHERE hash = ?1",
+                       {MERGE_GPUS, -1},
+                       false},
+    [MERGE_PROBLEMS] = {"problems",
+                        "SELECT id, hash, text, type, op, epilogue, m, n, k, batch FROM problems ORDER BY id",
+                        "INSERT INTO problems (id, hash, text, type, op, epilogue, m, n, k, batch) "
+                        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (hash) DO NOTHING",
+                        "SELECT id FROM problems WHERE hash = ?1",
+                        {-1},
+                        false},
+    [MERGE_CONFIGS] = {"configs",
+                       "SELECT id, hash, template, kernel_hash, schema_hash, text FROM configs ORDER BY id",
+                       "INSERT INTO configs (id, hash, template, kernel_hash, schema_hash, text) "
+                       "VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (hash) DO NOTHING",
+                       "SELECT id FROM configs WHERE hash = ?1",
+                       {-1},
+                       false},
+    [MERGE_RUNS] =
+        {"runs",
+         "SELECT id, hash, gpu_id, figures_id, " DB_RUN_CONTENT ", ended_us, how FROM runs ORDER BY id",
+         "INSERT INTO runs (id, hash, gpu_id, figures_id, " DB_RUN_CONTENT
+         ", ended_us, how) VALUES (?1, ?2, ?3, "
+         "?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17) ON CONFLICT (hash) DO NOTHING",
+         "SELECT id FROM runs WHERE hash = ?1",
+         {MERGE_GPUS, MERGE_FIGURES, -1},
+         false},
+    [MERGE_DECISIONS] =
         {"decisions",
          "SELECT id, hash, run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT
          ", pinned FROM decisions ORDER BY id",
@@ -138,7 +92,7 @@ static const struct table tables[TABLES] = {
          "?19, "
          "?20, ?21, ?22, ?23, ?24, ?25) ON CONFLICT (hash) DO NOTHING",
          "SELECT id FROM decisions WHERE hash = ?1",
-         {RUNS, GPUS, PROBLEMS, CONFIGS},
+         {MERGE_RUNS, MERGE_GPUS, MERGE_PROBLEMS, MERGE_CONFIGS},
          true},
 };
 
@@ -151,7 +105,7 @@ static enum status bind_row(struct merge *m, const struct table *t, sqlite3_stmt
     bind_value(b, from, 1);
     for (; column < 6 && t->references[column - 2] >= 0; column++) {
         const int64_t old = sqlite3_column_int64(from, column);
-        const int64_t new = map_find(&m->maps[t->references[column - 2]], old);
+        const int64_t new = merge_map_find(&m->maps[t->references[column - 2]], old);
         if (sqlite3_column_type(from, column) == SQLITE_NULL) bind_null(b);
         else if (new) bind_int(b, new);
         else return db_broken(m->from, t->name, sqlite3_column_int64(from, 0));
@@ -198,31 +152,29 @@ static enum status copy_row(struct merge *m, int number, sqlite3_stmt *from, int
         id = sqlite3_last_insert_rowid(m->to->handle);
         ++*added;
         if (t->numbered) ++*next;
-        if (number == DECISIONS) st = copy_race(m, old, id);
-        if (number == FIGURES) st = copy_rates(m, old, id);
+        if (number == MERGE_DECISIONS) st = copy_race(m, old, id);
+        if (number == MERGE_FIGURES) st = copy_rates(m, old, id);
     } else {
-        if (number == TRIALS || number == RUNS || number == DECISIONS) m->merged->known++;
-        if (number != TRIALS) st = find_row(m, t, from, &id); /* nothing refers to a trial */
+        if (number == MERGE_RUNS || number == MERGE_DECISIONS) m->merged->known++;
+        st = find_row(m, t, from, &id);
     }
-    if (!st && number == RUNS) st = end_run(m, from, id);
-    if (st || number == TRIALS) return st;
+    if (!st && number == MERGE_RUNS) st = end_run(m, from, id);
+    if (st) return st;
     return map_add(&m->maps[number], old, id) ? OK : fail(E_MEMORY, "out of memory while merging");
 }
 
 static enum status copy_table(struct merge *m, int number, int64_t *added)
 {
     const struct binder from = db_bind(m->from, tables[number].select);
-    int64_t next = 0, first;
+    int64_t next = 0;
     enum status st = OK;
     *added = 0;
-    if (number == TRIALS) st = db_free_trial_id(m->to, &next);
-    if (number == DECISIONS) st = db_next_decision(m->to, &next);
-    first = next;
+    if (number == MERGE_DECISIONS) st = db_next_decision(m->to, &next);
     bool row;
     while (!st && !(st = db_next(m->from, &from, &row, "read it")) && row)
         st = copy_row(m, number, from.stmt, &next, added);
     db_done(&from);
-    return !st && number == TRIALS && next > first ? db_used_trial_ids(m->to, next - 1) : st;
+    return st;
 }
 
 /* Copies rows that belong to one of the rows above; their first column is its id. */
@@ -236,7 +188,7 @@ static enum status copy_parts(struct merge *m, int64_t from, int64_t to, const c
         struct binder b = db_bind_ints(m->to, insert, &to, 1);
         for (int i = 0; !b.rc && i < sqlite3_column_count(read.stmt); i++) {
             if (runners && i == 1)
-                bind_int(&b, map_find(&m->maps[CONFIGS], sqlite3_column_int64(read.stmt, 1)));
+                bind_int(&b, merge_map_find(&m->maps[MERGE_CONFIGS], sqlite3_column_int64(read.stmt, 1)));
             else bind_value(&b, read.stmt, i);
         }
         st = db_run(m->to, &b, NULL, "copy a part");
@@ -278,8 +230,8 @@ static enum status copy_unhashed(struct merge *m, const char *select, const char
     bool row;
     while (!st && !(st = db_next(m->from, &read, &row, "read it")) && row) {
         struct binder b = db_bind(m->to, insert);
-        bind_int(&b, map_find(&m->maps[first], sqlite3_column_int64(read.stmt, 0)));
-        bind_int(&b, map_find(&m->maps[second], sqlite3_column_int64(read.stmt, 1)));
+        bind_int(&b, merge_map_find(&m->maps[first], sqlite3_column_int64(read.stmt, 0)));
+        bind_int(&b, merge_map_find(&m->maps[second], sqlite3_column_int64(read.stmt, 1)));
         for (int i = 2; !b.rc && i < sqlite3_column_count(read.stmt); i++) bind_value(&b, read.stmt, i);
         st = db_run(m->to, &b, NULL, "copy a row");
     }
@@ -293,7 +245,7 @@ static enum status copy_notes_and_preferences(struct merge *m)
     enum status st = copy_unhashed(
         m, "SELECT run_id, problem_id, text FROM search_notes ORDER BY run_id, problem_id, text",
         "INSERT INTO search_notes (run_id, problem_id, text) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
-        RUNS, PROBLEMS);
+        MERGE_RUNS, MERGE_PROBLEMS);
     if (st) return st;
     return copy_unhashed(
         m,
@@ -303,7 +255,7 @@ static enum status copy_notes_and_preferences(struct merge *m)
         "VALUES (?1, ?2, ?3, ?4, ?5, ?6) "
         "ON CONFLICT DO UPDATE SET holds = excluded.holds, changed_us = excluded.changed_us "
         "WHERE (excluded.changed_us, excluded.holds) > (preferences.changed_us, preferences.holds)",
-        GPUS, PROBLEMS);
+        MERGE_GPUS, MERGE_PROBLEMS);
 }
 
 static enum status copy_winners(struct merge *m)
@@ -312,7 +264,8 @@ static enum status copy_winners(struct merge *m)
     enum status st = OK;
     bool row, won;
     while (!st && !(st = db_next(m->from, &from, &row, "read its winners")) && row) {
-        st = db_challenge(m->to, map_find(&m->maps[DECISIONS], sqlite3_column_int64(from.stmt, 0)), &won);
+        st = db_challenge(
+            m->to, merge_map_find(&m->maps[MERGE_DECISIONS], sqlite3_column_int64(from.stmt, 0)), &won);
         m->merged->winners += !st && won;
     }
     db_done(&from);
@@ -323,12 +276,13 @@ static enum status copy_all(struct merge *m)
 {
     struct db_merged *merged = m->merged;
     int64_t figures = 0;
-    int64_t *const totals[TABLES] = {&merged->gpus, &figures,        &merged->problems, &merged->configs,
-                                     &merged->runs, &merged->trials, &merged->decisions};
+    int64_t *const totals[MERGE_TABLES] = {&merged->gpus,    &figures,      &merged->problems,
+                                           &merged->configs, &merged->runs, &merged->decisions};
     enum status st = OK;
-    for (int i = 0; !st && i < TABLES; i++) {
-        int64_t added;
-        st = copy_table(m, i, &added);
+    for (int i = 0; !st && i < MERGE_TABLES; i++) {
+        int64_t added = 0;
+        if (i == MERGE_DECISIONS) st = merge_trials(m);
+        if (!st) st = copy_table(m, i, &added);
         *totals[i] += added;
     }
     if (!st) st = copy_notes_and_preferences(m);
@@ -359,7 +313,7 @@ static enum status copy_file(struct db *to, struct db *from, struct db_merged *m
 {
     struct merge m = {.from = from, .to = to, .merged = merged};
     const enum status st = copy_all(&m);
-    for (int i = 0; i < TABLES; i++) free(m.maps[i].pairs);
+    for (int i = 0; i < MERGE_TABLES; i++) free(m.maps[i].pairs);
     return st;
 }
 

@@ -143,7 +143,7 @@ static enum status check_size(sqlite3 *handle, const char *path)
 static enum status check_once(sqlite3 *handle, const char *path, enum db_mode mode, int64_t size)
 {
     if (size > ALWAYS_CHECK && db_checked(path)) return OK;
-    if (size > READER_CHECK && mode == DB_READ) return OK; /* its values are checked as they are read */
+    if (size > READER_CHECK && mode != DB_WRITE) return OK; /* its values are checked as they are read */
     enum status st = check_size(handle, path);
     if (!st) st = db_check_structure(handle, path, false);
     if (!st && size > ALWAYS_CHECK) db_remember_checked(path);
@@ -245,8 +245,11 @@ static enum status open_reader(struct db *db, int64_t size)
     db_hold_index(db->path, db->hold);
     if (empty) return fail(E_ABSENT, "the database %s is empty: nothing has been stored in it yet", db->path);
     if ((st = db_check_schema(db->handle, db->path, &db_form, version, &missing))) return st;
-    if (!glance && (st = check_once(db->handle, db->path, db->mode, size))) return st;
-    if (version < DB_VERSION || missing) return read_copy(db, version, missing);
+    const bool copied = version < DB_VERSION || missing;
+    if (db->mode == DB_EXAMINE && !copied) st = check_size(db->handle, db->path);
+    else if (!glance) st = check_once(db->handle, db->path, db->mode, size);
+    if (st) return st;
+    if (copied) return read_copy(db, version, missing);
     return db_exec(db, "COMMIT", "read it");
 }
 
@@ -318,7 +321,7 @@ enum status db_open(const char *path, enum db_mode mode, struct db **out)
     if (!st) st = db_resolve(path, db->path);
     db->created = !there;
     if (!st) st = mode == DB_WRITE ? open_writer(db, size) : open_reader(db, size);
-    if (!st) st = db_exec(db, "PRAGMA cache_size = -16000" /* KiB */, "set the size of its cache");
+    if (!st) st = db_exec(db, DB_CACHE, "set the size of its cache");
     if (st) {
         db_close(db);
         return st; /* NOLINT(clang-analyzer-unix.Malloc): the owner closes it */

@@ -1,100 +1,11 @@
 #include "db_internal.h"
 
-#include <endian.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include <xxhash.h>
-
-/* --- content_hash --- */
-
-/* Appends a tag, a length and bytes, so that different lists of values have different bytes. */
-static void append(unsigned char **at, char tag, const void *bytes, uint32_t length)
-{
-    uint32_t little = htole32(length);
-    *(*at)++ = (unsigned char)tag;
-    memcpy(*at, &little, sizeof little);
-    *at += sizeof little;
-    if (length) memcpy(*at, bytes, length);
-    *at += length;
-}
-
-static void append_word(unsigned char **at, char tag, uint64_t word)
-{
-    uint64_t little = htole64(word);
-    append(at, tag, &little, sizeof little);
-}
-
-static void content_hash(sqlite3_context *context, int count, sqlite3_value **values)
-{
-    size_t room = 0;
-    for (int i = 0; i < count; i++) {
-        int type = sqlite3_value_type(values[i]); /* reading a number's bytes would convert it to text */
-        room +=
-            16 + (type == SQLITE_TEXT || type == SQLITE_BLOB ? (size_t)sqlite3_value_bytes(values[i]) : 0);
-    }
-    unsigned char *bytes = sqlite3_malloc64(room + 1), *at = bytes;
-    if (!bytes) {
-        sqlite3_result_error_nomem(context);
-        return;
-    }
-    for (int i = 0; i < count; i++) {
-        double real;
-        uint64_t word;
-        switch (sqlite3_value_type(values[i])) {
-        case SQLITE_INTEGER:
-            append_word(&at, 'i', (uint64_t)sqlite3_value_int64(values[i]));
-            break;
-        case SQLITE_FLOAT:
-            real = sqlite3_value_double(values[i]);
-            if (real == 0) real = 0; /* SQLite stores -0.0 as 0 */
-            memcpy(&word, &real, sizeof word);
-            append_word(&at, 'r', word);
-            break;
-        case SQLITE_TEXT:
-            append(&at, 't', sqlite3_value_text(values[i]), (uint32_t)sqlite3_value_bytes(values[i]));
-            break;
-        case SQLITE_BLOB:
-            append(&at, 'b', sqlite3_value_blob(values[i]), (uint32_t)sqlite3_value_bytes(values[i]));
-            break;
-        default:
-            append(&at, 'n', NULL, 0);
-        }
-    }
-    XXH128_canonical_t hash;
-    XXH128_canonicalFromHash(&hash, XXH3_128bits(bytes, (size_t)(at - bytes)));
-    sqlite3_free(bytes);
-    sqlite3_result_blob(context, hash.digest, sizeof hash.digest, SQLITE_TRANSIENT);
-}
-
-static void rate_text(sqlite3_context *context, int count, sqlite3_value **values)
-{
-    (void)count;
-    char text[DB_RATE_TEXT_MAX];
-    const char *name = (const char *)sqlite3_value_text(values[0]);
-    const bool rate = name && sqlite3_value_type(values[1]) == SQLITE_FLOAT;
-    if (rate && db_rate_format(name, sqlite3_value_double(values[1]), text))
-        sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
-    else sqlite3_result_text(context, "?", -1, SQLITE_STATIC);
-}
-
-int db_register_functions(sqlite3 *handle)
-{
-    static const struct {
-        const char *name;
-        int arguments;
-        void (*function)(sqlite3_context *context, int count, sqlite3_value **values);
-    } functions[] = {{"content_hash", -1, content_hash}, {"rate_text", 2, rate_text}};
-    const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
-    int rc = SQLITE_OK;
-    for (size_t i = 0; !rc && i < sizeof functions / sizeof *functions; i++)
-        rc = sqlite3_create_function_v2(handle, functions[i].name, functions[i].arguments, flags, NULL,
-                                        functions[i].function, NULL, NULL, NULL);
-    return rc;
-}
 
 /* --- errors --- */
 
@@ -311,10 +222,12 @@ static void bad(struct reader *r, const char *name)
     if (!r->bad) r->bad = name;
 }
 
+/* A connection is used by one thread at a time: then SQLite lets a column's value be read as it is. */
 int64_t read_long(struct reader *r, const char *name, int64_t least, int64_t most)
 {
-    int64_t value = sqlite3_column_int64(r->stmt, r->next);
-    if (sqlite3_column_type(r->stmt, r->next) != SQLITE_INTEGER || value < least || value > most) {
+    sqlite3_value *column = sqlite3_column_value(r->stmt, r->next);
+    int64_t value = sqlite3_value_int64(column);
+    if (sqlite3_value_type(column) != SQLITE_INTEGER || value < least || value > most) {
         bad(r, name);
         value = least;
     }
@@ -334,8 +247,9 @@ bool read_bool(struct reader *r, const char *name)
 
 double read_real(struct reader *r, const char *name, double least, double most)
 {
-    double value = sqlite3_column_double(r->stmt, r->next);
-    if (sqlite3_column_type(r->stmt, r->next) != SQLITE_FLOAT || !(value >= least && value <= most)) {
+    sqlite3_value *column = sqlite3_column_value(r->stmt, r->next);
+    double value = sqlite3_value_double(column);
+    if (sqlite3_value_type(column) != SQLITE_FLOAT || !(value >= least && value <= most)) {
         bad(r, name);
         value = least;
     }

@@ -111,12 +111,14 @@ static void read_samples(struct reader *r, struct outcome *o)
     r->next++;
 }
 
-void db_read_outcome(struct reader *r, struct outcome *o)
+/* between: columns between cold and the verdict. */
+static void read_outcome(struct reader *r, int between, struct outcome *o)
 {
     memset(o, 0, offsetof(struct outcome, samples_us)); /* samples beyond the count are not read */
     o->errors = accuracy_unknown();
     char verdict[24];
     o->cold = read_bool(r, "cold");
+    r->next += between;
     read_text(r, "verdict", verdict, sizeof verdict);
     if (verdict_parse(verdict, &o->verdict) && !r->bad) r->bad = "verdict";
     read_text(r, "detail", o->detail, sizeof o->detail);
@@ -135,6 +137,16 @@ void db_read_outcome(struct reader *r, struct outcome *o)
     o->state.temperature_c = read_int(r, "temperature_c", -300, 100000);
     o->state.throttle_reasons = (uint64_t)read_long(r, "throttle_reasons", INT64_MIN, INT64_MAX);
     o->wall_ms = read_real(r, "wall_ms", 0, 1e12);
+}
+
+void db_read_outcome(struct reader *r, struct outcome *o)
+{
+    read_outcome(r, 0, o);
+}
+
+void db_read_trial_content(struct reader *r, struct outcome *o)
+{
+    read_outcome(r, 3 /* started_us, ended_us, recovered_us */, o);
 }
 
 /* Parameters 1 to 5: GPU, problem and cache policy; a value that the file does not contain is NULL and

@@ -83,7 +83,9 @@ static void check_sample(struct reader *r)
 
 static void check_error(struct reader *r)
 {
-    char name[DB_TEXT_MAX];
+    char who[DB_TEXT_MAX], name[DB_TEXT_MAX];
+    read_text(r, "who", who, sizeof who);
+    if (strcmp(who, "winner") != 0 && strcmp(who, "rival") != 0 && !r->bad) r->bad = "who";
     read_text(r, "name", name, sizeof name);
     read_real(r, "value", 0, INFINITY);
 }
@@ -122,7 +124,8 @@ static const struct {
      "SELECT decision_id, runner, round, time_us FROM decision_samples ORDER BY decision_id, position",
      check_sample},
     {"errors of decision",
-     "SELECT decision_id, name, value FROM decision_errors ORDER BY decision_id, who, name", check_error},
+     "SELECT decision_id, who, name, value FROM decision_errors ORDER BY decision_id, who, name",
+     check_error},
     {"note of run", "SELECT run_id, text FROM search_notes ORDER BY run_id, problem_id, text", check_note},
     {"preference for problem",
      "SELECT problem_id, pin, config, holds, changed_us FROM preferences ORDER BY gpu_id, problem_id, pin, "

@@ -3,14 +3,13 @@
 #include "commands.h"
 #include "db_view.h"
 #include "explain_show.h"
-#include "output_file.h"
 #include "paths.h"
 #include "print.h"
 #include "problem_list.h"
+#include "result_json.h"
 #include "table.h"
 #include "untuned.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -330,15 +329,6 @@ static enum status print_rows(const json_t *list)
     return st;
 }
 
-static enum status print_list(const json_t *list)
-{
-    errno = 0;
-    int rc = json_dumpf(list, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15) | JSON_ENSURE_ASCII);
-    print_end(stdout);
-    if (rc == 0 && fflush(stdout) == 0) return OK;
-    return fail(E_IO, "the explanation could not be written: %s", outfile_why(errno));
-}
-
 const struct command_line cmd_explain_line = {.options = options,
                                               .option_count = sizeof options / sizeof *options,
                                               .about = manual,
@@ -355,7 +345,8 @@ enum status cmd_explain(int argc, char **argv)
         else if (st == E_ABSENT && !x.view.db) st = explain_without_db(&x);
         enum status printed = OK;
         if (x.list && (!st || st == E_ABSENT))
-            printed = x.view.format == TABLE_CSV ? print_rows(x.list) : print_list(x.list);
+            printed = x.view.format == TABLE_CSV ? print_rows(x.list)
+                                                 : result_print(json_incref(x.list), "explanation");
         if (printed) st = printed;
     }
     json_decref(x.list);

@@ -6,6 +6,7 @@
 #include "db_view.h"
 #include "print.h"
 #include "problem_list.h"
+#include "result_json.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,15 +17,19 @@ struct forget {
     struct problem_list problems;
     struct db_view view;
     bool everything, yes;
+    enum table_format format;
 
     struct db *db;
     struct db_known going, staying, removed; /* of all problems */
+    json_t *winners;                         /* those that go; NULL unless for --format json */
 };
 
 static enum status check_options(void *self)
 {
     const struct forget *f = self;
-    return f->problems.count ? OK : fail(E_USAGE, "say which problem: --shape MxNxK, or --suite FILE");
+    if (!f->problems.count) return fail(E_USAGE, "say which problem: --shape MxNxK, or --suite FILE");
+    if (f->format == TABLE_JSON && !f->yes) return fail(E_USAGE, "--format json asks nobody: say --yes, too");
+    return OK;
 }
 
 static const struct command_option options[] = {
@@ -33,6 +38,7 @@ static const struct command_option options[] = {
     {"everything", 0, NULL, "remove its trials, decisions, pins and notes, too: for good",
      OPTION_FLAG(struct forget, everything)},
     {"yes", 'y', NULL, "do not ask", OPTION_FLAG(struct forget, yes)},
+    OPTION_ROWS_RESULT(struct forget, format),
     OPTION_ROW_DB(struct forget, view.file)};
 
 static const char text[] =
@@ -46,6 +52,7 @@ static const char text[] =
     "Examples:\n"
     "  tune forget --shape 4096x4096x4096\n"
     "  tune forget --shape 4096x4096x4096 --gpu h200 --everything --yes\n"
+    "  tune forget --shape 4096x4096x4096 --yes --json\n"
     "\n"
     "Exit status: 0 done, or the answer was no; 1 nothing is known of these problems; 2 wrong command line, "
     "or nobody could be asked; 3 wrong shape; 4 the database is foreign, newer or damaged; 7 it cannot be "
@@ -82,9 +89,15 @@ static int64_t list_known(const struct db_known *k, char *list, size_t room)
 
 static bool say_winner(void *self, const struct db_winner *w)
 {
+    struct forget *f = self;
     char problem[PROBLEM_TEXT_MAX];
-    (void)self;
     problem_format(&w->base.problem, problem);
+    if (f->winners)
+        return json_array_append_new(
+                   f->winners, json_pack("{s:o, s:o, s:b, s:o, s:f, s:b, s:o}", "problem", text_json(problem),
+                                         "gpu", text_json(w->gpu.name), "cold", w->base.cold, "config",
+                                         text_json(w->config_text), "time_us", w->base.time_us, "predicted",
+                                         w->base.predicted, "when", text_json(w->base.when))) == 0;
     print_line(stdout, "%s on %s, operands %s: %s, %.2f us%s, %s", problem, w->gpu.name,
                w->base.cold ? "cold" : "hot", w->config_text, w->base.time_us,
                w->base.predicted ? " (predicted)" : "", w->base.when);
@@ -140,6 +153,22 @@ static enum status ask(const struct forget *f, const char *going, bool *yes)
     return OK;
 }
 
+static json_t *known_json(const struct db_known *k)
+{
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "winners", (json_int_t)k->winners, "trials",
+                     (json_int_t)k->trials, "decisions", (json_int_t)k->decisions, "preferences",
+                     (json_int_t)k->preferences, "notes", (json_int_t)k->notes, "attempts",
+                     (json_int_t)k->attempts);
+}
+
+static enum status print_json(const struct forget *f, const char *path)
+{
+    return result_print(json_pack("{s:o, s:b, s:O, s:o, s:o}", "db", text_json(path), "everything",
+                                  f->everything, "forgotten", f->winners, "removed", known_json(&f->removed),
+                                  "kept", known_json(&f->staying)),
+                        "list of what was removed");
+}
+
 static enum status forget(struct forget *f)
 {
     char going[200], staying[200];
@@ -160,8 +189,10 @@ static enum status forget(struct forget *f)
     st = db_open(path, DB_WRITE, &f->db);
     if (!st) st = problem_list_each(&f->problems, filter, remove_one, f);
     list_known(&f->removed, going, sizeof going);
-    print_line(stdout, "removed: %s; kept: %s%s", going, staying,
-               f->staying.trials ? " (tune --shape goes on from them)" : "");
+    if (f->format == TABLE_TEXT)
+        print_line(stdout, "removed: %s; kept: %s%s", going, staying,
+                   f->staying.trials ? " (tune --shape goes on from them)" : "");
+    else if (!st) st = print_json(f, path);
     db_close(f->db);
     return st;
 }
@@ -170,8 +201,10 @@ enum status cmd_forget(int argc, char **argv)
 {
     struct forget f = {.everything = false};
     enum status st = command_line_read(&cmd_forget_line, argc, argv, &f);
+    if (!st && f.format == TABLE_JSON && !(f.winners = json_array())) st = fail(E_MEMORY, "out of memory");
     if (!st) st = db_view_open(&f.view);
     if (!st) st = forget(&f);
+    json_decref(f.winners);
     db_view_close(&f.view);
     problem_list_free(&f.problems);
     return st;

@@ -7,6 +7,7 @@
 #include "output_file.h"
 #include "paths.h"
 #include "print.h"
+#include "result_json.h"
 #include "table.h"
 
 #include <inttypes.h>
@@ -23,6 +24,8 @@ struct import {
     struct command_words paths;
 
     struct db *db;
+    char db_path[PATH_MAX]; /* once it is open */
+    json_t *files;          /* what became of each; NULL unless for --format json without --list */
     struct table *table;
     char descriptors[4096];
 };
@@ -33,12 +36,17 @@ static enum status check_options(void *self)
     if (im->paths.count == 0) return fail(E_USAGE, "name a file to import");
     if (im->t4 && (im->paths.count != 1 || im->list))
         return fail(E_USAGE, "--t4 takes one file, and no --list");
+    if (im->format == TABLE_CSV && !im->list) return fail(E_USAGE, "--format csv is for --list");
+    if (im->format == TABLE_JSON && im->t4) return fail(E_USAGE, "--t4 writes a file: it takes no --format");
     return OK;
 }
 
 static const struct command_option options[] = {
     {"list", 'l', NULL, "show what the files contain and store nothing", OPTION_FLAG(struct import, list)},
-    OPTION_ROWS_FORMAT(struct import, format),
+    {"format", 0, "table|json|csv", "form of the list, or (json) of what became of each file (table)",
+     OPTION_CHOICE(struct import, format)},
+    {"json", 0, NULL, "the same as --format json", OPTION_CHOICE(struct import, format),
+     .number = TABLE_JSON},
     {"t4", 0, "FILE", "write the results of one file in the T4 format and store nothing",
      OPTION_TEXT(struct import, t4)},
     OPTION_ROW_DB(struct import, file)};
@@ -61,6 +69,7 @@ static const char text[] =
     "\n"
     "Examples:\n"
     "  tune import h200.jsonl\n"
+    "  tune import --json h200.jsonl\n"
     "  tune import --list cache/*.json.gz\n"
     "  tune import --t4 whole.json cut_off_cache.json\n"
     "\n"
@@ -166,6 +175,22 @@ static enum status unknown(const char *path)
         path);
 }
 
+static json_t *why_json(const char *why)
+{
+    return why[0] ? text_json(why) : json_null();
+}
+
+static bool list_file(json_t *files, const char *path, const struct imported *im, bool winners)
+{
+    json_t *json =
+        json_pack("{s:o, s:s, s:I, s:I, s:I, s:o, s:I, s:o}", "file", text_json(path), "holds",
+                  winners ? "winners" : "trials", "read", (json_int_t)im->read, "new", (json_int_t)im->added,
+                  "useless", (json_int_t)im->useless, "first_useless", why_json(im->first_useless), "broken",
+                  (json_int_t)im->broken, "first_broken", why_json(im->first_broken));
+    if (json && winners) json_object_set_new(json, "stand", json_integer(im->stand));
+    return json_array_append_new(files, json) == 0;
+}
+
 static void say(const char *path, const struct imported *im, bool winners)
 {
     print_part(stdout, "%s: %" PRId64 " %s%s read, %" PRId64 " new", path, im->read,
@@ -182,12 +207,11 @@ static void say(const char *path, const struct imported *im, bool winners)
 
 static enum status open_database(struct import *im)
 {
-    char path[PATH_MAX];
     enum status st = paths_configs("gpus", im->descriptors, sizeof im->descriptors);
     if (st || im->db) return st;
-    if (im->file) snprintf(path, sizeof path, "%s", im->file);
-    else st = db_default_path(path, sizeof path);
-    if (!st) st = db_open(path, DB_WRITE, &im->db);
+    if (im->file) snprintf(im->db_path, sizeof im->db_path, "%s", im->file);
+    else st = db_default_path(im->db_path, sizeof im->db_path);
+    if (!st) st = db_open(im->db_path, DB_WRITE, &im->db);
     return st ? st : db_check_whole(im->db);
 }
 
@@ -201,7 +225,9 @@ static enum status store(struct import *im, const char *path, const char *bytes,
     st = winners ? import_winners(im->db, bytes, length, im->descriptors, &imported)
                  : import_trials(im->db, bytes, length, r, &imported);
     if ((st = db_import_end(im->db, st))) return st;
-    say(path, &imported, winners);
+    if (!im->files) say(path, &imported, winners);
+    else if (!list_file(im->files, path, &imported, winners))
+        return fail(E_MEMORY, "out of memory while importing %s", path);
     if (imported.read > imported.useless + imported.broken || imported.added) return OK;
     return fail(E_INPUT, "%s holds nothing that could be taken in", path);
 }
@@ -308,15 +334,31 @@ const struct command_line cmd_import_line = {.options = options,
                                              .words = offsetof(struct import, paths),
                                              .check = check_options};
 
+/* What was stored before a file that could not be read, stays: it is printed, too, with the reason. */
+static enum status print_files(struct import *im, enum status st)
+{
+    char why[600];
+    snprintf(why, sizeof why, "%s", st ? status_text() : "");
+    const enum status printed = result_print(
+        json_pack("{s:o, s:O, s:o}", "db", why_json(im->db_path), "files", im->files, "error", why_json(why)),
+        "result of the import");
+    if (!st) return printed;
+    return fail(st, "%s", why);
+}
+
 enum status cmd_import(int argc, char **argv)
 {
     struct import im = {.list = false};
     enum status st = command_line_read(&cmd_import_line, argc, argv, &im);
     if (!st && !(im.table = table_new(columns, sizeof columns / sizeof *columns)))
         st = fail(E_MEMORY, "out of memory");
+    if (!st && im.format == TABLE_JSON && !im.list && !(im.files = json_array()))
+        st = fail(E_MEMORY, "out of memory");
     for (int i = 0; !st && i < im.paths.count; i++) st = import_file(&im, im.paths.at[i]);
+    if (im.files) st = print_files(&im, st);
     if (!st && im.list) st = table_print(im.table, im.format, stdout);
     table_free(im.table);
+    json_decref(im.files);
     db_close(im.db);
     return st;
 }

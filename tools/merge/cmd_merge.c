@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "db_exchange.h"
 #include "print.h"
+#include "result_json.h"
 #include "shard_files.h"
 
 #include <inttypes.h>
@@ -15,6 +16,7 @@
 struct merging {
     struct command_words files; /* the first takes in the others */
     bool shards;
+    enum table_format format;
 };
 
 static const struct command_option rows[] = {
@@ -22,6 +24,7 @@ static const struct command_option rows[] = {
      "the FILEs are the shards of one suite (tune --shard): refuse others, and name those that are missing "
      "or unfinished",
      OPTION_FLAG(struct merging, shards)},
+    OPTION_ROWS_RESULT(struct merging, format),
 };
 
 static const char text[] =
@@ -29,7 +32,8 @@ static const char text[] =
     "read-only, checked in full and merged in one transaction (in all about 15 s per million trials): all of "
     "them or, if one is damaged or the merge is killed, none. Meanwhile OUT may take twice its final size on "
     "disk, and up to 0.6 GB of memory. Merging the same file again, or the same files in another order, "
-    "changes nothing.\n"
+    "changes nothing. --format json has the numbers of new rows of each kind, the files, "
+    "and with --shards what each is and which are missing.\n"
     "\n"
     "If files have different winners for a problem, GPU and cache policy, the better evidence wins, in this "
     "order: a kernel that this program still has; measured rather than predicted; measured by the present "
@@ -39,6 +43,7 @@ static const char text[] =
     "Examples:\n"
     "  tune merge all.db node1.db node2.db node3.db\n"
     "  tune merge --shards all.db shards/*.db\n"
+    "  tune merge --json all.db node1.db\n"
     "\n"
     "Exit status: 0 done; 1 a file is not there, or with --shards one is missing or unfinished: the others "
     "are merged; 2 wrong command line; 3 with --shards, a file is no shard, or one of another suite, "
@@ -92,13 +97,12 @@ static void list_missing(const bool *there, const struct shard_kind *kind, char 
     }
 }
 
-/* What is not all there yet. */
-static enum status judge_shards(const struct shard_file *files, int count, const struct shard_kind *kind)
+/* What is not all there yet. there: which shards are. */
+static enum status judge_shards(const struct shard_file *files, int count, const struct shard_kind *kind,
+                                bool *there)
 {
     char missing[LIST_ROOM];
     int unfinished = 0;
-    bool *there = calloc((size_t)kind->count, sizeof *there);
-    if (!there) return fail(E_MEMORY, "out of memory for %d shards", kind->count);
     for (int i = 0; i < count; i++) {
         const struct db_shard *s = &files[i].shard;
         there[s->number] = true;
@@ -108,7 +112,6 @@ static enum status judge_shards(const struct shard_file *files, int count, const
                    s->number, s->count);
     }
     list_missing(there, kind, missing);
-    free(there);
     if (*missing) return fail(E_ABSENT, "of %d shards these are missing: %s", kind->count, missing);
     if (unfinished)
         return fail(E_ABSENT, "%d of %d shards %s not finished: tune on, and merge again", unfinished,
@@ -146,28 +149,74 @@ static enum status merge(const struct merging *m, struct shard_file *files, stru
     return st;
 }
 
+static void print_merged(const char *out, const struct db_merged *merged)
+{
+    print_line(stdout,
+               "%s: %" PRId64 " trial%s, %" PRId64 " decision%s, %" PRId64 " run%s added, %" PRId64
+               " known before; %" PRId64 " winner%s new or changed",
+               out, merged->trials, PRINT_S(merged->trials), merged->decisions, PRINT_S(merged->decisions),
+               merged->runs, PRINT_S(merged->runs), merged->known, merged->winners, PRINT_S(merged->winners));
+}
+
+/* A file that was named; with --shards what it says of itself. */
+static json_t *file_json(const struct merging *m, const struct shard_file *file, const char *path)
+{
+    const bool itself = db_same_file(path, m->files.at[0]);
+    json_t *json = json_pack("{s:o, s:b, s:o}", "file", text_json(path), "merged", !itself, "why",
+                             itself ? json_string("it is the file that takes in") : json_null());
+    if (m->shards && !itself && json)
+        json_object_set_new(json, "shard",
+                            json_pack("{s:i, s:i, s:b}", "number", file->shard.number, "of",
+                                      file->shard.count, "finished", file->shard.finished));
+    return json;
+}
+
+/* there: NULL without --shards. */
+static enum status print_json(const struct merging *m, const struct shard_file *files,
+                              const struct shard_kind *kind, const bool *there,
+                              const struct db_merged *merged)
+{
+    json_t *list = json_array(), *missing = there ? json_array() : NULL;
+    for (int i = 1; i < m->files.count; i++)
+        json_array_append_new(list, file_json(m, &files[i - 1], m->files.at[i]));
+    for (int i = 0; there && i < kind->count; i++)
+        if (!there[i]) json_array_append_new(missing, json_integer(i));
+    return result_print(json_pack("{s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I}, s:I, s:I, s:o, s:o*}", "out",
+                                  text_json(m->files.at[0]), "added", "gpus", (json_int_t)merged->gpus,
+                                  "problems", (json_int_t)merged->problems, "configs",
+                                  (json_int_t)merged->configs, "runs", (json_int_t)merged->runs, "trials",
+                                  (json_int_t)merged->trials, "decisions", (json_int_t)merged->decisions,
+                                  "known", (json_int_t)merged->known, "winners", (json_int_t)merged->winners,
+                                  "files", list, "missing_shards", missing),
+                        "result of the merge");
+}
+
+/* The result goes to standard output in any case; what is missing or unfinished is an error after it. */
+static enum status show(const struct merging *m, const struct shard_file *files,
+                        const struct shard_kind *kind, const struct db_merged *merged)
+{
+    enum status st = OK, printed = OK;
+    if (m->format == TABLE_TEXT) print_merged(m->files.at[0], merged);
+    bool *there = m->shards ? calloc((size_t)kind->count, sizeof *there) : NULL;
+    if (m->shards && !there) return fail(E_MEMORY, "out of memory for %d shards", kind->count);
+    if (m->shards) st = judge_shards(files, m->files.count - 1, kind, there);
+    if (m->format == TABLE_JSON) printed = print_json(m, files, kind, there, merged);
+    free(there);
+    return printed ? printed : st;
+}
+
 enum status cmd_merge(int argc, char **argv)
 {
     struct merging m = {0};
     enum status st = command_line_read(&cmd_merge_line, argc, argv, &m);
     if (st) return st;
-    const char *out = m.files.at[0];
     db_choose = ""; /* they are named on the command line */
-    struct db_merged merged;
+    struct db_merged merged = {0};
     struct shard_kind kind = {.count = 0};
     struct shard_file *files = calloc((size_t)m.files.count, sizeof *files);
-    st = files ? merge(&m, files, &kind, &merged)
-               : fail(E_MEMORY, "out of memory for %d files", m.files.count);
-    if (st) {
-        free(files);
-        return st;
-    }
-    print_line(stdout,
-               "%s: %" PRId64 " trial%s, %" PRId64 " decision%s, %" PRId64 " run%s added, %" PRId64
-               " known before; %" PRId64 " winner%s new or changed",
-               out, merged.trials, PRINT_S(merged.trials), merged.decisions, PRINT_S(merged.decisions),
-               merged.runs, PRINT_S(merged.runs), merged.known, merged.winners, PRINT_S(merged.winners));
-    if (m.shards) st = judge_shards(files, m.files.count - 1, &kind);
+    if (!files) return fail(E_MEMORY, "out of memory for %d files", m.files.count);
+    st = merge(&m, files, &kind, &merged);
+    if (!st) st = show(&m, files, &kind, &merged);
     free(files);
     return st;
 }

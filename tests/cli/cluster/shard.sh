@@ -49,6 +49,7 @@ t tune merge --shards all.db 0.db 2.db
 t tune merge --shards all.db 0.db other.db
 t tune merge --shards all.db 0.db 5.db
 t tune merge --shards all.db 0.db none.db
+t sh -c 'tune merge --shards part.db 0.db 2.db --json > said; echo "code $?"; python3 -c "import json; r = json.load(open(\"said\")); print(r[\"missing_shards\"], r[\"files\"])"'
 head -c 20000 1.db >half.db
 t tune merge --shards all.db 0.db half.db 2.db
 t tune merge --shards all.db 0.db 1.db 2.db

@@ -21,6 +21,10 @@ c ladder --rung v
 c --suite ''
 c --cache ''
 c import ''
+c merge --
+c merge --format ''
+c forget --f
+c import --f
 c --space w
 c cluster s
 c cluster slurm --re

@@ -39,4 +39,16 @@ t tune merge all.db one.db two.db
 t tune merge all.db two.db one.db
 t tune merge new.db one.db nowhere.db
 t ls
+# The same as JSON: what was added, which file, what was left out and why.
+t sh -c 'tune merge more.db one.db more.db --json > said; python3 -m json.tool --no-indent said'
+t sh -c 'tune merge --format=json more.db one.db > said; python3 -c "import json; r = json.load(open(\"said\")); print(r[\"added\"], r[\"known\"] > 0, r[\"winners\"])"'
+t tune merge new.db one.db nowhere.db --json
+t tune merge --format csv new.db one.db
+t sh -c 'tune import h200.jsonl --json --db three.db > said; python3 -m json.tool --no-indent said'
+t sh -c 'tune import h200.jsonl progress nowhere.json --format json --db three.db > said; echo "code $?"; python3 -m json.tool --no-indent said'
+t sh -c 'tune import --list h200.jsonl --json | python3 -c "import json, sys; print(len(json.load(sys.stdin)))"'
+t tune import h200.jsonl --format csv --db three.db
+t tune import --t4 other.json cut.json --json
+t sh -c 'tune merge more.db one.db --json > /dev/full'
+t sh -c 'tune import h200.jsonl --json --db three.db > /dev/full'
 t tune verify --db all.db

@@ -166,6 +166,89 @@ TEST(files_merged_in_any_order_and_twice_give_the_same_content)
     free(after);
 }
 
+static const char *const rehash[] = {
+    "UPDATE gpus SET hash = content_hash(name, arch, sm_count)",
+    "UPDATE problems SET hash = content_hash(text)",
+    "UPDATE gpu_figures AS f SET hash = content_hash((SELECT hash FROM gpus WHERE id = f.gpu_id), " //
+    DB_FIGURES_CONTENT ", " DB_FIGURES_RATES ")",
+    "UPDATE configs SET hash = content_hash(template, kernel_hash, schema_hash, text)",
+    "UPDATE runs AS r SET hash = content_hash((SELECT hash FROM gpus WHERE id = r.gpu_id), (SELECT hash "
+    "FROM "
+    "gpu_figures WHERE id = r.figures_id), " DB_RUN_CONTENT ")",
+    "UPDATE trials AS x SET hash = content_hash((SELECT hash FROM runs WHERE id = x.run_id), (SELECT "
+    "hash FROM "
+    "problems WHERE id = x.problem_id), (SELECT hash FROM configs WHERE id = "
+    "x.config_id), " DB_TRIAL_CONTENT ")",
+    "UPDATE decisions AS x SET hash = content_hash((SELECT hash FROM runs WHERE id = x.run_id), (SELECT "
+    "hash FROM "
+    "problems WHERE id = x.problem_id), (SELECT hash FROM configs WHERE id = x.config_id), " DB_EVIDENCE
+    ", " DB_DECISION_CONTENT ")"};
+
+/* A change with the right hashes. */
+static void change(const char *path, const char *sql)
+{
+    sqlite3 *handle;
+    assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
+    assert_int_equal(db_register_functions(handle), SQLITE_OK);
+    if (sqlite3_exec(handle, sql, NULL, NULL, NULL)) fail_msg("%s", sqlite3_errmsg(handle));
+    for (size_t i = 0; i < sizeof rehash / sizeof *rehash; i++)
+        if (sqlite3_exec(handle, rehash[i], NULL, NULL, NULL)) fail_msg("%s", sqlite3_errmsg(handle));
+    sqlite3_close(handle);
+}
+
+/* COUNT trials of one run from configuration `first` on. */
+static void add_trials(const char *path, int first, int count)
+{
+    struct db *db = open_at(path, DB_WRITE);
+    struct db_context context = store_context();
+    const int64_t run = store_run(db, &context);
+    const struct problem problem = problem_make(64, 64, 64);
+    for (int i = 0; i < count; i++) {
+        const struct config config = store_config(first + i);
+        const struct outcome outcome = store_outcome(10 + i);
+        store_trial(db, run, &problem, &config, &outcome);
+    }
+    db_close(db);
+}
+
+static void assert_merged(const char *input, int64_t added, int64_t known)
+{
+    struct db_merged merged;
+    assert_ok(merge_into(paths[FILES], &input, 1, &merged));
+    assert_int_equal(merged.trials, added);
+    assert_int_equal(merged.known - known, 0);
+    assert_clean(paths[FILES]);
+}
+
+/* Rows that are known are compared side by side with those of the target as long as they come in its order:
+ * whatever the order is, what is new is added once, and what is known not at all. */
+TEST(known_trials_are_found_in_every_order)
+{
+    struct db_merged merged;
+    add_trials(paths[0], 0, 50);
+    assert_merged(paths[0], 50, 0);
+    assert_merged(paths[0], 0, 51); /* the run, too */
+    /* New ones before, between and after. */
+    add_trials(paths[1], 100, 20);
+    const char *const known = paths[0];
+    struct db *db = open_at(paths[1], DB_WRITE);
+    assert_ok(db_merge(db, &known, 1, &merged));
+    db_close(db);
+    add_trials(paths[1], 200, 20);
+    assert_merged(paths[1], 40, 51);
+    assert_merged(paths[1], 0, 93);
+    /* Their order reversed, then every second one out of order: no two rows side by side. */
+    change(paths[1], "UPDATE trials SET id = 1000 - id");
+    assert_merged(paths[1], 0, 93);
+    change(paths[1], "UPDATE trials SET id = id + 5000 * (id % 2)");
+    assert_merged(paths[1], 0, 93);
+    /* A known row in front of many new ones, and new rows among those that are in order. */
+    change(paths[0], "UPDATE trials SET detail = 'another' WHERE id % 10 = 7");
+    assert_merged(paths[0], 5, 46);
+    assert_merged(paths[0], 0, 51);
+    assert_merged(paths[1], 0, 93);
+}
+
 TEST(a_merge_of_merges_is_the_merge_of_all)
 {
     struct db_merged merged;
@@ -394,36 +477,6 @@ TEST(a_spoiled_file_is_refused_and_nothing_of_the_others_is_taken)
     free(before);
 }
 
-static const char *const rehash[] = {
-    "UPDATE gpus SET hash = content_hash(name, arch, sm_count)",
-    "UPDATE problems SET hash = content_hash(text)",
-    "UPDATE gpu_figures AS f SET hash = content_hash((SELECT hash FROM gpus WHERE id = f.gpu_id), " //
-    DB_FIGURES_CONTENT ", " DB_FIGURES_RATES ")",
-    "UPDATE configs SET hash = content_hash(template, kernel_hash, schema_hash, text)",
-    "UPDATE runs AS r SET hash = content_hash((SELECT hash FROM gpus WHERE id = r.gpu_id), (SELECT hash "
-    "FROM "
-    "gpu_figures WHERE id = r.figures_id), " DB_RUN_CONTENT ")",
-    "UPDATE trials AS x SET hash = content_hash((SELECT hash FROM runs WHERE id = x.run_id), (SELECT "
-    "hash FROM "
-    "problems WHERE id = x.problem_id), (SELECT hash FROM configs WHERE id = "
-    "x.config_id), " DB_TRIAL_CONTENT ")",
-    "UPDATE decisions AS x SET hash = content_hash((SELECT hash FROM runs WHERE id = x.run_id), (SELECT "
-    "hash FROM "
-    "problems WHERE id = x.problem_id), (SELECT hash FROM configs WHERE id = x.config_id), " DB_EVIDENCE
-    ", " DB_DECISION_CONTENT ")"};
-
-/* A change with the right hashes. */
-static void change(const char *path, const char *sql)
-{
-    sqlite3 *handle;
-    assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
-    assert_int_equal(db_register_functions(handle), SQLITE_OK);
-    if (sqlite3_exec(handle, sql, NULL, NULL, NULL)) fail_msg("%s", sqlite3_errmsg(handle));
-    for (size_t i = 0; i < sizeof rehash / sizeof *rehash; i++)
-        if (sqlite3_exec(handle, rehash[i], NULL, NULL, NULL)) fail_msg("%s", sqlite3_errmsg(handle));
-    sqlite3_close(handle);
-}
-
 /* Each of these changes, with the right hashes, in a file of its own. part: of the message. */
 static void assert_refused(const char *const *updates, size_t count, const char *part)
 {
@@ -439,14 +492,28 @@ static void assert_refused(const char *const *updates, size_t count, const char 
     }
 }
 
+#define UNCHECKED "PRAGMA ignore_check_constraints = ON; "
+
 /* Values that a careful attacker gave the right hashes. */
 TEST(impossible_values_with_right_hashes_are_refused)
 {
     static const char *const updates[] = {
-        "UPDATE gpu_figures SET threads_per_sm = -4",     "UPDATE gpus SET arch = 1",
-        "UPDATE runs SET driver = printf('%.100c', 'x')", "UPDATE decisions SET time_us = -1.0",
-        "UPDATE decisions SET ratio_high = 9e99",         "UPDATE configs SET template = 'ladder_naive'",
+        "UPDATE gpu_figures SET threads_per_sm = -4",
+        "UPDATE gpus SET arch = 1",
+        "UPDATE runs SET driver = printf('%.100c', 'x')",
+        "UPDATE decisions SET time_us = -1.0",
+        "UPDATE decisions SET ratio_high = 9e99",
+        "UPDATE configs SET template = 'ladder_naive'",
         "UPDATE trials SET worst_error = -1.0",
+        /* what only the schema's CHECKs forbid, which no reader applies */
+        UNCHECKED "UPDATE decision_errors SET who = 'nobody'",
+        UNCHECKED "UPDATE trials SET verdict = 'odd' WHERE id = 3",
+        UNCHECKED "UPDATE trials SET cold = 2 WHERE id = 3",
+        UNCHECKED "UPDATE trials SET exact = -1 WHERE id = 3",
+        UNCHECKED "UPDATE runs SET cold = 2",
+        UNCHECKED "UPDATE decisions SET tied = 3",
+        UNCHECKED "UPDATE decisions SET predicted = 3",
+        UNCHECKED "UPDATE decisions SET exact = 3",
     };
     assert_refused(updates, sizeof updates / sizeof *updates, "impossible");
 }
@@ -556,6 +623,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(files_merged_in_any_order_and_twice_give_the_same_content, setup,
                                         store_teardown),
+        cmocka_unit_test_setup_teardown(known_trials_are_found_in_every_order, setup, store_teardown),
         cmocka_unit_test_setup_teardown(a_merge_of_merges_is_the_merge_of_all, setup, store_teardown),
         cmocka_unit_test_setup_teardown(the_better_evidence_stands, setup, store_teardown),
         cmocka_unit_test_setup_teardown(what_another_file_knows_of_a_winner_counts_in_any_order, setup,
