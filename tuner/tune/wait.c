@@ -14,7 +14,8 @@
 #define PAGE_EVERY_S 5.0
 #define PAGE_TIMES   20.0
 
-/* First for what is measured now, then for what comes next. */
+/* First for what is measured now, then for what comes next; where there is something next, not for what would
+ * be compiled when this search is over. */
 static enum status feed_compilers(struct run *run)
 {
     struct children *children = run->s->children;
@@ -22,6 +23,7 @@ static enum status feed_compilers(struct run *run)
         for (int i = 0; i < run->gpus; i++) {
             const struct gpu_worker *gpu = &run->gpu[i];
             const struct job *job = !next ? gpu->now : gpu->next ? gpu->next->resting : NULL;
+            if (!next && gpu->next && job && job_compiles_too_late(job)) continue;
             struct built *built;
             while (job && children_idle_compilers(children) > 0 && (built = job_wants(job))) {
                 const enum status st = children_compile(children, &built->kernel, built);
