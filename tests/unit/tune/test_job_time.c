@@ -149,7 +149,8 @@ TEST(where_problems_have_one_slice_each_what_is_left_is_for_searching_those_that
                 12, 1);
     const int searches = times_said("the search goes on"), races = times_said("its fastest race once more");
     print_message("%d searches, %d races\n", searches, races);
-    assert_true(searches > 0 && races <= searches);
+    assert_in_range(searches, 1, 3); /* each long enough to try something */
+    assert_true(races <= searches);
 }
 
 #define MANY 20
