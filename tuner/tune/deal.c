@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define RESTING_BYTES_MOST 2e9
+#define LEAST_SHARE        0.8   /* of an even division, at most: some is left for those that weigh most */
 #define RESTING_SHARE      0.125 /* of the machine's memory, if that is less */
 
 static size_t problems(const struct run *run)
@@ -137,7 +138,7 @@ static double share_s(const struct run *run, const struct job *job)
     }
     const int gpus = run_gpus_alive(run);
     const double left_s = run_left_s(run), even_s = budget_share(left_s, unfinished, gpus);
-    const double least_s = fmin(run->beside_s, even_s);
+    const double least_s = fmin(run->beside_s, LEAST_SHARE * even_s);
     const double spare_s = even_s > 0 ? left_s * (1 - least_s / even_s) : 0;
     return least_s + budget_weighted_share(spare_s, weight, weights, unfinished, gpus);
 }
