@@ -8,6 +8,7 @@
  *   FAKE_FIRST_PREPARE_MS    how much longer the first preparation of a worker takes
  *   FAKE_LAUNCH_MS      how long a call takes, up to a tenth more by the configuration
  *                       (trial and check make as many as the worker's, the others one)
+ *   FAKE_CHECK_MS       how long the last check takes (0)
  *   FAKE_COMPILE_UPTO_MS  the most of a compilation that takes another time each time (0)
  *   FAKE_SLOW=PART, FAKE_SLOW_MS    how much longer the compilation of these takes
  *   FAKE_STEADY=1       no noise in the times
@@ -281,6 +282,7 @@ static json_t *block(const char *who, const char *text)
 static json_t *verify(const char *text, double call_us, double limit_s)
 {
     const int runs = screen_check_runs(call_us, limit_s);
+    take_time("FAKE_CHECK_MS");
     if (loses_cubin("verify")) return message_failure(fail(E_IO, "no such cubin"));
     take_calls(runs ? TRIAL_CALLS_LEAST - 1 + runs : CHECK_CALLS_LEAST);
     const char *from = getenv("FAKE_REFUSE_FROM");

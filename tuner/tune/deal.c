@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define RESTING_BYTES_MOST 2e9
+#define LEAST_SHARE        0.8   /* of an even division, at most: some is left for those that weigh most */
 #define RESTING_SHARE      0.125 /* of the machine's memory, if that is less */
 
 static size_t problems(const struct run *run)
@@ -37,16 +38,23 @@ double run_left_s(const struct run *run)
     return run->end_s - now_s();
 }
 
-/* No GPU works on the problem. */
+/* No GPU works on the problem, and none is about to. */
 static bool is_waiting(const struct run *run, size_t at)
 {
     return run->problem[at].standing == WAITING && !run->problem[at].searched;
 }
 
+/* It needs time yet, from its beginning. */
+static bool is_to_begin(const struct run *run, size_t at)
+{
+    const struct problem_state *p = &run->problem[at];
+    return p->history.spent_s <= 0 && (is_waiting(run, at) || p->opening);
+}
+
 int run_waiting(const struct run *run)
 {
     int count = 0;
-    for (size_t i = 0; i < problems(run); i++) count += is_waiting(run, i);
+    for (size_t i = 0; i < problems(run); i++) count += is_waiting(run, i) || run->problem[i].opening;
     return count;
 }
 
@@ -115,8 +123,8 @@ static double weight_of(const struct run *run, const struct gpu *gpu, size_t at)
     return budget_weight(o->weights ? o->weights[at] : 1, call_us(run, gpu, at));
 }
 
-/* The job's share of the time left: one part for each problem that is neither finished nor being worked on.
- */
+/* The job's share of the time left, of which each problem has one that is to begin: what it takes beside its
+ * search, and a part of the rest. */
 static double share_s(const struct run *run, const struct job *job)
 {
     const struct gpu *gpu = &job->context.gpu;
@@ -124,11 +132,15 @@ static double share_s(const struct run *run, const struct job *job)
     double weights = weight;
     int unfinished = 1;
     for (size_t i = 0; i < problems(run); i++) {
-        if (!is_waiting(run, i)) continue;
+        if (!is_to_begin(run, i)) continue;
         unfinished++;
         weights += weight_of(run, gpu, i);
     }
-    return budget_weighted_share(run_left_s(run), weight, weights, unfinished, run_gpus_alive(run));
+    const int gpus = run_gpus_alive(run);
+    const double left_s = run_left_s(run), even_s = budget_share(left_s, unfinished, gpus);
+    const double least_s = fmin(run->beside_s, LEAST_SHARE * even_s);
+    const double spare_s = even_s > 0 ? left_s * (1 - least_s / even_s) : 0;
+    return least_s + budget_weighted_share(spare_s, weight, weights, unfinished, gpus);
 }
 
 double deal_length_s(const struct job *job)
@@ -136,7 +148,7 @@ double deal_length_s(const struct job *job)
     const struct run *run = job->run;
     const struct problem_state *p = &run->problem[job->at];
     if (run->s->options->refresh) return budget_refresh_s(call_us(run, &job->context.gpu, job->at));
-    if (!run->slices && !p->closing) return share_s(run, job);
+    if (!run->slices && p->history.spent_s <= 0) return share_s(run, job);
     const struct owed owed = owed_of(run);
     if (p->closing)
         return slice_closing_length_s(&p->history, owed.all_s + p->history.closing_s, run_left_s(run),
@@ -431,35 +443,17 @@ enum status deal_open_search(struct job *job)
     return OK;
 }
 
-/* Opens the next problem ahead, when the compilers have nothing to do, or only what a search that has ended
- * left behind: not earlier, since winners found meanwhile are hints. */
-enum status deal_ahead(struct gpu_worker *gpu, bool *opened)
-{
-    struct run *run = gpu->run;
-    *opened = false;
-    if (run->stopping || gpu->next || !job_is_half_done(gpu->now)) return OK;
-    if (run->slices && !another_is_next(run, gpu->now->at)) return OK;
-    if (gpu->now->phase == PHASE_SEARCH && !children_compilers_rest(run->s->children)) return OK;
-    struct job *job;
-    enum status st = deal(gpu, true, &job);
-    if (st || !job) return st;
-    *opened = true;
-    st = deal_open_search(job);
-    if (!st) st = job_work_ahead(job);
-    if (st || !job_runs(job)) {
-        job_close(job);
-        return st;
-    }
-    gpu->next = &run->problem[job->at];
-    deal_let_rest(job);
-    return OK;
-}
-
 enum status deal_next(struct gpu_worker *gpu)
 {
     gpu->now = NULL;
     gpu->next = NULL;
     return gpu->gone || gpu->run->stopping ? OK : deal(gpu, false, &gpu->now);
+}
+
+enum status deal_after(const struct gpu_worker *gpu, struct job **job)
+{
+    *job = NULL;
+    return gpu->run->slices && !another_is_next(gpu->run, gpu->now->at) ? OK : deal(gpu, true, job);
 }
 
 /* Reports that a problem begins: one that was opened ahead may have waited for long. */

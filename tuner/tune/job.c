@@ -50,7 +50,7 @@ void job_rest(struct job *job)
     finalists_free(&job->finalists);
     job->gpu = NULL;
     job->phase = PHASE_SEARCH;
-    job->began_s = job->share_s = 0;
+    job->began_s = job->share_s = job->searched_s = job->search_end_s = job->warmed_s = 0;
     job->warming = job->only_race = job->trying = job->passed_over = false;
     job->prepare_failures = 0;
     job->anchor_us = job->found_us = job->gain_us = job->gain_s = 0;
@@ -321,16 +321,29 @@ bool job_can_try(const struct job *job)
     return can;
 }
 
+/* The first from here on whose kernel is built; job->ahead_count: there is none. */
+static size_t first_built(const struct job *job, size_t from)
+{
+    while (from < job->ahead_count &&
+           (job->ahead[from].built->state != BUILD_DONE || !job->ahead[from].built->ok))
+        from++;
+    return from;
+}
+
+/* An algorithm of the library and a kernel in turns, so that neither waits for all of the other kind. */
+static size_t next_built(const struct job *job)
+{
+    const size_t first = first_built(job, 0), kernel = first_built(job, job->library_ahead);
+    return !job->kernel_was_last && kernel < job->ahead_count ? kernel : first;
+}
+
 enum status job_take_built(struct job *job, struct ahead *ahead, bool *taken)
 {
-    size_t at = 0;
+    size_t at;
     *taken = false;
-    while (job_runs(job) && at < job->ahead_count && !*taken) {
+    while (job_runs(job) && !*taken && (at = next_built(job)) < job->ahead_count) {
         *ahead = job->ahead[at];
-        if (ahead->built->state != BUILD_DONE || !ahead->built->ok) {
-            at++;
-            continue;
-        }
+        job->kernel_was_last = at >= job->library_ahead;
         drop_ahead(job, at);
         bool left;
         enum status st = leave_if_quarantined(job, ahead->index, &left);

@@ -20,6 +20,8 @@ struct gpu_worker;
 
 enum job_phase { PHASE_SEARCH, PHASE_RACE, PHASE_CHECK };
 
+#define JOB_TRIALS_LEAST 3 /* of a slice, however short, if so many are compiled */
+
 #define CRASHES_MAX 2 /* of a candidate in a job, whatever the database knows */
 
 /* A candidate that the search has asked for and that has not been told. */
@@ -68,7 +70,8 @@ struct job {
     struct search *search;
     struct ahead *ahead; /* in the order asked for */
     size_t ahead_count, ahead_limit;
-    size_t library_ahead; /* of them, algorithms of NVIDIA's library, which are tried first */
+    size_t library_ahead; /* of them, algorithms of NVIDIA's library, which come first */
+    bool kernel_was_last; /* the one tried last was none of these: both kinds take turns */
     bool search_over;
     bool satisfied; /* nothing more was expected when a proposal was made */
     size_t late;    /* results that the search did not wait for */
@@ -88,7 +91,9 @@ struct job {
     struct gpu_worker *gpu; /* that works on it; NULL: none does */
     enum job_phase phase;
     double began_s, share_s;
-    bool warming;     /* for all slices, not at the cost of this one */
+    double searched_s, search_end_s; /* how long the search lasted, and when it ended */
+    double warmed_s;                 /* what `warming` has added to share_s */
+    bool warming;                    /* for all slices, not at the cost of this one */
     bool only_race;   /* no search, only a closing race of the fastest, the check and the winner */
     bool trying;      /* a trial is under way, of `tried` */
     bool passed_over; /* a candidate was not tried because there was no time for it */
@@ -164,8 +169,8 @@ enum status job_open_raced(struct job *job);
 
 /* ---- job_library.c ---- */
 
-/* Takes the proposals of cublasLt from the answer to a preparation: they are tried first. Errors: those of
- * the database, E_MEMORY. */
+/* Takes the proposals of cublasLt from the answer to a preparation: they take turns with kernels. Errors:
+ * those of the database, E_MEMORY. */
 enum status job_take_library(struct job *job, const json_t *answer);
 
 /* ---- job_time.c ---- */
@@ -181,8 +186,10 @@ bool job_trial_fits(const struct job *job, size_t index);          /* there is t
 bool job_any_trial_fits(const struct job *job);                    /* that might be faster than the best */
 bool job_is_overtime(const struct job *job);                       /* its worker takes too long */
 bool job_is_overdue(const struct job *job, const struct ahead *ahead);
-bool job_is_half_done(const struct job *job); /* half of its time is over, or its search */
-bool job_is_exhausted(const struct job *job); /* more time would not help its search */
+bool job_is_half_done(const struct job *job);      /* half of its time is over */
+bool job_compiles_too_late(const struct job *job); /* for a trial in this slice */
+bool job_is_ending(const struct job *job);         /* nearly all is, or its search */
+bool job_is_exhausted(const struct job *job);      /* more time would not help its search */
 bool job_search_is_over(const struct job *job);
 double job_race_left_s(const struct job *job);  /* until the check */
 bool job_may_race_again(const struct job *job); /* after refusals: a little beyond the slice, too */

@@ -1,5 +1,5 @@
 /* job_library.c — algorithms of cublasLt as candidates: they are known once the GPU is prepared, need no
- * compiler, and are tried before all that the search proposes.
+ * compiler, and are tried in turns with what the search proposes.
  */
 #include "job.h"
 

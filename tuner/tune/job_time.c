@@ -13,9 +13,11 @@
 
 #define SHARE_OF_FIRST 0.5 /* of what is left to each problem, for the first trial of one */
 #define SHARE_OF_CHECK                                                                                       \
-    0.1           /* of what is left of the run, for the last check, beside the rest of the slice            \
-                   */
-#define HOPED 0.5 /* of the best time: what a gain may take */
+    0.1                  /* of what is left of the run, for the last check, beside the rest of the slice     \
+                          */
+#define ENDING_SHARE 0.7 /* of a slice, at most, for what race and check took in others */
+#define ENDING_S     1.5 /* for opening a problem and compiling its first kernels */
+#define HOPED        0.5 /* of the best time: what a gain may take */
 
 #define DEADLINE_LEAST_S 2.0
 #define DEADLINE_FACTOR  20.0
@@ -65,8 +67,9 @@ static double slice_left_s(const struct job *job)
 static double search_left_s(const struct job *job)
 {
     if (job->best_us == 0) return slice_left_s(job); /* nothing to race yet */
-    return slice_left_s(job) -
-           budget_race(job->share_s, job->best_us, job_check_s(job), job->contenders).reserve_s;
+    const double planned_s =
+        budget_race(job->share_s, job->best_us, job_check_s(job), job->contenders).reserve_s;
+    return slice_left_s(job) - fmax(planned_s, fmin(job->run->ending_s, ENDING_SHARE * job->share_s));
 }
 
 double job_race_left_s(const struct job *job)
@@ -116,9 +119,20 @@ bool job_is_overtime(const struct job *job)
     return now_s() > end_s && now_s() > job->gpu->sent_s + BUDGET_CHANCE_S;
 }
 
+bool job_compiles_too_late(const struct job *job)
+{
+    return job->phase == PHASE_SEARCH && job->best_us > 0 &&
+           search_left_s(job) < builds_usual_s(job->run->builds);
+}
+
+bool job_is_ending(const struct job *job)
+{
+    return job->phase != PHASE_SEARCH || slice_left_s(job) < ENDING_S;
+}
+
 bool job_is_half_done(const struct job *job)
 {
-    return job->phase != PHASE_SEARCH || now_s() > job->began_s + 0.5 * job->share_s;
+    return slice_left_s(job) < 0.5 * job->share_s;
 }
 
 /* ---- when the search is over ---- */
@@ -161,11 +175,19 @@ static bool has_converged(const struct job *job)
            budget_converged(job->share_s, job->result.trials - job->gain_trials, now_s() - job->gain_s);
 }
 
+/* Some candidates, but no compiler is waited for. */
+static bool has_had_its_chance(const struct job *job)
+{
+    return job->result.trials >= JOB_TRIALS_LEAST || !job_can_try(job) ||
+           now_s() > job->began_s + job->share_s + BUDGET_CHANCE_S;
+}
+
 bool job_search_is_over(const struct job *job)
 {
     if (job->only_race) return true;
-    /* However short the budget, one candidate gets its chance; where it is not usable, others for a while. */
-    const bool late = job->best_us > 0 ? search_left_s(job) <= 0
+    /* However short the budget, some candidates get their chance; where none is usable, others for a while.
+     */
+    const bool late = job->best_us > 0 ? search_left_s(job) <= 0 && has_had_its_chance(job)
                                        : job->result.trials > 0 && slice_left_s(job) <= -BUDGET_CHANCE_S;
     return job_is_exhausted(job) || late || !job_any_trial_fits(job) || has_converged(job);
 }

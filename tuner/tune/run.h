@@ -3,6 +3,7 @@
  *
  *   session.c   begins the run, has a thread for each GPU, and ends it
  *   deal.c      which problem a GPU works on next, and for how long
+ *   ahead.c     opens that problem while the GPU is at another
  *   slice.c     one slice: search, race, check, winner
  *   settle.c    what becomes of a problem whose slice has ended
  *   keep.c      the copy of the database, and how far the run is, for others
@@ -10,7 +11,8 @@
  *
  * All threads hold the run's lock while they are awake, but for the enumeration of a space. So they take
  * turns wherever they wait, as the handlers of an event loop would, and nothing else needs a lock: database,
- * children, compiled kernels and report included. With one GPU there is one thread.
+ * children, compiled kernels and report included. A GPU has a thread, and a second one while a problem is
+ * opened ahead.
  */
 #ifndef GT_RUN_H
 #define GT_RUN_H
@@ -32,8 +34,11 @@ struct gpu_worker {
     int64_t run_id;
     struct job *now;
     struct problem_state *next; /* opened ahead: its first kernels are compiled while `now` is measured */
-    bool warm;                  /* it has reached its steady state once */
-    bool gone;                  /* given up; why says it */
+    struct job *opening;        /* being opened ahead, by a thread of its own; NULL: none */
+    pthread_t opener;           /* that thread, or the last one: `joinable` */
+    bool joinable;
+    bool warm; /* it has reached its steady state once */
+    bool gone; /* given up; why says it */
     char why[OUTCOME_DETAIL_MAX];
 
     bool preparing;    /* its process was asked to prepare, and its answer is not taken in */
@@ -56,6 +61,7 @@ struct problem_state {
     bool raced;          /* its winner, in this run, against all trials there were before its last slice */
     bool searched;       /* nothing is left to search */
     bool closing;        /* TAKEN for its closing race */
+    bool opening;        /* TAKEN to be opened ahead */
     int fruitless;       /* later slices in a row without a winner */
     struct job *resting; /* opened, or kept, for the next slice; NULL: there is none */
 };
@@ -79,6 +85,8 @@ struct run {
     double began_s, budget_s, end_s;
     double even_s;         /* what an even division of the budget gives each problem */
     bool slices;           /* the budget is given in slices */
+    double beside_s;       /* what a slice takes beside its search: preparation, race and check */
+    double ending_s;       /* of this, race and check; 0: not known yet */
     bool strict;           /* calls are long: after the budget's end no problem begins */
     double check_excess_s; /* most that a check took beyond what was expected (budget_check_s) */
     bool stopping;         /* Ctrl-C, once */
@@ -104,9 +112,8 @@ void run_settle(struct run *run, size_t at);
 
 /* The next job of a GPU that has none: gpu->now stays NULL where there is no work. */
 enum status deal_next(struct gpu_worker *gpu);
-/* Opens the job that is likely to come after the present one, which rests until it does, when the compilers
- * have nothing better to do and there is one. */
-enum status deal_ahead(struct gpu_worker *gpu, bool *opened);
+/* The job that is likely to come after the present one. *job NULL: there is none. */
+enum status deal_after(const struct gpu_worker *gpu, struct job **job);
 /* Opens the search of a job. Where nothing is legal the problem is settled, and the job has ended. */
 enum status deal_open_search(struct job *job);
 /* How long the slice of a job that begins now lasts. */
@@ -115,6 +122,16 @@ void deal_say_begun(const struct job *job);
 /* The problem waits, and its job is kept for the next slice of its problem, with its search and what that has
  * proposed. If all together take too much memory, those of problems that promise least are closed. */
 void deal_let_rest(struct job *job);
+
+/* ---- ahead.c ---- */
+
+/* Begins to open the job that is likely to come after the present one, and to propose its first kernels, when
+ * it is time and there is one. Then it rests until it is due. */
+enum status ahead_begin(struct gpu_worker *gpu);
+/* Waits until nothing is being opened. */
+void ahead_await(struct gpu_worker *gpu);
+/* The same, and the thread has ended. */
+void ahead_end(struct gpu_worker *gpu);
 
 /* ---- slice.c ---- */
 

@@ -48,9 +48,11 @@ static void *work(void *self)
     while (!st && (gpu->now || any_works(run))) {
         st = gpu->now ? tune_slice(gpu) : run_wait(run);
         if (!st && gpu->now) settle_slice(gpu);
+        ahead_await(gpu);
         if (!st) st = deal_next(gpu);
     }
     if (st) run_fail(run, st);
+    ahead_end(gpu);
     run->threads--;
     pthread_cond_broadcast(&run->changed);
     while (run->threads > 0) pthread_cond_wait(&run->changed, &run->lock);
@@ -92,6 +94,7 @@ static enum status open_run(struct run *run)
         o->budget_s > 0 ? o->budget_s : BUDGET_DEFAULT_S * ceil((double)problems / fmax(1, s->worker_count));
     run->end_s = s->began_s + run->budget_s;
     run->even_s = budget_share(run->budget_s, (int)problems, s->worker_count);
+    run->beside_s = SLICE_FIRST_S; /* until it is known */
     run->gpu = calloc((size_t)s->worker_count, sizeof *run->gpu);
     run->problem = calloc(problems, sizeof *run->problem);
     if (!run->gpu || !run->problem) return fail(E_MEMORY, "out of memory for the run");

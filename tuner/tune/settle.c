@@ -4,10 +4,12 @@
 #include "print.h"
 #include "run.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#define FRUITLESS_MOST 2 /* later slices in a row */
+#define FRUITLESS_MOST 2   /* later slices in a row */
+#define OVERHEAD_KEPT  0.8 /* of what was known, at each slice */
 
 /* One sentence on how a problem ended. */
 static void say_ended(struct run *run, const struct job_result *r)
@@ -149,6 +151,19 @@ static void take_slice(const struct job *job)
     }
 }
 
+/* What the next slice takes beside its search is about what the last ones took. */
+static void learn_overhead(const struct job *job)
+{
+    struct run *run = job->run;
+    if (run->slices || run->s->options->refresh || job->result.how != JOB_TUNED) return;
+    const double took_s = job->result.seconds, ending_s = job->began_s + took_s - job->search_end_s;
+    const double trials_s = fmin(job->searched_s, JOB_TRIALS_LEAST * job->trial_s);
+    const double beside_s = took_s - job->warmed_s - job->searched_s + trials_s;
+    const double kept = run->ending_s > 0 ? OVERHEAD_KEPT : 0;
+    run->ending_s = kept * run->ending_s + (1 - kept) * ending_s;
+    run->beside_s = kept * run->beside_s + (1 - kept) * beside_s;
+}
+
 void settle_slice(struct gpu_worker *gpu)
 {
     struct run *run = gpu->run;
@@ -156,6 +171,7 @@ void settle_slice(struct gpu_worker *gpu)
     struct problem_state *p = &run->problem[job->at];
     const enum job_how how = job->result.how;
     run->s->trials += job->result.trials;
+    learn_overhead(job);
     take_slice(job);
     p->closing = false;
     if (p->standing == WAITING && (how == JOB_TUNED || how == JOB_KEPT)) deal_let_rest(job);

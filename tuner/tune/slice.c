@@ -94,11 +94,10 @@ static bool is_ready(const struct gpu_worker *gpu)
  * next. */
 static enum status idle(struct job *job)
 {
-    bool opened = false;
     enum status st = heed(job);
     if (goes_on(job, st)) st = job_work_ahead(job);
-    if (goes_on(job, st)) st = deal_ahead(job->gpu, &opened);
-    if (!goes_on(job, st) || opened) return st;
+    if (goes_on(job, st)) st = ahead_begin(job->gpu);
+    if (!goes_on(job, st)) return st;
     return is_ready(job->gpu) && job_can_try(job) ? OK : run_wait(job->run);
 }
 
@@ -190,9 +189,11 @@ static void begin_warm(struct job *job)
     const struct run *run = job->run;
     const double now = now_s();
     job->warming = false;
+    const double length_s = job->share_s;
     job->share_s += now - fmax(job->gpu->sent_s, job->began_s);
     if (!run->slices && !run->s->options->refresh)
         job->share_s = fmin(job->share_s, now - job->began_s + deal_length_s(job));
+    job->warmed_s = fmax(0, job->share_s - length_s);
 }
 
 static enum status take_preparation(struct job *job)
@@ -347,6 +348,7 @@ static enum status try_candidate(struct job *job, const struct ahead *candidate)
 static enum status search(struct job *job)
 {
     enum status st = OK;
+    const double from_s = now_s();
     while (!st && !(st = heed(job)) && job_runs(job) && !job_search_is_over(job)) {
         struct ahead candidate;
         bool built;
@@ -355,6 +357,8 @@ static enum status search(struct job *job)
             st = built ? try_candidate(job, &candidate)
                        : idle(job); /* others are proposed and compiled meanwhile */
     }
+    job->search_end_s = now_s();
+    job->searched_s = job->search_end_s - from_s;
     if (!goes_on(job, st) || job->only_race) return st;
     search_finish(job->search);
     if (job->run->s->options->budget_s == 0 && job->satisfied)

@@ -14,14 +14,21 @@
 #define PAGE_EVERY_S 5.0
 #define PAGE_TIMES   20.0
 
-/* First for what is measured now, then for what comes next. */
+/* The job that the compilers serve first or, further, second: the one that is measured now and the one that
+ * comes next; when the search of the first would be over before a kernel is compiled, the other way round. */
+static const struct job *served(const struct gpu_worker *gpu, bool further)
+{
+    const struct job *next = gpu->next ? gpu->next->resting : NULL;
+    const bool late = next && gpu->now && job_compiles_too_late(gpu->now);
+    return further == late ? gpu->now : next;
+}
+
 static enum status feed_compilers(struct run *run)
 {
     struct children *children = run->s->children;
-    for (int next = 0; next < (run->stopping ? 1 : 2); next++)
+    for (int turn = 0; turn < (run->stopping ? 1 : 2); turn++)
         for (int i = 0; i < run->gpus; i++) {
-            const struct gpu_worker *gpu = &run->gpu[i];
-            const struct job *job = !next ? gpu->now : gpu->next ? gpu->next->resting : NULL;
+            const struct job *job = served(&run->gpu[i], turn == 1);
             struct built *built;
             while (job && children_idle_compilers(children) > 0 && (built = job_wants(job))) {
                 const enum status st = children_compile(children, &built->kernel, built);

@@ -78,6 +78,7 @@ int clean_up(void **state)
                                             "FAKE_OTHER_GPU",
                                             "FAKE_FAST",
                                             "FAKE_COMPILE_UPTO_MS",
+                                            "FAKE_CHECK_MS",
                                             "FAKE_STEADY",
                                             "FAKE_SLOW",
                                             "FAKE_SLOW_MS",

@@ -71,6 +71,27 @@ TEST(the_search_is_the_same_with_them_and_without)
     for (int i = 0; i < count; i++) assert_int_equal(census(SHAPE, without[i])->total, 1);
 }
 
+/* All are known, and kernels are built, when the preparation ends. */
+TEST(they_take_turns_with_kernels)
+{
+    char line[1024];
+    int trials = 0, of_library = 0;
+    setenv("FAKE_LIBRARY", "8", 1);
+    setenv("FAKE_PREPARE_MS", "1000", 1);
+    setenv("FAKE_TRIAL_MS", "20", 1);
+    assert_int_equal(tune("--max-trials 20 --shape " SHAPE), 0);
+    FILE *log = fopen(in_folder("log"), "r");
+    assert_non_null(log);
+    while (trials < 8 && fgets(line, sizeof line, log)) {
+        if (strncmp(line, "trial ", 6) != 0) continue;
+        trials++;
+        of_library += strstr(line, LT) != NULL;
+    }
+    fclose(log);
+    assert_in_range(of_library, 3, 5);
+    assert_int_equal(census(SHAPE, LT)->total, 8);
+}
+
 TEST(they_can_be_left_out_and_excluded)
 {
     setenv("FAKE_LIBRARY", "2", 1);
@@ -122,6 +143,7 @@ const struct CMUnitTest job_tests[] = {
     JOB_TEST(no_compiler_hears_of_them),
     JOB_TEST(a_wrong_or_crashing_one_is_a_verdict),
     JOB_TEST(the_search_is_the_same_with_them_and_without),
+    JOB_TEST(they_take_turns_with_kernels),
     JOB_TEST(they_can_be_left_out_and_excluded),
     JOB_TEST(what_an_earlier_run_tried_is_known),
     JOB_TEST(one_can_be_pinned),
