@@ -4,6 +4,7 @@
  *
  * Told by the environment; PART is a part of a configuration's text:
  *   FAKE_LOG=FILE       appends "VERB PID CONFIG" for each request, "prepare PID PROBLEM"
+ *   FAKE_ANSWERED=FILE  is made when a request has been answered
  *   FAKE_TRIAL_MS, FAKE_BLOCK_MS, FAKE_COMPILE_MS, FAKE_PREPARE_MS    how long it takes (0)
  *   FAKE_FIRST_PREPARE_MS    how much longer the first preparation of a worker takes
  *   FAKE_LAUNCH_MS      how long a call takes, up to a tenth more by the configuration
@@ -336,6 +337,7 @@ int main(int argc, char **argv)
         enum status st = frame_send(SUPERVISOR, reply);
         json_decref(reply);
         if (st) return 1;
+        first_time("FAKE_ANSWERED");
     }
     return 0;
 }
