@@ -6,8 +6,10 @@
 #include "pool.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -106,6 +108,45 @@ static void assert_replaced(const char *fault, double deadline_s, enum pool_even
 TEST(a_child_that_hangs_is_killed_at_its_deadline)
 {
     assert_replaced("FAKE_HANG", 0.2, POOL_TIMEOUT, "deadline");
+}
+
+/* Processes that keep one processor busy, which the child must share with them. */
+static void crowd(pid_t *hogs, int count, pid_t child)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    for (int i = 0; i < count; i++)
+        if ((hogs[i] = fork()) == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            setsid(); /* the scheduler may share among sessions */
+            sched_setaffinity(0, sizeof one, &one);
+            for (;;) continue;
+        }
+    assert_int_equal(sched_setaffinity(child, sizeof one, &one), 0);
+}
+
+/* It gets a twentieth of a processor, and would be done after a tenth of its deadline with a whole one. */
+TEST(a_child_that_waits_for_a_processor_has_more_time)
+{
+    enum { HOGS = 19, DEADLINE_S = 1 };
+    struct pool *pool;
+    pid_t hogs[HOGS];
+    if (access("/proc/self/schedstat", R_OK) != 0) skip(); /* a kernel that does not say it */
+    setenv("FAKE_WORK_MS", "100", 1);
+    int child = start(&pool);
+    unsetenv("FAKE_WORK_MS");
+    ask(pool, child, "hello", PATIENCE_S, NULL);
+    json_decref(wait_for(pool).message);
+    crowd(hogs, HOGS, pool_pid(pool, child));
+    ask(pool, child, "trial", DEADLINE_S, NULL);
+    struct pool_event e;
+    assert_ok(pool_wait(pool, 3 * DEADLINE_S, &e));
+    for (int i = 0; i < HOGS; i++) kill(hogs[i], SIGKILL), waitpid(hogs[i], NULL, 0);
+    if (e.kind == POOL_TICK) e = wait_for(pool);
+    assert_int_equal(e.kind, POOL_REPLY);
+    json_decref(e.message);
+    pool_close(pool);
 }
 
 /* A file that children make when they have answered. */
@@ -437,6 +478,7 @@ int main(void)
         cmocka_unit_test(a_second_request_before_the_answer_is_refused),
         cmocka_unit_test(a_crash_is_told_with_its_signal_and_the_child_is_there_again),
         cmocka_unit_test(a_child_that_hangs_is_killed_at_its_deadline),
+        cmocka_unit_test(a_child_that_waits_for_a_processor_has_more_time),
         cmocka_unit_test(an_answer_that_waits_to_be_read_came_in_time),
         cmocka_unit_test(a_child_that_answers_and_dies_is_not_idle_before_its_death_is_told),
         cmocka_unit_test(a_child_that_talks_nonsense_is_ended),
