@@ -387,7 +387,7 @@ TEST(every_strategy_finds_the_fastest_of_a_small_space)
 
 TEST(a_second_tuner_on_the_same_database_is_told_so)
 {
-    setenv("FAKE_TRIAL_MS", "20", 1);
+    setenv("FAKE_TRIAL_MS", "200", 1);
     pid_t first = start_until("--shape " SHAPE, "trial", 1);
     pid_t second = start("--shape " SHAPE2);
     assert_int_equal(wait_exit(second), E_BUSY);
