@@ -247,34 +247,45 @@ void child_spawn(struct child *c)
 
 /* ---- deadlines ---- */
 
-/* How long the first thread of the process has waited for a processor in its life; 0 where the kernel does
- * not say. */
-static double waited_s(const struct child *c)
+/* What the first thread of a process has done in its life, in seconds. */
+struct usage {
+    double ran_s,
+        waited_s;  /* waited: for a processor, but not where a group of processes has used up its share */
+    bool runnable; /* now */
+};
+
+static struct usage usage_of(const struct child *c)
 {
-    char path[64];
-    unsigned long long ran_ns, waited_ns = 0;
+    char path[64], state = 'S';
+    unsigned long long ran_ns = 0, waited_ns = 0;
     snprintf(path, sizeof path, "/proc/%d/schedstat", (int)c->process.pid);
     FILE *file = fopen(path, "re");
-    if (!file) return 0;
-    if (fscanf(file, "%llu %llu", &ran_ns, &waited_ns) != 2) waited_ns = 0;
+    if (!file) return (struct usage){0}; /* the kernel does not say */
+    if (fscanf(file, "%llu %llu", &ran_ns, &waited_ns) != 2) ran_ns = waited_ns = 0;
     fclose(file);
-    return 1e-9 * (double)waited_ns;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)c->process.pid);
+    file = fopen(path, "re");
+    if (file && fscanf(file, "%*d (%*[^)]) %c", &state) != 1) state = 'S';
+    if (file) fclose(file);
+    return (struct usage){1e-9 * (double)ran_ns, 1e-9 * (double)waited_ns, state == 'R'};
 }
 
 static void start_timer(struct child *c, double seconds);
 
 /* A machine that others use, too, may run the child, a nice compiler above all, for a small part of the time:
- * what it has waited for a processor is added to its deadline. One that sleeps or computes for ever gets no
- * more. */
+ * what it has waited for a processor is added to its deadline, and one that could run has it all as processor
+ * time. One that sleeps or computes for ever gets no more. */
 static void on_deadline(uv_timer_t *timer)
 {
     struct child *c = timer->data;
     drain(c); /* we may have been busy for longer than the child */
     if (!c->outstanding) return;
-    const double waited = waited_s(c) - c->excused_s;
-    if (waited > EXCUSE_LEAST_S) {
-        c->excused_s += waited;
-        start_timer(c, waited);
+    const struct usage now = usage_of(c);
+    double more_s = now.waited_s - c->excused_s;
+    c->excused_s = now.waited_s;
+    if (more_s < EXCUSE_LEAST_S && now.runnable) more_s = c->deadline_s - (now.ran_s - c->ran_s);
+    if (more_s >= EXCUSE_LEAST_S) {
+        start_timer(c, more_s);
         return;
     }
     c->timed_out = true;
@@ -289,7 +300,10 @@ static void start_timer(struct child *c, double seconds)
 
 void child_set_deadline(struct child *c, double seconds)
 {
-    c->excused_s = waited_s(c);
+    const struct usage now = usage_of(c);
+    c->deadline_s = seconds;
+    c->ran_s = now.ran_s;
+    c->excused_s = now.waited_s;
     start_timer(c, seconds);
 }
 
