@@ -4,7 +4,9 @@
  *
  * Told by the environment; PART is a part of a configuration's text:
  *   FAKE_LOG=FILE       appends "VERB PID CONFIG" for each request, "prepare PID PROBLEM"
+ *   FAKE_ANSWERED=FILE  is made when a request has been answered
  *   FAKE_TRIAL_MS, FAKE_BLOCK_MS, FAKE_COMPILE_MS, FAKE_PREPARE_MS    how long it takes (0)
+ *   FAKE_WORK_MS        processor time that a trial takes (0)
  *   FAKE_FIRST_PREPARE_MS    how much longer the first preparation of a worker takes
  *   FAKE_LAUNCH_MS      how long a call takes, up to a tenth more by the configuration
  *                       (trial and check make as many as the worker's, the others one)
@@ -104,6 +106,13 @@ static double take_any_time(const char *variable)
     const double ms = most ? atof(most) * (double)(random >> 11) * 0x1p-53 : 0;
     nanosleep(&(struct timespec){.tv_nsec = (long)(1e6 * ms)}, NULL);
     return ms;
+}
+
+static void work(const char *variable)
+{
+    const char *ms = getenv(variable);
+    const clock_t end = clock() + (clock_t)(ms ? 1e-3 * atof(ms) * CLOCKS_PER_SEC : 0);
+    while (clock() < end) continue;
 }
 
 static bool told(const char *variable, const char *config)
@@ -244,6 +253,7 @@ static json_t *trial(const char *text, double best_us, double limit_s)
     const bool at_sight = screen_at_sight(1e3 * call_ms, best_us, limit_s);
     const double took_ms =
         take_time("FAKE_TRIAL_MS") + call_ms + take_calls(at_sight ? 0 : TRIAL_CALLS_LEAST - 1);
+    work("FAKE_WORK_MS");
     if (told("FAKE_CRASH", text) || first_time("FAKE_CRASH_ONCE")) abort();
     if (told("FAKE_HANG", text))
         for (;;) pause();
@@ -338,6 +348,7 @@ int main(int argc, char **argv)
         enum status st = frame_send(SUPERVISOR, reply);
         json_decref(reply);
         if (st) return 1;
+        first_time("FAKE_ANSWERED");
     }
     return 0;
 }

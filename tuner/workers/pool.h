@@ -46,8 +46,9 @@ void pool_keep_from_children(struct pool *pool, const char *const *variables);
  * from now on, also after restarts. */
 enum status pool_start(struct pool *pool, const char *const *argv, int nice_level, int *child);
 
-/* Sends a request; the answer comes as an event with the same job. deadline_s > 0. The message is not changed
- * or kept. Errors: E_BUSY (a request is outstanding), E_CHILD (gone). */
+/* Sends a request; the answer comes as an event with the same job. deadline_s > 0; while the child could run
+ * and waits for a processor, it does not pass. The message is not changed or kept. Errors: E_BUSY (a request
+ * is outstanding), E_CHILD (gone). */
 enum status pool_submit(struct pool *pool, int child, const json_t *message, double deadline_s, void *job);
 
 /* Alive with nothing outstanding, and no end of it is still to be told. */

@@ -18,6 +18,8 @@ struct child {
     uv_pipe_t channel; /* frames, both ways */
     uv_pipe_t errors;  /* standard error of the child: its last line explains a death */
     uv_timer_t deadline;
+    double deadline_s, ran_s; /* ran_s: when the deadline was set */
+    double excused_s; /* of its waits for a processor, before the deadline was set or added to it since */
     int open_handles; /* among process, channel, errors; a restart waits until all are closed */
     bool running;     /* spawned and not yet seen to end */
 
@@ -65,7 +67,7 @@ void child_spawn(struct child *c);
 /* The first reason is kept: later ones only follow from the kill. "": the way in which the process ends is
  * the reason. */
 void child_kill(struct child *c, const char *why);
-/* Sets the deadline of its answer, in seconds from now. */
+/* Sets the deadline of its answer, in seconds from now, without those in which it waits for a processor. */
 void child_set_deadline(struct child *c, double seconds);
 /* Treats the child as ended, although the system has not reported its end. */
 void child_give_up(struct child *c);

@@ -20,7 +20,7 @@ t sh -c 'echo in | tune run -- sh -c "cat; echo err >&2; exit 7"'
 t tune run -- sh -c 'kill -TERM $$'
 t tune run --learn 1s -- sh -c 'kill -TERM $$'
 for options in '' '--learn 1s'; do
-    t sh -c "tune run $options -- sh -c 'trap \"echo stopped; exit 3\" TERM; while :; do sleep 0.1; done' & sleep 1; kill -TERM \$!; wait \$!"
+    t sh -c "tune run $options -- sh -c 'trap \"echo stopped; exit 3\" TERM; touch ready; while :; do sleep 0.1; done' & until [ -e ready ]; do sleep 0.1; done; rm ready; kill -TERM \$!; wait \$!"
 done
 
 echo "# what the program inherits"
@@ -44,6 +44,8 @@ done
 t env GEMMTUNE_DROPIN=nearest tune run -- sh -c 'echo $GEMMTUNE_DROPIN'
 
 echo "# learning"
+mkdir temporary
+export TMPDIR=$PWD/temporary
 t tune run --learn 1s -- sh -c 'exit 5'
 record='echo "sgemm:nn:32x32x32  # count=1000 time_us=50" >$GEMMTUNE_CAPTURE; exit 5'
 mkdir -p proc/driver/nvidia/gpus/0
@@ -52,4 +54,4 @@ export GEMMTUNE_EXE=$FAKE GEMMTUNE_PROC=$PWD/proc
 tune --shape 32x32x32 --space "$SOURCES/tests/fake/space.conf" --budget 2h --max-trials 20 -q >found 2>progress
 t tune run --learn 1s --capture seen.txt -- sh -c "$record"
 t cat seen.txt
-t sh -c 'ls /tmp/gemmtune-learn-* 2>/dev/null | wc -l'
+t ls temporary

@@ -30,4 +30,4 @@ full merge all.db my.db
 full verify
 full doctor
 full doctor --json
-full --shape 8x8x8 --gpu h200 --space space.conf --budget 5s --max-trials 1 '2>/dev/null'
+full --shape 8x8x8 --gpu h200 --space space.conf --budget 2h --max-trials 1 '2>/dev/null'

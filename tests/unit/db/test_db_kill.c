@@ -1,5 +1,6 @@
 #include "store.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -60,25 +61,30 @@ struct history {
     int count, open; /* finished so far; the attempt last told of, -1 once it finished */
 };
 
-/* Start the writer, kill it after a while, and read what it had said. */
-static void run_and_kill(struct history *history, long wait_us)
+/* The end of its pipe that tells what it does goes to *told. */
+static pid_t start_writer(int *told)
 {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     fflush(stdout);
-    pid_t child = fork();
+    const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         close(ends[0]);
         writer(ends[1]);
     }
     close(ends[1]);
-    struct timespec pause = {.tv_nsec = wait_us * 1000};
-    nanosleep(&pause, NULL);
+    *told = ends[0];
+    return child;
+}
+
+/* Kill it, and read what it had said. */
+static void kill_writer(pid_t child, int told, struct history *history)
+{
     kill(child, SIGKILL);
     struct report report;
     history->open = -1;
-    while (read(ends[0], &report, sizeof report) == (ssize_t)sizeof report) {
+    while (read(told, &report, sizeof report) == (ssize_t)sizeof report) {
         assert_in_range(report.number, 0, CONFIGS - 1);
         history->open = report.what == 'a' ? report.number : -1;
         if (report.what != 'f') continue;
@@ -86,10 +92,19 @@ static void run_and_kill(struct history *history, long wait_us)
         history->finished[report.number] = true;
         history->count++;
     }
-    close(ends[0]);
+    close(told);
     int status;
     waitpid(child, &status, 0);
     if (WIFEXITED(status)) assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void run_and_kill(struct history *history, long wait_us)
+{
+    int told;
+    const pid_t child = start_writer(&told);
+    const struct timespec pause = {.tv_sec = wait_us / 1000000, .tv_nsec = wait_us % 1000000 * 1000};
+    nanosleep(&pause, NULL);
+    kill_writer(child, told, history);
 }
 
 struct found {
@@ -184,7 +199,11 @@ TEST(the_lock_of_a_killed_writer_is_free)
 {
     static struct history history;
     memset(&history, 0, sizeof history);
-    run_and_kill(&history, 20000);
+    int told;
+    const pid_t child = start_writer(&told);
+    struct pollfd first = {.fd = told, .events = POLLIN};
+    assert_int_equal(poll(&first, 1, -1), 1); /* it writes, and so has the lock */
+    kill_writer(child, told, &history);
     char lock[160];
     snprintf(lock, sizeof lock, "%s.lock", store_path);
     assert_int_equal(access(lock, F_OK), 0);

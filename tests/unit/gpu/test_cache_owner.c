@@ -40,7 +40,7 @@ static int find_it(void)
     assert_true(child >= 0);
     if (child == 0) {
         struct cache_entry found;
-        alarm(20);
+        alarm(60);
         _exit((int)cache_find(folder, key, &found));
     }
     int status;

@@ -237,7 +237,7 @@ static void *open_first(void *opaque)
 static void live_as_child(int kind)
 {
     struct gt_handle *handle;
-    alarm(20); /* a child that waits for ever is ended */
+    alarm(60); /* a child that waits for ever is ended */
     if (kind == 0) {
         execl("/bin/true", "true", (char *)NULL);
         _exit(1);

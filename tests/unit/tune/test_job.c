@@ -154,7 +154,7 @@ TEST(a_gpu_prepares_a_problem_while_its_space_is_opened)
 {
     char words[512];
     file_write(in_folder("vectors.conf"), SPACE_OF_VECTORS);
-    snprintf(words, sizeof words, "--budget 4s --space %s --shape 1001x1001x1001 --shape " SHAPE,
+    snprintf(words, sizeof words, "--budget 15s --space %s --shape 1001x1001x1001 --shape " SHAPE,
              in_folder("vectors.conf"));
     assert_int_equal(tune(words), E_ABSENT);
     assert_int_equal(count_log("prepare"), 2);
@@ -297,9 +297,9 @@ TEST(a_search_begins_with_what_won_for_similar_problems)
      * has one slice, of more than 7 s; with more the first is of a second, which a loaded machine may need
      * for fewer trials, and the winner becomes another later. */
     unlink(in_folder("t.db"));
-    assert_int_equal(tune("--max-trials 60 --budget 15s --shape " SHAPE " --shape " SHAPE2), 0);
+    assert_int_equal(tune("--max-trials 12 --budget 15s --shape " SHAPE " --shape " SHAPE2), 0);
     assert_int_equal(census(SHAPE2, winner_of(SHAPE).config_text)->total, 1);
-    assert_int_equal(census(SHAPE2, NULL)->total, 60);
+    assert_int_equal(census(SHAPE2, NULL)->total, 12);
 }
 
 /* The tile hardly depends on where the items lie; widths of accesses do. */
@@ -387,7 +387,7 @@ TEST(every_strategy_finds_the_fastest_of_a_small_space)
 
 TEST(a_second_tuner_on_the_same_database_is_told_so)
 {
-    setenv("FAKE_TRIAL_MS", "20", 1);
+    setenv("FAKE_TRIAL_MS", "200", 1);
     pid_t first = start_until("--shape " SHAPE, "trial", 1);
     pid_t second = start("--shape " SHAPE2);
     assert_int_equal(wait_exit(second), E_BUSY);

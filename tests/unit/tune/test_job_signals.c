@@ -36,7 +36,7 @@ TEST(an_ignored_interrupt_stays_ignored)
 
 TEST(without_nohup_a_hang_up_is_an_interrupt)
 {
-    setenv("FAKE_TRIAL_MS", "10", 1);
+    setenv("FAKE_TRIAL_MS", "100", 1);
     pid_t pid = start_until("--shape " SHAPE, "trial", 5);
     kill(pid, SIGHUP);
     assert_int_equal(wait_exit(pid), 130);

@@ -6,11 +6,15 @@
 #include "pool.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+enum { PATIENCE_S = 60 }; /* then nothing comes */
 
 static const char *const worker_argv[] = {"tune", "_worker", "--device", "0", NULL};
 
@@ -32,7 +36,7 @@ static void ask(struct pool *pool, int child, const char *verb, double deadline_
 static struct pool_event wait_for(struct pool *pool)
 {
     struct pool_event event;
-    assert_ok(pool_wait(pool, 10, &event));
+    assert_ok(pool_wait(pool, PATIENCE_S, &event));
     return event;
 }
 
@@ -40,7 +44,7 @@ TEST(an_answer_comes_back_with_its_job)
 {
     struct pool *pool;
     int child = start(&pool), job;
-    ask(pool, child, "hello", 5, &job);
+    ask(pool, child, "hello", PATIENCE_S, &job);
     assert_false(pool_idle(pool, child));
     struct pool_event e = wait_for(pool);
     assert_int_equal(e.kind, POOL_REPLY);
@@ -55,9 +59,9 @@ TEST(a_second_request_before_the_answer_is_refused)
 {
     struct pool *pool;
     int child = start(&pool);
-    ask(pool, child, "hello", 5, NULL);
+    ask(pool, child, "hello", PATIENCE_S, NULL);
     json_t *message = json_pack("{s:s}", "do", "hello");
-    assert_int_equal(pool_submit(pool, child, message, 5, NULL), E_BUSY);
+    assert_int_equal(pool_submit(pool, child, message, PATIENCE_S, NULL), E_BUSY);
     json_decref(message);
     struct pool_event e = wait_for(pool);
     json_decref(e.message);
@@ -69,7 +73,7 @@ TEST(a_crash_is_told_with_its_signal_and_the_child_is_there_again)
     struct pool *pool;
     setenv("FAKE_CRASH", "X=1", 1);
     int child = start(&pool), job, before = pool_pid(pool, child);
-    ask(pool, child, "trial", 5, &job);
+    ask(pool, child, "trial", PATIENCE_S, &job);
     struct pool_event e = wait_for(pool);
     unsetenv("FAKE_CRASH");
     assert_int_equal(e.kind, POOL_DIED);
@@ -78,7 +82,7 @@ TEST(a_crash_is_told_with_its_signal_and_the_child_is_there_again)
     assert_false(e.gone);
     assert_true(pool_idle(pool, child));
     assert_int_not_equal(pool_pid(pool, child), before);
-    ask(pool, child, "hello", 5, NULL);
+    ask(pool, child, "hello", PATIENCE_S, NULL);
     e = wait_for(pool);
     assert_int_equal(e.kind, POOL_REPLY);
     json_decref(e.message);
@@ -106,12 +110,80 @@ TEST(a_child_that_hangs_is_killed_at_its_deadline)
     assert_replaced("FAKE_HANG", 0.2, POOL_TIMEOUT, "deadline");
 }
 
+/* Processes that keep one processor busy, which the child must share with them. */
+static void crowd(pid_t *hogs, int count, pid_t child)
+{
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    for (int i = 0; i < count; i++)
+        if ((hogs[i] = fork()) == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            setsid(); /* the scheduler may share among sessions */
+            sched_setaffinity(0, sizeof one, &one);
+            for (;;) continue;
+        }
+    assert_int_equal(sched_setaffinity(child, sizeof one, &one), 0);
+}
+
+/* It gets a twentieth of a processor, and would be done after a tenth of its deadline with a whole one. */
+TEST(a_child_that_waits_for_a_processor_has_more_time)
+{
+    enum { HOGS = 19, DEADLINE_S = 1 };
+    struct pool *pool;
+    pid_t hogs[HOGS];
+    if (access("/proc/self/schedstat", R_OK) != 0) skip(); /* a kernel that does not say it */
+    setenv("FAKE_WORK_MS", "100", 1);
+    int child = start(&pool);
+    unsetenv("FAKE_WORK_MS");
+    ask(pool, child, "hello", PATIENCE_S, NULL);
+    json_decref(wait_for(pool).message);
+    crowd(hogs, HOGS, pool_pid(pool, child));
+    ask(pool, child, "trial", DEADLINE_S, NULL);
+    struct pool_event e;
+    assert_ok(pool_wait(pool, 3 * DEADLINE_S, &e));
+    for (int i = 0; i < HOGS; i++) kill(hogs[i], SIGKILL), waitpid(hogs[i], NULL, 0);
+    if (e.kind == POOL_TICK) e = wait_for(pool);
+    assert_int_equal(e.kind, POOL_REPLY);
+    json_decref(e.message);
+    pool_close(pool);
+}
+
+/* A file that children make when they have answered. */
+static char answered[] = "/tmp/gemmtune-answered-XXXXXX";
+
+static void expect_answer(void)
+{
+    const int fd = mkstemp(answered);
+    assert_true(fd >= 0);
+    close(fd), unlink(answered);
+    setenv("FAKE_ANSWERED", answered, 1);
+}
+
+static void await_answer(void)
+{
+    while (access(answered, F_OK) != 0) usleep(1000);
+    unlink(answered);
+    unsetenv("FAKE_ANSWERED");
+    memset(strchr(answered, '\0') - 6, 'X', 6);
+}
+
+/* Until the child's process has ended, which the pool does not know yet. */
+static void await_end(const struct pool *pool, int child)
+{
+    siginfo_t how;
+    const int pid = pool_pid(pool, child);
+    if (pid > 0) assert_int_equal(waitid(P_PID, (id_t)pid, &how, WEXITED | WNOWAIT), 0);
+}
+
 /* The supervisor was at work for longer than the deadline. */
 TEST(an_answer_that_waits_to_be_read_came_in_time)
 {
     struct pool *pool;
+    expect_answer();
     int child = start(&pool), before = pool_pid(pool, child);
     ask(pool, child, "hello", 1, NULL);
+    await_answer();
     sleep(2);
     struct pool_event e = wait_for(pool);
     assert_int_equal(e.kind, POOL_REPLY);
@@ -127,11 +199,12 @@ TEST(an_answer_that_waits_to_be_read_came_in_time)
 TEST(a_child_that_answers_and_dies_is_not_idle_before_its_death_is_told)
 {
     struct pool *pool;
+    expect_answer();
     int child = start(&pool);
-    ask(pool, child, "hello", 60, NULL);
-    sleep(1);
+    ask(pool, child, "hello", PATIENCE_S, NULL);
+    await_answer();
     kill(pool_pid(pool, child), SIGKILL);
-    sleep(1);
+    await_end(pool, child);
     struct pool_event e = wait_for(pool);
     assert_int_equal(e.kind, POOL_REPLY);
     json_decref(e.message);
@@ -144,7 +217,7 @@ TEST(a_child_that_answers_and_dies_is_not_idle_before_its_death_is_told)
 
 TEST(a_child_that_talks_nonsense_is_ended)
 {
-    assert_replaced("FAKE_GARBAGE", 5, POOL_DIED, "not a frame");
+    assert_replaced("FAKE_GARBAGE", PATIENCE_S, POOL_DIED, "not a frame");
 }
 
 TEST(a_child_that_dies_idle_is_told_without_a_job)
@@ -173,7 +246,7 @@ TEST(five_deaths_without_an_answer_and_the_child_is_gone)
     assert_int_equal(deaths, 5);
     assert_int_equal(pool_pid(pool, child), -1);
     json_t *message = json_pack("{s:s}", "do", "hello");
-    assert_int_equal(pool_submit(pool, child, message, 5, NULL), E_CHILD);
+    assert_int_equal(pool_submit(pool, child, message, PATIENCE_S, NULL), E_CHILD);
     json_decref(message);
     pool_close(pool);
 }
@@ -189,7 +262,7 @@ TEST(a_death_tells_that_a_later_one_follows)
     setenv("GEMMTUNE_EXE", FAKE_CHILD, 1);
     for (int i = 0; i < 8; i++) raise(SIGINT);
     for (struct pool_event e = {.gone = false}; !e.gone;) {
-        usleep(100000); /* it is started again and ends, meanwhile */
+        await_end(pool, child);
         e = wait_for(pool);
         if (e.kind == POOL_INTERRUPT) continue;
         assert_int_equal(e.kind, POOL_DIED);
@@ -210,7 +283,7 @@ TEST(an_answer_between_deaths_forgives_them)
         kill(pool_pid(pool, child), SIGKILL);
         struct pool_event e = wait_for(pool);
         assert_false(e.gone);
-        ask(pool, child, "hello", 5, NULL);
+        ask(pool, child, "hello", PATIENCE_S, NULL);
         e = wait_for(pool);
         assert_int_equal(e.kind, POOL_REPLY);
         json_decref(e.message);
@@ -223,7 +296,7 @@ TEST(a_cancelled_job_brings_nothing_and_the_child_comes_back)
     struct pool *pool;
     setenv("FAKE_HANG", "X=1", 1);
     int child = start(&pool), job;
-    ask(pool, child, "trial", 30, &job);
+    ask(pool, child, "trial", PATIENCE_S, &job);
     pool_cancel(pool, child);
     struct pool_event e = wait_for(pool);
     unsetenv("FAKE_HANG");
@@ -289,7 +362,7 @@ TEST(closing_leaves_no_process_behind)
     struct pool *pool;
     setenv("FAKE_HANG", "X=1", 1);
     int child = start(&pool), pid = pool_pid(pool, child);
-    ask(pool, child, "trial", 30, NULL);
+    ask(pool, child, "trial", PATIENCE_S, NULL);
     pool_close(pool);
     unsetenv("FAKE_HANG");
     assert_int_equal(kill(pid, 0), -1);
@@ -308,7 +381,7 @@ TEST(children_die_with_a_supervisor_that_is_killed)
         if (pool_open(&pool) || pool_start(pool, worker_argv, 0, &child)) _exit(1);
         json_t *message = json_pack("{s:s}", "do", "hello");
         struct pool_event e;
-        if (pool_submit(pool, child, message, 5, NULL) || pool_wait(pool, 5, &e)) _exit(1);
+        if (pool_submit(pool, child, message, PATIENCE_S, NULL) || pool_wait(pool, PATIENCE_S, &e)) _exit(1);
         pid = pool_pid(pool, child);
         if (write(report[1], &pid, sizeof pid) != sizeof pid) _exit(1);
         pause();
@@ -318,7 +391,7 @@ TEST(children_die_with_a_supervisor_that_is_killed)
     kill(supervisor, SIGKILL);
     waitpid(supervisor, NULL, 0);
     bool dead = false;
-    for (int i = 0; i < 500 && !dead; i++) {
+    for (int i = 0; i < 100 * PATIENCE_S && !dead; i++) {
         char path[64], state[512] = "";
         snprintf(path, sizeof path, "/proc/%d/stat", pid);
         FILE *f = fopen(path, "r"); /* nobody may be there to reap it */
@@ -355,7 +428,7 @@ TEST(a_variable_that_is_kept_from_children_is_ours_alone)
     assert_ok(pool_open(&pool));
     pool_keep_from_children(pool, kept);
     assert_ok(pool_start(pool, worker_argv, 0, &child));
-    ask(pool, child, "hello", 5, NULL);
+    ask(pool, child, "hello", PATIENCE_S, NULL);
     struct pool_event e = wait_for(pool);
     json_decref(e.message);
     assert_false(was_given(pool_pid(pool, child), "GT_KEPT="));
@@ -405,6 +478,7 @@ int main(void)
         cmocka_unit_test(a_second_request_before_the_answer_is_refused),
         cmocka_unit_test(a_crash_is_told_with_its_signal_and_the_child_is_there_again),
         cmocka_unit_test(a_child_that_hangs_is_killed_at_its_deadline),
+        cmocka_unit_test(a_child_that_waits_for_a_processor_has_more_time),
         cmocka_unit_test(an_answer_that_waits_to_be_read_came_in_time),
         cmocka_unit_test(a_child_that_answers_and_dies_is_not_idle_before_its_death_is_told),
         cmocka_unit_test(a_child_that_talks_nonsense_is_ended),
