@@ -134,6 +134,8 @@ static void take_prepared(const struct config *config, const struct problem *p, 
         product->kernel[0].dependent = false;
         product->kernels = 1;
         product->first = 1;
+        /* Parts lie where they do behind pieces. */
+        if (product->counters == 0) product->workspace_bytes = 0;
     } else {
         leave_out(&product->kernel[0], p, b);
         view_alone(&product->view[!b], 4 * product->counters, b ? p->m : p->n);

@@ -268,6 +268,21 @@ TEST(a_prepared_right_operand_leaves_one_kernel)
     assert_int_equal(plan.view[1].operand, LAUNCH_PREPARED);
     assert_int_equal(plan.view[1].offset_bytes, 0);
     assert_int_equal(plan.view[1].stride_bytes[2], 300 * 128 * 2);
+    assert_int_equal(plan.workspace_bytes, 0);
+}
+
+/* The kernel looks for them behind pieces, which it does not know to be elsewhere. */
+TEST(parts_of_k_keep_the_place_of_pieces_that_are_prepared)
+{
+    const struct config parts =
+        config_of("bf16x6 BM=128 BN=64 BK=64 STAGES=6 FUSE=2 VA=1 VB=1 VC=2 GROUP=1 SPLIT_K=2 SMS=132");
+    const struct problem p = problem_of("sgemm_accurate:nt:100x300x72:batch=4");
+    struct launch_plan plan, preparation;
+    parts.template->plan(&parts, &p, &plan);
+    const int64_t workspace_bytes = plan.workspace_bytes;
+    assert_true(plan.counters > 0);
+    assert_true(parts.template->prepare(&parts, &p, LAUNCH_B, &plan, &preparation));
+    assert_int_equal(plan.workspace_bytes, workspace_bytes);
 }
 
 /* The default limit is for parts of sums; pieces are as large as the operands. A limit of the user's holds.
@@ -310,6 +325,7 @@ int main(void)
         cmocka_unit_test(tensor_maps_ask_for_lines_at_multiples_of_16_bytes),
         cmocka_unit_test(what_the_block_splits_has_maps_of_its_own_and_no_workspace),
         cmocka_unit_test(a_prepared_right_operand_leaves_one_kernel),
+        cmocka_unit_test(parts_of_k_keep_the_place_of_pieces_that_are_prepared),
         cmocka_unit_test(it_computes_what_is_content_with_its_accuracy_and_nothing_else),
         cmocka_unit_test(pieces_lie_in_the_workspace_and_maps_have_their_extents),
         cmocka_unit_test(a_prepared_operand_has_a_form_of_its_own),
