@@ -2,11 +2,10 @@
 /* gt_split_ring.cuh — how blocks multiply operands of FP32 that have been split into pieces of 16 bits: a
  * ring of stages, the walk from tile to tile, and sums that are promoted.
  *
- *                                STAGES stages of one piece
- *                              +-----+-----+-----+-----+
- *     one thread: TMA -------> |     |     |     |     | -----> BM / 64 groups of four warps, each with 64
- *                              +-----+-----+-----+-----+        rows of the tile: sums of STEP_K --> sums of
- * all
+ *                             STAGES stages of one piece
+ *                           +-----+-----+-----+-----+
+ *     one thread: TMA ----> |     |     |     |     | -----> LEFT / 64 groups of four warps, each with 64
+ *                           +-----+-----+-----+-----+        rows: sums of STEP_K k --> sums of all
  *
  * The tensor cores truncate what they add; so after each STEP_K of k their sums are added to others in FP32
  * by FADD, which rounds to nearest ("promoted").
@@ -19,8 +18,11 @@
  * sums are not all finite computes those again from A and B, by FFMA in the order of k: C is what a kernel
  * without pieces gives. Nothing else is needed to find them, or to find sums that overflow.
  *
- * Included after the family's rules, with what gt_split_sizes.h says; PIECES_BF16 is true or false: the
- * pieces' type.
+ * Included after the family's rules, with what gt_split_sizes.h says, and: PIECES_BF16, true or false, the
+ * pieces' type; WGMMA_ANEW, the product that begins sums of them; ARRIVALS(args), where a launch counts
+ * blocks that share tiles; WORDS_BEFORE_PARTS(args), words of an item between the counters and the parts.
+ * These are macros, and the kernel's own loops are in the family's file, because the order of registers, and
+ * with it the machine code, depends on which functions are inlined into which.
  */
 #ifndef GT_SPLIT_RING_CUH
 #define GT_SPLIT_RING_CUH
@@ -110,39 +112,13 @@ struct share {
     }
 };
 
-/* What blocks compute: all first parts of tiles, then all second ones ...: those that run at the same time
- * share rows and columns. */
-struct walk {
-    unsigned tiles, shares;
-    int k, k_per_split; /* k: 0 if A and B are not to be read */
-
-    __device__ __forceinline__ explicit walk(const struct gemm_args &args)
-    {
-        k = scalar_of(args.alpha_device, args.alpha) == 0.0f ? 0 : args.k;
-        k_per_split = args.k_per_split;
-        tiles = ((args.m - 1) / BM + 1) * ((args.n - 1) / BN + 1);
-        shares = tiles * args.splits;
-    }
-    __device__ __forceinline__ struct share at(unsigned number) const
-    {
-        const int split = number / tiles, begin = split * k_per_split, end = begin + k_per_split;
-        return {number % tiles, split, begin, end < k ? end : k};
-    }
-};
-
-/* One thread: a stage of pieces, from k on; left_item, right_item: where they are in their maps. */
-static __device__ __forceinline__ void start_copies(struct ring ring, turn_of<STAGES> &turn, int k,
-                                                    const struct tensor_map &left,
-                                                    const struct tensor_map &right, struct tile_origin origin,
-                                                    int left_item, int right_item)
+/* All first parts of tiles, then all second ones ...: blocks that run at the same time share rows and
+ * columns. k: 0 if A and B are not to be read. */
+static __device__ __forceinline__ struct share share_of(const struct gemm_args &args, unsigned number,
+                                                        unsigned tiles, int k)
 {
-    struct mbarrier *const full = ring.full(turn.stage);
-    const shared_place to = ring.stage(turn.stage);
-    mbarrier_wait(ring.empty(turn.stage), turn.parity ^ 1);
-    mbarrier_arrive_expect(full, STAGE_BYTES, true);
-    if (!LEFT_RAW) tensor_copy(to, left, k, left_of(origin), left_item, full);
-    tensor_copy(moved(to, LEFT_BYTES), right, k, right_of(origin), right_item, full);
-    turn.step();
+    const int split = number / tiles, begin = split * args.k_per_split, end = begin + args.k_per_split;
+    return {number % tiles, split, begin, end < k ? end : k};
 }
 
 /* Products of a piece of the left operand with one of the right, of the group's 64 rows. */
@@ -154,7 +130,7 @@ static __device__ __forceinline__ void multiply_pieces(struct ring ring, turn_of
                              right = matrix_at(moved(ring.stage(b.stage), LEFT_BYTES));
 #pragma unroll
     for (int k = 0; k < STEP_K / 16; k++) { /* 32 bytes further, in units of 16 */
-        if (ANEW && k == 0) PIECES_BF16 ? wgmma_anew(part, left, right) : wgmma_anew16(part, left, right);
+        if (ANEW && k == 0) WGMMA_ANEW(part, left, right);
         else wgmma<PIECES_BF16, true, true, WGMMA_N, 0>(part, left + k * 2, right + k * 2);
     }
 }
@@ -180,46 +156,6 @@ static __device__ __forceinline__ void clear(float (&sum)[QUADS][4])
     for (int q = 0; q < QUADS; q++)
 #pragma unroll
         for (int e = 0; e < 4; e++) sum[q][e] = 0.0f;
-}
-
-/* All threads. So many of them write a stage, or of operands as they are read one besides the groups. */
-static __device__ __forceinline__ void make_barriers(struct ring ring, int writers, int raw_readers)
-{
-    if (threadIdx.x == 0) {
-#pragma unroll
-        for (int i = 0; i < STAGES; i++) {
-            mbarrier_init(ring.full(i), writers);
-            mbarrier_init(ring.empty(i), CONSUMERS * 4);
-        }
-#pragma unroll
-        for (int i = 0; i < RAW_STAGES; i++) {
-            mbarrier_init(ring.raw_full(i), 1);
-            mbarrier_init(ring.raw_empty(i), CONSUMERS * 4 + raw_readers);
-        }
-        mbarrier_ready();
-    }
-    __syncthreads();
-}
-
-/* The family defines it: sum += the products of BK k, which take their turns in the ring. */
-static __device__ __forceinline__ void add_step(struct ring ring, int group, struct turns &turns,
-                                                float (&part)[QUADS][4], float (&sum)[QUADS][4]);
-
-/* The threads of the groups. */
-static __device__ __forceinline__ void multiply_shares(const struct gemm_args &args, struct ring ring,
-                                                       const struct walk &walk, struct turns &turns)
-{
-    const int group = threadIdx.x / WARPGROUP;
-    float part[QUADS][4], sum[QUADS][4];
-    clear(part);
-    for (unsigned number = blockIdx.x; number < walk.shares; number += gridDim.x) {
-        const struct share share = walk.at(number);
-        clear(sum);
-#pragma unroll 1
-        for (int at = share.begin; at < share.end; at += BK) add_step(ring, group, turns, part, sum);
-        if (args.splits == 1 || add_parts(args, share.tile, walk.tiles, share.split, ring.flag(), sum))
-            store_sums(args, share.origin(args), walk.k > 0, sum);
-    }
 }
 
 #endif

@@ -17,11 +17,6 @@
 constexpr int QUADS = RIGHT / 8;
 static_assert(QUADS <= 32, "a bit for each quad");
 
-/* The family defines what sums of products still lack, from row `row` of the left operand and column `column`
- * of the right one on. */
-static __device__ __forceinline__ void finish_sums(const struct gemm_args &args, int row, int column,
-                                                   float (&sum)[QUADS][4]);
-
 /* Elements of a line of pieces, and from a piece of an item to the next. */
 static __device__ __forceinline__ long long piece_line(const struct gemm_args &args)
 {
@@ -31,27 +26,6 @@ static __device__ __forceinline__ long long pieces_apart(const struct gemm_args 
 {
     const long long lines = LEFT_RAW ? (SWAP ? args.m : args.n) : (long long)args.m + args.n;
     return lines * piece_line(args);
-}
-
-static __device__ __forceinline__ long long maxima_words(const struct gemm_args &args)
-{
-    return MAXIMA_WORDS((long long)args.m, (long long)args.n, (long long)args.k);
-}
-
-/* First row of the left operand and column of the right one. */
-static __device__ __forceinline__ int left_of(struct tile_origin origin)
-{
-    return SWAP ? origin.n : origin.m;
-}
-static __device__ __forceinline__ int right_of(struct tile_origin origin)
-{
-    return SWAP ? origin.m : origin.n;
-}
-
-/* Which of 8 rows of the left operand are row g of a product. */
-static __device__ __forceinline__ int row_in_eight(int g)
-{
-    return LEFT_RAW ? g % 4 * 2 + g / 4 : g;
 }
 
 /* Where a thread's sums go. */
@@ -100,12 +74,10 @@ static __device__ __forceinline__ bool add_parts(const struct gemm_args &args, u
                                                  int split, float *flag, float (&sum)[QUADS][4])
 {
     using part = tile_part<QUADS, 4, CONSUMER_THREADS, 1>;
-    const long long before = /* words of an item */
-        (RIGHT_SPLIT ? 0 : PIECES * pieces_apart(args) / 2) + EXPONENT_WORDS((long long)args.m, args.n);
+    const long long before = WORDS_BEFORE_PARTS(args); /* of an item */
     float *const parts = args.workspace + args.counters + gridDim.z * before +
                          (blockIdx.z * (long long)tiles + tile) * args.splits * part::FLOATS;
-    unsigned *const arrivals = reinterpret_cast<unsigned *>(args.workspace) + gridDim.z * maxima_words(args) +
-                               blockIdx.z * (long long)tiles + tile;
+    unsigned *const arrivals = ARRIVALS(args) + blockIdx.z * (long long)tiles + tile;
     part::store(parts + (long long)split * part::FLOATS, sum, 1.0f);
     group_sync(1, CONSUMER_THREADS);
     if (threadIdx.x == 0) {
@@ -176,24 +148,6 @@ static __device__ __forceinline__ void store_quads(const struct gemm_args &args,
         sum_strictly(args, row, column + q * 8, quad);
         to.put<BLEND>(row, column + q * 8, quad);
     }
-}
-
-/* multiplied: false if A and B are not read. */
-static __device__ __forceinline__ void store_sums(const struct gemm_args &args, struct tile_origin origin,
-                                                  bool multiplied, float (&sum)[QUADS][4])
-{
-    struct target to;
-    to.c = ITEM_OF_BATCH(args, c);
-    to.ldc = args.ldc;
-    to.m = args.m;
-    to.n = args.n;
-    to.alpha = multiplied ? scalar_of(args.alpha_device, args.alpha) : 0.0f;
-    to.blend = blend_of(args);
-    const int row = left_of(origin) + threadIdx.x / 32 * 16 + row_in_eight(threadIdx.x % 32 / 4);
-    const int column = right_of(origin) + threadIdx.x % 4 * 2;
-    if (multiplied) finish_sums(args, row, column, sum);
-    if (to.blend != 0.0f) store_quads<true>(args, to, row, column, sum);
-    else store_quads<false>(args, to, row, column, sum);
 }
 
 #endif

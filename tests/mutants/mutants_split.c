@@ -42,6 +42,12 @@
         name, F16X3_##kernel, op, __VA_ARGS__                                                                \
     }
 
+#define LOOPS(name, kernel, op, find, replace)                                                               \
+    {name, BF16X6_##kernel, op, BF16X6_LOOP(find, replace)},                                                 \
+    {                                                                                                        \
+        name, F16X3_##kernel, op, F16X3_LOOP(find, replace)                                                  \
+    }
+
 const struct mutant mutants_split[] = {
     /* Of both: what makes them accurate. */
     BOTH("sums of the step before stay", PLAIN, "nn", RING("if (ANEW && k == 0)", "if (false)")),
@@ -49,17 +55,15 @@ const struct mutant mutants_split[] = {
     BOTH("the last 16 k of a step are left out", PLAIN, "nn",
          RING("k < STEP_K / 16; k++", "k < STEP_K / 16 - 1; k++")),
     /* The ring. */
-    BOTH("copies into a stage that is still read", PLAIN, "nn",
-         RING("    mbarrier_wait(ring.empty(turn.stage), turn.parity ^ 1);\n", "")),
-    BOTH("all steps are the first", PLAIN, "nn",
-         RING("tensor_copy(to, left, k, left_of", "tensor_copy(to, left, 0, left_of")),
+    LOOPS("copies into a stage that is still read", PLAIN, "nn",
+          "mbarrier_wait(ring.empty(turn.stage), turn.parity ^ 1);\n", "\n"),
     BOTH("all groups multiply the first rows", PAIR, "nn",
          RING("ring.stage(a.stage), group * (64 * 128)", "ring.stage(a.stage), 0")),
     BOTH("a block takes its first tile again", WALKS, "nn",
          RING("return {number % tiles, split", "return {blockIdx.x % tiles, split")),
-    BOTH("sums of the tile before stay", WALKS, "nn",
-         RING("        clear(sum);\n", "        if (number == blockIdx.x) clear(sum);\n")),
-    BOTH("alpha is taken for 0 where it is not", WALKS, "nn", RING("walk.k > 0, sum", "walk.k > 1, sum")),
+    LOOPS("sums of the tile before stay", WALKS, "nn", "            clear(sum);\n",
+          "            if (number == blockIdx.x) clear(sum);\n"),
+    LOOPS("alpha is taken for 0 where it is not", WALKS, "nn", "k > 0, sum", "k > 1, sum"),
     /* Infinity and NaN. */
     BOTH("sums that are not finite are stored", PLAIN, "nn",
          STORE("if (all_finite(sum[q])) to", "if (true) to")),
@@ -77,21 +81,19 @@ const struct mutant mutants_split[] = {
     BOTH("parts of all tiles in one place", PARTS, "nn",
          STORE("(blockIdx.z * (long long)tiles + tile) * args.splits * part::FLOATS", "0")),
     BOTH("parts where pieces are", PARTS, "nn", STORE(" + gridDim.z * before", "")),
-    BOTH("a block takes the first k", PARTS, "nn", RING("begin = split * k_per_split", "begin = 0")),
+    BOTH("a block takes the first k", PARTS, "nn", RING("begin = split * args.k_per_split", "begin = 0")),
     BOTH("the last part goes beyond k", PARTS, "nn", RING("end < k ? end : k}", "end}")),
     /* Storing. */
     BOTH("rows beyond C are stored", PLAIN, "nn",
          STORE("if (row >= m || column >= n) return;", "if (column >= n) return;")),
     BOTH("the second of two columns is stored beyond C", PLAIN, "nn",
          STORE("            if (column + 1 < n)\n", "")),
-    BOTH("beta is left out", PLAIN, "nn",
-         STORE("if (to.blend != 0.0f) store_quads<true>", "if (false) store_quads<true>")),
-    BOTH("all warps store the first rows", PLAIN, "nn",
-         STORE("left_of(origin) + threadIdx.x / 32 * 16 +", "left_of(origin) +")),
+    LOOPS("beta is left out", PLAIN, "nn", "if (to.blend != 0.0f) store_quads<true>",
+          "if (false) store_quads<true>"),
+    LOOPS("all warps store the first rows", PLAIN, "nn", " + threadIdx.x / 32 * 16 +", " +"),
     /* bf16x6: what makes it accurate. */
     {"sums are not promoted", BF16X6_PLAIN, "nn",
-     RING("        if (ANEW && k == 0) PIECES_BF16 ? wgmma_anew(part, left, right) : wgmma_anew16(part, "
-          "left, right);\n"
+     RING("        if (ANEW && k == 0) WGMMA_ANEW(part, left, right);\n"
           "        else wgmma<PIECES_BF16, true, true, WGMMA_N, 0>(part, left + k * 2, right + k * 2);\n"
           "    }\n"
           "}\n"
@@ -165,6 +167,8 @@ const struct mutant mutants_split[] = {
                  "    mbarrier_arrive(ring.empty(step.high.stage), speaks);\n    wgmma_wait<0>(part);\n")},
     {"pieces arrive in another order than they are taken", BF16X6_PLAIN, "nn",
      BF16X6_LOOP("return i == 0 ? 2 : i - 1;", "return i;")},
+    {"all steps are the first", BF16X6_PLAIN, "nn",
+     BF16X6_LOOP("tensor_copy(to, args.left, k, left_of", "tensor_copy(to, args.left, 0, left_of")},
     /* Splitting by the block itself. */
     {"pieces are stored where they are still read", BF16X6_FUSED, "nn",
      FUSE("            mbarrier_wait(ring.empty(taken[i].stage), taken[i].parity ^ 1);\n", "")},
@@ -180,7 +184,7 @@ const struct mutant mutants_split[] = {
     {"a vector is read beyond the end of k", BF16X6_FUSED_WIDE, "nt",
      FUSE("first + 8 <= k)", "first + 4 <= k)")},
     {"only the first warp says that pieces are there", BF16X6_FUSED, "nn",
-     BF16X6_LOOP("FUSE == 1 ? WARPGROUP / 32", "FUSE == 1 ? 1")},
+     BF16X6_LOOP("RIGHT_SPLIT ? WARPGROUP / 32 : 1", "1")},
     {"parts of k begin where all k does", BF16X6_FUSED_PARTS, "nn",
      FUSE("share.begin * step_b", "0 * step_b")},
     /* Splitting by those that multiply, and by seven warps. */
@@ -234,9 +238,9 @@ const struct mutant mutants_split[] = {
     {"pieces of runs are stored where they are still read", BF16X6_WHOLE, "nn",
      RAW("            mbarrier_wait(ring.empty(taken[i].stage), taken[i].parity ^ 1);\n", "")},
     {"two warps say that all have split", BF16X6_WHOLE, "nn",
-     BF16X6_LOOP("RIGHT_RAW ? splitters :", "RIGHT_RAW ? 2 :")},
+     BF16X6_LOOP("full(i), RIGHT_RAW ? SPLITTERS / 32 :", "full(i), RIGHT_RAW ? 2 :")},
     {"rows are given back before they are split by the others", BF16X6_WHOLE, "nn",
-     BF16X6_LOOP(": 1, splitters);", ": 1, 0);")},
+     BF16X6_LOOP("CONSUMERS * 4 + (RIGHT_RAW ? SPLITTERS / 32 : 0)", "CONSUMERS * 4")},
     /* f16x3: what makes it accurate. */
     {"the product of the low piece of A is left out", F16X3_PLAIN, "nn",
      F16X3_LOOP("if (LOW == 16 || has_eighths) multiply_pieces<false>(ring, low, high, group, part);",
@@ -262,8 +266,8 @@ const struct mutant mutants_split[] = {
     {"all steps multiply the first 8 bits", F16X3_EIGHTHS, "nn",
      F16X3_LOOP("start_copies(ring, turn, k / 2, args.left8", "start_copies(ring, turn, 0, args.left8")},
     {"both halves of a step are the first", F16X3_EIGHTHS, "nn",
-     F16X3_LOOP("start_copies(ring, turn, step, args.left, args.right, origin, item, item);",
-                "start_copies(ring, turn, k, args.left, args.right, origin, item, item);")},
+     F16X3_LOOP("start_copies(ring, turn, step, args.left, args.right, origin, item);",
+                "start_copies(ring, turn, k, args.left, args.right, origin, item);")},
     {"pieces of 8 bits are multiplied before they have landed", F16X3_EIGHTHS, "nn",
      F16X3_LOOP("            mbarrier_wait(ring.full(eighths.stage), eighths.parity);\n", "")},
     {"pieces of 8 bits are not given back", F16X3_EIGHTHS, "nn",
@@ -312,7 +316,7 @@ const struct mutant mutants_split[] = {
      SCALE("args.lda, lines_a, length_a, TRANS_A ? to.a_columns : to.a_rows",
            "args.lda, lines_a, length_a, to.a_rows")},
     {"maxima stay for the next launch", F16X3_PLAIN, "nn",
-     F16X3_LOOP("    if (args.gemm.k > 0) clear_maxima(args.gemm);\n", "")},
+     F16X3_LOOP("    if (gemm.k > 0) clear_maxima(gemm);\n", "")},
     {"the table is read before it is made", F16X3_PLAIN, "nn",
      SCALE("            bound[v - EXPONENT_MIN] = most;\n        }\n        __syncthreads();\n",
            "            bound[v - EXPONENT_MIN] = most;\n        }\n")},
@@ -347,9 +351,11 @@ const struct mutant mutants_split[] = {
     {"the high pieces are given back while they are multiplied", F16X3_PAIR, "nn",
      F16X3_LOOP("        wgmma_wait<0>(part);\n        mbarrier_arrive(ring.empty(high.stage), speaks);\n",
                 "        mbarrier_arrive(ring.empty(high.stage), speaks);\n        wgmma_wait<0>(part);\n")},
+    {"all steps are the first", F16X3_PLAIN, "nn",
+     F16X3_LOOP("tensor_copy(to, a, k, origin.m", "tensor_copy(to, a, 0, origin.m")},
     /* Blocks that share tiles. */
-    {"arrivals where maxima are", F16X3_PARTS, "nn", STORE(" + gridDim.z * maxima_words(args)", "")},
+    {"arrivals where maxima are", F16X3_PARTS, "nn", F16X3_LOOP(" + gridDim.z * maxima_words(args)", "")},
     {"parts where exponents are", F16X3_PARTS, "nn",
-     STORE(" + EXPONENT_WORDS((long long)args.m, args.n);", ";")},
+     F16X3_LOOP(" + EXPONENT_WORDS((long long)(args).m, (args).n))", ")")},
 };
 const int mutants_split_count = sizeof mutants_split / sizeof *mutants_split;

@@ -33,7 +33,10 @@ constexpr bool SHARED_ITEMS = false;
 constexpr bool SHARED_ITEMS = true; /* where a stride is 0 */
 #endif
 
-#define PIECES_BF16 true
+#define PIECES_BF16              true
+#define WGMMA_ANEW               wgmma_anew
+#define ARRIVALS(args)           reinterpret_cast<unsigned *>((args).workspace)
+#define WORDS_BEFORE_PARTS(args) (RIGHT_SPLIT ? 0 : PIECES * pieces_apart(args) / 2)
 #include "gt_split_ring.cuh"
 
 struct bf16x6_args {
@@ -42,10 +45,40 @@ struct bf16x6_args {
 };
 static_assert(sizeof(struct bf16x6_args) == ARGUMENT_BYTES, "the host must know where the maps are");
 
-/* Nothing is scaled. */
-static __device__ __forceinline__ void finish_sums(const struct gemm_args &, int, int, float (&)[QUADS][4]) {}
-
 #include "bf16x6_split.cuh"
+
+/* First row of the left operand and column of the right one. */
+static __device__ __forceinline__ int left_of(struct tile_origin origin)
+{
+    return SWAP ? origin.n : origin.m;
+}
+static __device__ __forceinline__ int right_of(struct tile_origin origin)
+{
+    return SWAP ? origin.m : origin.n;
+}
+
+/* Which of 8 rows of the left operand are row g of a product. */
+static __device__ __forceinline__ int row_in_eight(int g)
+{
+    return LEFT_RAW ? g % 4 * 2 + g / 4 : g;
+}
+
+/* multiplied: false if A and B are not read. */
+static __device__ __forceinline__ void store_sums(const struct gemm_args &args, struct tile_origin origin,
+                                                  bool multiplied, const float (&sum)[QUADS][4])
+{
+    struct target to;
+    to.c = ITEM_OF_BATCH(args, c);
+    to.ldc = args.ldc;
+    to.m = args.m;
+    to.n = args.n;
+    to.alpha = multiplied ? scalar_of(args.alpha_device, args.alpha) : 0.0f;
+    to.blend = blend_of(args);
+    const int row = left_of(origin) + threadIdx.x / 32 * 16 + row_in_eight(threadIdx.x % 32 / 4);
+    const int column = right_of(origin) + threadIdx.x % 4 * 2;
+    if (to.blend != 0.0f) store_quads<true>(args, to, row, column, sum);
+    else store_quads<false>(args, to, row, column, sum);
+}
 
 /* The order in which pieces arrive: those of the smallest products first. */
 static __device__ __forceinline__ int piece_in_turn(int i)
@@ -67,15 +100,22 @@ static __device__ __forceinline__ void produce(const struct bf16x6_args &args, s
     const struct tile_origin origin = share.origin(args.gemm);
     const int item_left = PIECES * (SWAP ? item_of_b(args.gemm) : item_of_a(args.gemm)),
               item_right = PIECES * (SWAP ? item_of_a(args.gemm) : item_of_b(args.gemm));
+    turn_of<STAGES> &turn = turns.piece;
 #pragma unroll 1
     for (int k = share.begin; k < share.end; k += BK) {
 #if LEFT_RAW
         copy_raw(args, ring, origin, k, turns.raw.taken());
 #endif
 #pragma unroll
-        for (int i = 0; i < PIECES; i++)
-            start_copies(ring, turns.piece, k, args.left, args.right, origin, item_left + piece_in_turn(i),
-                         item_right + piece_in_turn(i));
+        for (int i = 0; i < PIECES; i++, turn.step()) {
+            struct mbarrier *const full = ring.full(turn.stage);
+            const shared_place to = ring.stage(turn.stage);
+            mbarrier_wait(ring.empty(turn.stage), turn.parity ^ 1);
+            mbarrier_arrive_expect(full, STAGE_BYTES, true);
+            if (!LEFT_RAW) tensor_copy(to, args.left, k, left_of(origin), item_left + piece_in_turn(i), full);
+            tensor_copy(moved(to, LEFT_BYTES), args.right, k, right_of(origin), item_right + piece_in_turn(i),
+                        full);
+        }
     }
 }
 #endif
@@ -147,26 +187,50 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(const __grid_const
         tensor_prefetch(args.left);
         tensor_prefetch(args.right);
     }
-    const int splitters = RIGHT_RAW ? SPLITTERS / 32 : 0; /* warps */
-    make_barriers(ring, FUSE == 1 ? WARPGROUP / 32 : RIGHT_RAW ? splitters : 1, splitters);
+    if (threadIdx.x == 0) {
+#pragma unroll
+        for (int i = 0; i < STAGES; i++) {
+            mbarrier_init(ring.full(i), RIGHT_RAW ? SPLITTERS / 32 : RIGHT_SPLIT ? WARPGROUP / 32 : 1);
+            mbarrier_init(ring.empty(i), CONSUMERS * 4);
+        }
+#pragma unroll
+        for (int i = 0; i < RAW_STAGES; i++) {
+            mbarrier_init(ring.raw_full(i), 1);
+            mbarrier_init(ring.raw_empty(i), CONSUMERS * 4 + (RIGHT_RAW ? SPLITTERS / 32 : 0));
+        }
+        mbarrier_ready();
+    }
+    __syncthreads();
     wait_for_kernel_before();
 
-    const struct walk walk(args.gemm);
+    const struct gemm_args &gemm = args.gemm;
+    const int k = scalar_of(gemm.alpha_device, gemm.alpha) == 0.0f ? 0 : gemm.k;
+    const unsigned tiles = ((gemm.m - 1) / BM + 1) * ((gemm.n - 1) / BN + 1), shares = tiles * gemm.splits;
     struct turns turns;
     if (threadIdx.x >= CONSUMER_THREADS) {
         have_registers<COPY_REGISTERS, FUSE == 1>();
         if (FUSE == 1 || threadIdx.x == CONSUMER_THREADS)
-            for (unsigned number = blockIdx.x; number < walk.shares; number += gridDim.x)
-                produce(args, ring, walk.at(number), turns);
+            for (unsigned number = blockIdx.x; number < shares; number += gridDim.x)
+                produce(args, ring, share_of(gemm, number, tiles, k), turns);
 #if RIGHT_RAW
         if (threadIdx.x >= CONSUMER_THREADS + 32) {
             const struct right_runs runs;
-            for (unsigned number = blockIdx.x; number < walk.shares; number += gridDim.x)
-                split_share(ring, runs, walk.at(number), turns);
+            for (unsigned number = blockIdx.x; number < shares; number += gridDim.x)
+                split_share(ring, runs, share_of(gemm, number, tiles, k), turns);
         }
 #endif
     } else {
         have_registers<PRODUCT_REGISTERS, FUSE != 1>();
-        multiply_shares(args.gemm, ring, walk, turns);
+        const int group = threadIdx.x / WARPGROUP;
+        float part[QUADS][4], sum[QUADS][4];
+        clear(part);
+        for (unsigned number = blockIdx.x; number < shares; number += gridDim.x) {
+            const struct share share = share_of(gemm, number, tiles, k);
+            clear(sum);
+#pragma unroll 1
+            for (int at = share.begin; at < share.end; at += BK) add_step(ring, group, turns, part, sum);
+            if (gemm.splits == 1 || add_parts(gemm, share.tile, tiles, share.split, ring.flag(), sum))
+                store_sums(gemm, share.origin(gemm), k > 0, sum);
+        }
     }
 }

@@ -24,11 +24,23 @@
  * Parameters (-D) and their trade-offs: f16x3_params.def; legal combinations: f16x3_rules.h. TRANS_A,
  * TRANS_B are 0 or 1. Launch and arguments: gemm_args.h; the tensor maps of the pieces follow.
  */
+#include "gemm_args.h"
+
 #define RULE(last, holds, why)    static_assert(holds, why);
 #define RULE_OP(last, holds, why) static_assert(holds, why);
 #include "f16x3_rules.h"
 
+static __device__ __forceinline__ long long maxima_words(const struct gemm_args &args)
+{
+    return MAXIMA_WORDS((long long)args.m, (long long)args.n, (long long)args.k);
+}
+
 #define PIECES_BF16 false
+#define WGMMA_ANEW  wgmma_anew16
+#define ARRIVALS(args)                                                                                       \
+    (reinterpret_cast<unsigned *>((args).workspace) + gridDim.z * maxima_words(args)) /* behind maxima */
+#define WORDS_BEFORE_PARTS(args)                                                                             \
+    (PIECES * pieces_apart(args) / 2 + EXPONENT_WORDS((long long)(args).m, (args).n))
 #include "gt_exponent.cuh"
 #include "gt_split_ring.cuh"
 
@@ -42,8 +54,8 @@ static_assert(sizeof(struct f16x3_args) == ARGUMENT_BYTES, "the host must know w
 #include "f16x3_split.cuh"
 
 /* Takes A' B' to A B. What is beyond C is not looked at. */
-static __device__ __forceinline__ void finish_sums(const struct gemm_args &args, int row, int column,
-                                                   float (&sum)[QUADS][4])
+static __device__ __forceinline__ void scale_sums(const struct gemm_args &args, int row, int column,
+                                                  float (&sum)[QUADS][4])
 {
     const int *const of_rows = exponents_of(args), *const of_columns = of_rows + args.m;
     int r[2];
@@ -59,7 +71,39 @@ static __device__ __forceinline__ void finish_sums(const struct gemm_args &args,
         }
 }
 
-/* One thread: pieces in the order of their products, small ones first. */
+/* multiplied: false if A and B are not read. */
+static __device__ __forceinline__ void store_sums(const struct gemm_args &args, struct tile_origin origin,
+                                                  bool multiplied, float (&sum)[QUADS][4])
+{
+    struct target to;
+    to.c = ITEM_OF_BATCH(args, c);
+    to.ldc = args.ldc;
+    to.m = args.m;
+    to.n = args.n;
+    to.alpha = multiplied ? scalar_of(args.alpha_device, args.alpha) : 0.0f;
+    to.blend = blend_of(args);
+    const int row = origin.m + threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4;
+    const int column = origin.n + threadIdx.x % 4 * 2;
+    if (multiplied) scale_sums(args, row, column, sum);
+    if (to.blend != 0.0f) store_quads<true>(args, to, row, column, sum);
+    else store_quads<false>(args, to, row, column, sum);
+}
+
+/* One thread: a stage of a piece. */
+static __device__ __forceinline__ void start_copies(struct ring ring, turn_of<STAGES> &turn, int k,
+                                                    const struct tensor_map &a, const struct tensor_map &b,
+                                                    struct tile_origin origin, int piece)
+{
+    struct mbarrier *const full = ring.full(turn.stage);
+    const shared_place to = ring.stage(turn.stage);
+    mbarrier_wait(ring.empty(turn.stage), turn.parity ^ 1);
+    mbarrier_arrive_expect(full, STAGE_BYTES, true);
+    tensor_copy(to, a, k, origin.m, piece, full);
+    tensor_copy(moved(to, LEFT_BYTES), b, k, origin.n, piece, full);
+    turn.step();
+}
+
+/* Pieces in the order of their products, small ones first. */
 static __device__ __forceinline__ void produce(const struct f16x3_args &args, struct ring ring,
                                                const struct share &share, turn_of<STAGES> &turn)
 {
@@ -67,16 +111,16 @@ static __device__ __forceinline__ void produce(const struct f16x3_args &args, st
     const int item = PIECES * blockIdx.z;
 #pragma unroll 1
     for (int k = share.begin; k < share.end; k += BK) {
-        if (LOW == 8) start_copies(ring, turn, k / 2, args.left8, args.right8, origin, item + 2, item + 2);
+        if (LOW == 8) start_copies(ring, turn, k / 2, args.left8, args.right8, origin, item + 2);
 #pragma unroll
         for (int step = k; step < k + BK; step += STEP_K) {
-            start_copies(ring, turn, step, args.left, args.right, origin, item + 1, item + 1);
-            start_copies(ring, turn, step, args.left, args.right, origin, item, item);
+            start_copies(ring, turn, step, args.left, args.right, origin, item + 1);
+            start_copies(ring, turn, step, args.left, args.right, origin, item);
         }
     }
 }
 
-/* As multiply_pieces, of the pieces of 8 bits, of BK k. */
+/* The same of the pieces of 8 bits, of BK k. */
 static __device__ __forceinline__ void multiply_eighths(struct ring ring, turn_of<STAGES> eighths, int group,
                                                         float (&part)[QUADS][4])
 {
@@ -88,7 +132,7 @@ static __device__ __forceinline__ void multiply_eighths(struct ring ring, turn_o
 }
 
 /* sum += the products of BK k. */
-static __device__ __forceinline__ void add_step(struct ring ring, int group, struct turns &turns,
+static __device__ __forceinline__ void add_step(struct ring ring, int group, turn_of<STAGES> &turn,
                                                 float (&part)[QUADS][4], float (&sum)[QUADS][4])
 {
     const bool speaks = threadIdx.x % 32 == 0;
@@ -97,12 +141,12 @@ static __device__ __forceinline__ void add_step(struct ring ring, int group, str
         const bool has_eighths = LOW == 8 && step == 0;
         turn_of<STAGES> eighths;
         if (has_eighths) {
-            eighths = turns.piece.taken();
+            eighths = turn.taken();
             mbarrier_wait(ring.full(eighths.stage), eighths.parity);
             wgmma_begin();
             multiply_eighths(ring, eighths, group, part);
         }
-        const turn_of<STAGES> low = turns.piece.taken(), high = turns.piece.taken();
+        const turn_of<STAGES> low = turn.taken(), high = turn.taken();
         mbarrier_wait(ring.full(low.stage), low.parity);
         if (LOW == 16) {
             wgmma_begin();
@@ -132,19 +176,39 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(const __grid_const
         tensor_prefetch(args.left);
         tensor_prefetch(args.right);
     }
-    make_barriers(ring, 1, 0);
+    if (threadIdx.x == 0) {
+#pragma unroll
+        for (int i = 0; i < STAGES; i++) {
+            mbarrier_init(ring.full(i), 1);
+            mbarrier_init(ring.empty(i), CONSUMERS * 4);
+        }
+        mbarrier_ready();
+    }
+    __syncthreads();
     wait_for_kernel_before();
 
-    if (args.gemm.k > 0) clear_maxima(args.gemm);
-    const struct walk walk(args.gemm);
-    struct turns turns;
+    const struct gemm_args &gemm = args.gemm;
+    if (gemm.k > 0) clear_maxima(gemm);
+    const int k = scalar_of(gemm.alpha_device, gemm.alpha) == 0.0f ? 0 : gemm.k;
+    const unsigned tiles = ((gemm.m - 1) / BM + 1) * ((gemm.n - 1) / BN + 1), shares = tiles * gemm.splits;
+    turn_of<STAGES> turn;
     if (threadIdx.x >= CONSUMER_THREADS) {
         have_registers<COPY_REGISTERS, false>();
         if (threadIdx.x == CONSUMER_THREADS)
-            for (unsigned number = blockIdx.x; number < walk.shares; number += gridDim.x)
-                produce(args, ring, walk.at(number), turns.piece);
+            for (unsigned number = blockIdx.x; number < shares; number += gridDim.x)
+                produce(args, ring, share_of(gemm, number, tiles, k), turn);
     } else {
         have_registers<PRODUCT_REGISTERS, true>();
-        multiply_shares(args.gemm, ring, walk, turns);
+        const int group = threadIdx.x / WARPGROUP;
+        float part[QUADS][4], sum[QUADS][4];
+        clear(part);
+        for (unsigned number = blockIdx.x; number < shares; number += gridDim.x) {
+            const struct share share = share_of(gemm, number, tiles, k);
+            clear(sum);
+#pragma unroll 1
+            for (int at = share.begin; at < share.end; at += BK) add_step(ring, group, turn, part, sum);
+            if (gemm.splits == 1 || add_parts(gemm, share.tile, tiles, share.split, ring.flag(), sum))
+                store_sums(gemm, share.origin(gemm), k > 0, sum);
+        }
     }
 }
