@@ -1,5 +1,6 @@
 /* The family for FP32 as three BF16 pieces on the host: parameters, what they need, which are correct where,
- * and how they are launched. */
+ * and how they are launched. Its own, beside what split_family.h has: operands that arrive as they are, and
+ * prepared ones. */
 #include "bf16x6_host.h"
 
 #include "split_family.h"

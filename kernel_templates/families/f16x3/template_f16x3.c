@@ -1,5 +1,5 @@
 /* The family for FP32 as two FP16 pieces on the host: parameters, what they need, which are correct where,
- * and how they are launched. */
+ * and how they are launched. Its own, beside what split_family.h has: maxima, exponents, pieces of 8 bits. */
 #include "f16x3_host.h"
 
 #include "split_family.h"
