@@ -93,6 +93,13 @@ static const struct kept_kernel bf16x6[] = {
     {90, 0, 1, {0, 0}, 0x6b394d7b170bd51f}, {90, 0, 0, {0, 0}, 0x6e6b050ee26e1de6},
 };
 
+static const struct kept_kernel f16x3[] = {
+    {90, 1, 1, {0, 0}, 0x9250637c2aa19fa1},
+    {90, 1, 0, {0, 0}, 0xd8e0625424aff3e3},
+    {90, 0, 1, {0, 0}, 0x7f7a9c648aa8a76d},
+    {90, 0, 0, {0, 0}, 0x3818bc1c4e3332b0},
+};
+
 static const struct kept_kernel ladder_naive[] = {
     {0, 0, 0, {0, 0}, 0x7f5881f5f592b617},
 };
@@ -139,7 +146,8 @@ const struct kept_source kept_sources[] = {
     KEPT(mma, NULL, NULL, 0x9ae6ede1919aae9d),
     KEPT(wgmma, NULL, NULL, 0xf2244d39d59eb064),
     KEPT(wgmma_tf32, NULL, NULL, 0xf2244d39d59eb064),
-    KEPT(bf16x6, "FUSE", NULL, 0xef456c27b6a1746e),
+    KEPT(bf16x6, "FUSE", NULL, 0x7d3b0be68de0d2cc),
+    KEPT(f16x3, NULL, NULL, 0xe9e8c19ff9adc635),
     KEPT(ladder_naive, NULL, NULL, 0xcbd0101a217f5ac0),
     KEPT(ladder_coalesced, NULL, NULL, 0xdae567f4b97fb1b6),
     KEPT(ladder_shared, NULL, NULL, 0x8b51d5aea637476e),

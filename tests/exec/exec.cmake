@@ -115,7 +115,7 @@ gt_exec_test(exec_many_parts exec_kernel --config
   sgemm:nn:17x19x603)
 
 gt_exec_program(exec_mutants mutants/exec_mutants.c mutants/mutants_simt.c mutants/mutants_skinny.c
-  mutants/mutants_resident.c mutants/mutants_tall.c mutants/mutants_streamk.c mutants/mutants_mma.c mutants/mutants_mma16.c mutants/mutants_gemv16.c mutants/mutants_wgmma.c mutants/mutants_bf16x6.c mutants/mutants_f16x3.c mutants/mutants_ladder.c
+  mutants/mutants_resident.c mutants/mutants_tall.c mutants/mutants_streamk.c mutants/mutants_mma.c mutants/mutants_mma16.c mutants/mutants_gemv16.c mutants/mutants_wgmma.c mutants/mutants_split.c mutants/mutants_ladder.c
   mutants/mutants_epilogue.c mutants/mutants_pointers.c)
 foreach(part RANGE 3)
   gt_long_exec_test(exec_mutants_${part} exec_mutants ${part}/4)

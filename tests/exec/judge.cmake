@@ -9,14 +9,14 @@ target_link_libraries(gt_host_device PUBLIC gt_measure gt_exec gt_reference PRIV
 set_source_files_properties(exec/oracle_cpu.cpp PROPERTIES COMPILE_OPTIONS
   "-w;-O1;-fsanitize-sections=gt_shared;-fno-strict-aliasing;-DGT_CPU;-include;${CMAKE_CURRENT_SOURCE_DIR}/exec/device/gt_cpu.h")
 
-foreach(name test_judge test_answers test_judge_mma test_judge_mma16 test_judge_bf16x6 test_judge_f16x3 test_judge_epilogue test_judge_pointers test_clock test_trial test_rivals)
+foreach(name test_judge test_answers test_judge_mma test_judge_mma16 test_judge_split test_judge_epilogue test_judge_pointers test_clock test_trial test_rivals)
   add_executable(${name} exec/${name}.c)
   target_include_directories(${name} PRIVATE unit/common)
   target_link_libraries(${name} PRIVATE gt_host_device gt_flags PkgConfig::cmocka m)
   gt_test(${name} ${name})
   set_tests_properties(${name} PROPERTIES LABELS exec TIMEOUT 600)
 endforeach()
-set_property(TEST test_judge_bf16x6 test_judge_f16x3 APPEND PROPERTY LABELS long)
+set_property(TEST test_judge_split APPEND PROPERTY LABELS long)
 
 # The judge's kernels for other elements than FP32, of A and B, and of C.
 set(oracles)
@@ -36,7 +36,7 @@ foreach(elements bf16_bf16 f16_f16 bf16_f32 f16_f32)
 endforeach()
 
 # Kernels that are loaded need exports.
-foreach(name test_judge_mma test_judge_mma16 test_judge_bf16x6 test_judge_f16x3 test_judge_epilogue test_judge_pointers)
+foreach(name test_judge_mma test_judge_mma16 test_judge_split test_judge_epilogue test_judge_pointers)
   target_sources(${name} PRIVATE exec/judged_kernel.c exec/cpu_elements.c)
   target_compile_definitions(${name} PRIVATE ORACLE_CPU_FOLDER="${CMAKE_CURRENT_BINARY_DIR}")
   add_dependencies(${name} ${oracles})

@@ -176,8 +176,7 @@ int main(int argc, char **argv)
     runs += run_family(mutants_mma16, mutants_mma16_count, &share, &failures);
     runs += run_family(mutants_gemv16, mutants_gemv16_count, &share, &failures);
     runs += run_family(mutants_wgmma, mutants_wgmma_count, &share, &failures);
-    runs += run_family(mutants_bf16x6, mutants_bf16x6_count, &share, &failures);
-    runs += run_family(mutants_f16x3, mutants_f16x3_count, &share, &failures);
+    runs += run_family(mutants_split, mutants_split_count, &share, &failures);
     runs += run_family(mutants_epilogue, mutants_epilogue_count, &share, &failures);
     runs += run_family(mutants_pointers, mutants_pointers_count, &share, &failures);
     printf("%d mutants, %d failures\n", runs, failures);

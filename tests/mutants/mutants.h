@@ -15,11 +15,10 @@ struct mutant {
 };
 
 extern const struct mutant mutants_simt[], mutants_skinny[], mutants_resident[], mutants_tall[],
-    mutants_streamk[], mutants_mma[], mutants_mma16[], mutants_gemv16[], mutants_wgmma[], mutants_bf16x6[],
-    mutants_f16x3[], mutants_ladder[], mutants_epilogue[], mutants_pointers[];
+    mutants_streamk[], mutants_mma[], mutants_mma16[], mutants_gemv16[], mutants_wgmma[], mutants_split[],
+    mutants_ladder[], mutants_epilogue[], mutants_pointers[];
 extern const int mutants_simt_count, mutants_skinny_count, mutants_resident_count, mutants_tall_count,
     mutants_streamk_count, mutants_mma_count, mutants_mma16_count, mutants_gemv16_count, mutants_wgmma_count,
-    mutants_bf16x6_count, mutants_f16x3_count, mutants_ladder_count, mutants_epilogue_count,
-    mutants_pointers_count;
+    mutants_split_count, mutants_ladder_count, mutants_epilogue_count, mutants_pointers_count;
 
 #endif

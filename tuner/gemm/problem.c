@@ -246,7 +246,9 @@ enum status problem_prepare(struct problem *problem, enum prepared_operand prepa
     char text[PROBLEM_TEXT_MAX], why[300];
     struct problem p = *problem;
     p.prepared = prepared;
-    const enum status st = check_prepared(&p);
+    enum status st = check_prepared(&p);
+    if (problem->prepared && problem->prepared != prepared)
+        st = fail(E_INPUT, "its text prepares one operand, --prepared the other one: leave one of them out");
     if (!st) *problem = p;
     if (!st) return OK;
     snprintf(why, sizeof why, "%s", status_text());

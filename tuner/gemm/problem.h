@@ -65,7 +65,8 @@ enum status problem_check(const struct problem *problem);
 /* "a" or "b". Returns false for anything else. */
 bool problem_prepared_parse(const char *name, enum prepared_operand *prepared);
 
-/* Makes the problem one with this operand prepared. Errors: E_INPUT, for one that has nothing to prepare. */
+/* Makes the problem one with this operand prepared. Errors: E_INPUT, for one that has nothing to prepare, or
+ * whose other operand is prepared. */
 enum status problem_prepare(struct problem *problem, enum prepared_operand prepared);
 
 /* Makes the problem one of pointers: leading dimensions of 0 and its strides get their defaults. Errors:

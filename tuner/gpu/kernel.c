@@ -16,6 +16,7 @@ struct loaded {
     CUfunction function[LAUNCH_KERNELS_MAX];
     struct launch_plan plan;
     struct device_buffer workspace;
+    bool unclean;                   /* its counters may not be 0 */
     struct launch_plan preparation; /* kernels 0: nothing is prepared */
     struct device_buffer prepared;  /* for calls that bring none */
 };
@@ -102,17 +103,24 @@ static enum status plan_prepared(struct loaded *self, const struct config *confi
     return st && !device_lost() ? fail(E_ABSENT, "prepared operand: %s", status_text()) : st;
 }
 
+/* A launch leaves them 0, unless one of its kernels is refused after another one has counted. */
+static enum status clear_counters(struct loaded *self)
+{
+    if (self->plan.counters == 0) return OK;
+    const enum status st = device_check(
+        cuda.MemsetD8Async(self->workspace.address, 0, 4 * (size_t)self->plan.counters, self->device->stream),
+        "clearing the counters of the workspace");
+    self->unclean = st != OK;
+    return st;
+}
+
 static enum status make_workspace(struct loaded *self)
 {
     if (self->plan.workspace_bytes <= 0) return OK;
     enum status st = device_allocate(&self->workspace, (size_t)self->plan.workspace_bytes);
     /* Out of memory is a property of this configuration: another one with fewer splits may fit. */
     if (st && !device_lost()) st = fail(E_ABSENT, "workspace for split-K: %s", status_text());
-    if (!st && self->plan.counters > 0)
-        st = device_check(cuda.MemsetD8Async(self->workspace.address, 0, 4 * (size_t)self->plan.counters,
-                                             self->device->stream),
-                          "clearing the counters of the workspace");
-    return st;
+    return st ? st : clear_counters(self);
 }
 
 static enum status loaded_prepare(void *opaque, const struct operands *operands, CUdeviceptr at)
@@ -133,7 +141,8 @@ static enum status loaded_launch(void *opaque, const struct operands *operands, 
     struct loaded *self = opaque;
     bool touched;
     const bool makes = self->preparation.kernels > 0 && !operands->prepared;
-    const enum status st = makes ? loaded_prepare(self, operands, self->prepared.address) : OK;
+    enum status st = makes ? loaded_prepare(self, operands, self->prepared.address) : OK;
+    if (!st && self->unclean) st = clear_counters(self);
     if (st) return st;
     const struct launch_call call = {
         .operand = {[LAUNCH_A] = operands->a,
@@ -146,6 +155,7 @@ static enum status loaded_launch(void *opaque, const struct operands *operands, 
         .alpha = (float)alpha,
         .beta = (float)beta};
     CUresult result = launcher_enqueue(&self->plan, self->function, &call, self->device->stream, &touched);
+    self->unclean = result != CUDA_SUCCESS;
     return result == CUDA_SUCCESS ? OK : check(result, "launch the kernel");
 }
 

@@ -7,29 +7,15 @@
  *
  *     a2 b0 + a0 b2 + a1 b1 + a1 b0 + a0 b1 + a0 b0
  *
- * What is left out is below 2^-25 |a b|. The tensor cores truncate what they add; so after each BK of k their
- * sums are added to others in FP32 by FADD, which rounds to nearest ("promoted").
+ * What is left out is below 2^-25 |a b|. How blocks multiply, and what becomes of infinities and NaN:
+ * gt_split_ring.cuh; pieces arrive in the order 2, 0, 1.
  *
  *     A, B --split--> workspace: pieces 0, 1, 2 of each item, in lines along k, of A's rows, then B's columns
- *
- *                                STAGES stages of one piece
- *                              +-----+-----+-----+-----+
- *     one thread: TMA -------> |  2  |  0  |  1  |  2  | -----> BM / 64 groups of four warps, each with 64
- *                              +-----+-----+-----+-----+        rows of the tile: sums of BK k --> sums of
- * all
  *
  * FUSE: 1: there is no first kernel, the block's own warps split what they load (bf16x6_fuse.cuh). 2: the
  * left operand arrives as it is and is split in the registers of those that multiply (bf16x6_raw.cuh); the
  * first kernel splits the right one alone. 3: other warps of the block split that, too. The left operand is A
  * or, with SWAP, B.
- *
- * A block takes every so many tiles of C (SMS); copies for the next one go on while a tile is stored. Blocks
- * may share a tile and divide k among them (SPLIT_K): the last one to arrive adds the parts, in a fixed
- * order.
- *
- * Infinity and NaN: a piece of theirs is not finite, and neither is any sum that it enters. So a thread whose
- * sums are not all finite computes those again from A and B, by FFMA in the order of k: C is what a kernel
- * without pieces gives. Nothing else is needed to find them, or to find sums that overflow.
  *
  * Elements below 2^-110 are less exact, because BF16 has no more exponents than FP32: an error of up to
  * 2^-134 each.
@@ -37,33 +23,29 @@
  * Parameters (-D) and their trade-offs: bf16x6_params.def; legal combinations: bf16x6_rules.h. TRANS_A,
  * TRANS_B are 0 or 1. Launch and arguments: gemm_args.h; the tensor maps of the pieces follow.
  */
-#include "gemm_args.h"
-#include "gt_barrier.cuh"
-#include "gt_batch.cuh"
-#include "gt_dependent.cuh"
-#include "gt_epilogue.cuh"
-#include "gt_memory.cuh"
-#include "gt_mma16.cuh"
-#include "gt_schedule.cuh"
-#include "gt_store.cuh"
-
-#if SWAP
-#define WGMMA_N BM
-#else
-#define WGMMA_N BN
-#endif
-#include "gt_promoted.cuh"
-#include "gt_reduce.cuh"
-
 #define RULE(last, holds, why)    static_assert(holds, why);
 #define RULE_OP(last, holds, why) static_assert(holds, why);
 #include "bf16x6_rules.h"
+
+#if POINTERS
+constexpr bool SHARED_ITEMS = false;
+#else
+constexpr bool SHARED_ITEMS = true; /* where a stride is 0 */
+#endif
+
+#define PIECES_BF16              true
+#define WGMMA_ANEW               wgmma_anew
+#define ARRIVALS(args)           reinterpret_cast<unsigned *>((args).workspace)
+#define WORDS_BEFORE_PARTS(args) (RIGHT_SPLIT ? 0 : PIECES * pieces_apart(args) / 2)
+#include "gt_split_ring.cuh"
 
 struct bf16x6_args {
     struct gemm_args gemm;
     struct tensor_map left, right;
 };
 static_assert(sizeof(struct bf16x6_args) == ARGUMENT_BYTES, "the host must know where the maps are");
+
+#include "bf16x6_split.cuh"
 
 /* First row of the left operand and column of the right one. */
 static __device__ __forceinline__ int left_of(struct tile_origin origin)
@@ -75,81 +57,27 @@ static __device__ __forceinline__ int right_of(struct tile_origin origin)
     return SWAP ? origin.m : origin.n;
 }
 
-#include "bf16x6_split.cuh"
-#include "bf16x6_store.cuh"
-
-/* The block's shared memory. */
-struct ring {
-    float *memory; /* the stages */
-
-    __device__ __forceinline__ shared_place stage(int i) const
-    {
-        return moved(place_in_shared(memory), i * STAGE_BYTES);
-    }
-    __device__ __forceinline__ struct mbarrier *full(int i) const
-    {
-        return reinterpret_cast<struct mbarrier *>(memory + (RING_BYTES + RAWS_BYTES) / 4) + i;
-    }
-    __device__ __forceinline__ struct mbarrier *empty(int i) const { return full(STAGES + i); }
-    /* The left operand as it is. */
-    __device__ __forceinline__ shared_place raw(int i) const
-    {
-        return moved(place_in_shared(memory), RING_BYTES + i * RAW_BYTES);
-    }
-    __device__ __forceinline__ struct mbarrier *raw_full(int i) const { return full(2 * STAGES + i); }
-    __device__ __forceinline__ struct mbarrier *raw_empty(int i) const
-    {
-        return full(2 * STAGES + RAW_STAGES + i);
-    }
-    __device__ __forceinline__ float *flag() const
-    {
-        return memory + (RING_BYTES + RAWS_BYTES + 16 * (STAGES + RAW_STAGES)) / 4;
-    }
-};
-
-/* Which of COUNT stages is next, and the parity of its phase. */
-template <int COUNT> struct turn_of {
-    int stage = 0;
-    unsigned parity = 0;
-
-    __device__ __forceinline__ void step()
-    {
-        if (++stage < COUNT) return;
-        stage = 0;
-        parity ^= 1;
-    }
-    __device__ __forceinline__ struct turn_of taken()
-    {
-        const struct turn_of now = *this;
-        step();
-        return now;
-    }
-};
-
-/* Of the pieces, and of the left operand as it is. */
-struct turns {
-    turn_of<STAGES> piece;
-    turn_of<RAW_STAGES> raw;
-};
-
-/* What a block computes at a time: some k of a tile of C. */
-struct share {
-    unsigned tile;
-    int split, begin, end;
-
-    __device__ __forceinline__ struct tile_origin origin(const struct gemm_args &args) const
-    {
-        return tile_of_block<BM, BN>(tile, args.m, args.n, args.group);
-    }
-};
-
-/* All first parts of tiles, then all second ones ...: blocks that run at the same time share rows and
- * columns. k: 0 if A and B are not to be read. */
-static __device__ __forceinline__ struct share share_of(const struct gemm_args &args, unsigned number,
-                                                        unsigned tiles, int k)
+/* Which of 8 rows of the left operand are row g of a product. */
+static __device__ __forceinline__ int row_in_eight(int g)
 {
-    const int split = number / tiles, begin = split * args.k_per_split, end = begin + args.k_per_split;
-    return {number % tiles, split, begin, end < k ? end : k};
+    return LEFT_RAW ? g % 4 * 2 + g / 4 : g;
+}
+
+/* multiplied: false if A and B are not read. */
+static __device__ __forceinline__ void store_sums(const struct gemm_args &args, struct tile_origin origin,
+                                                  bool multiplied, const float (&sum)[QUADS][4])
+{
+    struct target to;
+    to.c = ITEM_OF_BATCH(args, c);
+    to.ldc = args.ldc;
+    to.m = args.m;
+    to.n = args.n;
+    to.alpha = multiplied ? scalar_of(args.alpha_device, args.alpha) : 0.0f;
+    to.blend = blend_of(args);
+    const int row = left_of(origin) + threadIdx.x / 32 * 16 + row_in_eight(threadIdx.x % 32 / 4);
+    const int column = right_of(origin) + threadIdx.x % 4 * 2;
+    if (to.blend != 0.0f) store_quads<true>(args, to, row, column, sum);
+    else store_quads<false>(args, to, row, column, sum);
 }
 
 /* The order in which pieces arrive: those of the smallest products first. */
@@ -191,31 +119,6 @@ static __device__ __forceinline__ void produce(const struct bf16x6_args &args, s
     }
 }
 #endif
-
-#if !LEFT_RAW
-/* Products of a piece of the left operand with one of the right, of the group's 64 rows. */
-template <bool ANEW>
-static __device__ __forceinline__ void multiply_pieces(struct ring ring, turn_of<STAGES> a, turn_of<STAGES> b,
-                                                       int group, float (&part)[QUADS][4])
-{
-    const unsigned long long left = matrix_at(moved(ring.stage(a.stage), group * (64 * 128))),
-                             right = matrix_at(moved(ring.stage(b.stage), LEFT_BYTES));
-#pragma unroll
-    for (int k = 0; k < BK / 16; k++) { /* 32 bytes further, in units of 16 */
-        if (ANEW && k == 0) wgmma_anew(part, left, right);
-        else wgmma<true, true, true, WGMMA_N, 0>(part, left + k * 2, right + k * 2);
-    }
-}
-#endif
-
-/* By FADD, which rounds to nearest. */
-static __device__ __forceinline__ void promote(const float (&part)[QUADS][4], float (&sum)[QUADS][4])
-{
-#pragma unroll
-    for (int q = 0; q < QUADS; q++)
-#pragma unroll
-        for (int e = 0; e < 4; e++) sum[q][e] += part[q][e];
-}
 
 /* The stages of a step's pieces. */
 struct step {
@@ -275,20 +178,6 @@ static __device__ __forceinline__ void add_step(struct ring ring, int group, str
 #endif
     wgmma_end();
     end_step(ring, step, part, sum);
-}
-
-template <int REGISTERS, bool MORE> static __device__ __forceinline__ void have_registers()
-{
-    if constexpr (MOVE_REGISTERS && MORE) take_registers<REGISTERS>();
-    if constexpr (MOVE_REGISTERS && !MORE) leave_registers<REGISTERS>();
-}
-
-static __device__ __forceinline__ void clear(float (&sum)[QUADS][4])
-{
-#pragma unroll
-    for (int q = 0; q < QUADS; q++)
-#pragma unroll
-        for (int e = 0; e < 4; e++) sum[q][e] = 0.0f;
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(const __grid_constant__ struct bf16x6_args args)

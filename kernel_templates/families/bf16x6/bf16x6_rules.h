@@ -9,23 +9,12 @@
 #ifndef GT_BF16X6_SIZES
 #define GT_BF16X6_SIZES
 
-/* The left operand of products is A, or with SWAP B: then C^T is computed. */
-#define LEFT  (SWAP ? BN : BM)
-#define RIGHT (SWAP ? BM : BN)
-
 /* What becomes of an operand: pieces that a kernel before has made, or the block makes. */
 #define LEFT_RAW    (FUSE >= 2) /* the groups split their own rows, into registers */
 #define RIGHT_RAW   (FUSE == 3) /* the last warpgroups split, what has arrived as it is */
 #define RIGHT_SPLIT (FUSE == 1 || RIGHT_RAW)
 
-/* A warpgroup is four warps. The last one of the block starts the copies, the others multiply 64 rows each.
- */
-#define WARPGROUP        128
-#define CONSUMERS        (LEFT / 64)
-#define CONSUMER_THREADS (WARPGROUP * CONSUMERS)
-#define HELPERS          (RIGHT_RAW ? 2 : 1)
-#define THREADS          (CONSUMER_THREADS + WARPGROUP * HELPERS)
-#define SPLITTERS        (WARPGROUP * HELPERS - 32) /* FUSE 3: one warp starts the copies */
+#define HELPERS (RIGHT_RAW ? 2 : 1)
 
 /* Registers of a thread that multiplies, and of one that copies or splits. A block of several groups begins
  * with as many for each; then those that copy leave some to the others, or take some if they split. */
@@ -43,33 +32,22 @@
                       : 32)
 #define PIECE_REGISTERS (LEFT_RAW ? 48 : 0) /* of 64 rows by BK k */
 
-/* A stage is one piece of BK k: lines of 128 bytes for each row of A's tile, then for each column of B's. */
-#define PIECES      3
-#define LEFT_BYTES  (LEFT_RAW ? 0 : 128 * LEFT)
-#define STAGE_BYTES (LEFT_BYTES + 128 * RIGHT)
-#define RING_BYTES  (STAGES * STAGE_BYTES)
+#define PIECES 3
 
 /* Rows of operands by BK k as they are, for as many steps as the pieces: the left one, then the right one,
  * whose boxes across k have 32 rows. */
 #define RAW_STAGES     (LEFT_RAW ? (STAGES + PIECES - 1) / PIECES : 0)
 #define RAW_LEFT_BYTES (4 * BK * LEFT)
 #define RAW_BYTES      (RAW_LEFT_BYTES + (RIGHT_RAW ? 4 * BK * ((RIGHT + 31) / 32 * 32) : 0))
-#define RAWS_BYTES     (RAW_STAGES * RAW_BYTES)
 
-#define SWIZZLE_BYTES 1024 /* the ring begins at a multiple of it */
-#define SMEM_BYTES         /* mbarriers, and a flag */                                                       \
-    (SWIZZLE_BYTES + RING_BYTES + RAWS_BYTES + 16 * (STAGES + RAW_STAGES) + 16)
+/* Nothing is scaled. */
+#define MAXIMA_WORDS(m, n, k) 0
+#define EXPONENT_WORDS(m, n)  0
 
-/* The splitting kernel: a block takes SPLIT_SIDE rows (of A, or columns of B) by SPLIT_SIDE k, which pass
- * through shared memory in lines with a gap. */
-#define SPLIT_THREADS 256
-#define SPLIT_SIDE    64
-#define SPLIT_LINE    (SPLIT_SIDE + 1)
-#define SPLIT_BYTES   (4 * SPLIT_SIDE * SPLIT_LINE)
+#include "gt_split_sizes.h"
 
-/* Offsets in the argument: the tensor maps of both operands, or their pieces, follow struct gemm_args. */
-#define MAP_LEFT_AT    192
-#define MAP_RIGHT_AT   (MAP_LEFT_AT + 128)
+#define SPLITTERS      (WARPGROUP * HELPERS - 32) /* FUSE 3: one warp starts the copies */
+#define SPLIT_BYTES    (4 * SPLIT_SIDE * SPLIT_LINE)
 #define ARGUMENT_BYTES (MAP_RIGHT_AT + 128)
 
 #endif

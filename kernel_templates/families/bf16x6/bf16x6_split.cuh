@@ -2,10 +2,6 @@
 /* bf16x6_split.cuh — the kernel that splits A and B into pieces before they are multiplied. Part of
  * bf16x6.cu.
  *
- *     workspace:  counters | item 0, piece 0:  m lines of A's rows, n lines of B's columns
- *                            item 0, piece 1 ...
- *                            parts of sums, if blocks share tiles
- *
  * Lines are along k, whatever the op: a tile passes through shared memory, where it is turned if need be.
  * They begin at multiples of 128 bytes. Operands may have any alignment: each access reads one element. An
  * operand that all items of the batch share is split once, for the first item of a launch.
@@ -16,12 +12,6 @@
 /* The largest BF16: what is larger is not rounded to infinity. */
 #define PIECE_MAX 3.38953139e38f
 
-#if POINTERS
-constexpr bool SHARED_ITEMS = false;
-#else
-constexpr bool SHARED_ITEMS = true; /* where a stride is 0 */
-#endif
-
 /* The item of the workspace that holds the pieces of an operand of the block's batch item. */
 static __device__ __forceinline__ unsigned item_of_a(const struct gemm_args &args)
 {
@@ -30,17 +20,6 @@ static __device__ __forceinline__ unsigned item_of_a(const struct gemm_args &arg
 static __device__ __forceinline__ unsigned item_of_b(const struct gemm_args &args)
 {
     return SHARED_ITEMS && args.stride_b == 0 ? 0 : blockIdx.z;
-}
-
-/* Elements of a line of pieces, and from a piece of the item to the next. */
-static __device__ __forceinline__ long long piece_line(const struct gemm_args &args)
-{
-    return (args.k + 63ll) / 64 * 64;
-}
-static __device__ __forceinline__ long long pieces_apart(const struct gemm_args &args)
-{
-    if (LEFT_RAW) return (long long)(SWAP ? args.m : args.n) * piece_line(args);
-    return ((long long)args.m + args.n) * piece_line(args);
 }
 
 /* word[p] = piece p of x and of y; what is left of x and y is 0 then, unless they are not finite. */

@@ -5,28 +5,16 @@
  */
 #include "bf16x6_host.h"
 
-#include "launch_limits.h"
-#include "model_parts.h"
-#include "split_k.h"
+#include "split_family.h"
 
-#include <math.h>
-
-#define PRODUCTS       6      /* of pieces, for each product of elements */
-#define TENSOR_SHARE   0.84   /* of BF16's peak rate that long products of 64 x 208 reach */
-#define ALONE_SHARE    0.78   /* of that, if no other group multiplies while sums are promoted */
-#define COLUMNS_BESIDE 12.0   /* columns that an instruction takes longer than its own */
-#define ROW_CYCLES     25.0   /* FUSE 1: in which four warps split a row of BK k */
-#define SM_BYTES       42.4   /* an SM and clock that arrive from L2 */
-#define SHARED_BYTES   84.0   /* an SM and clock through shared memory, with FUSE 2 and 3 */
-#define STORE_BYTES    16.0   /* an SM and clock that sums leave as C */
-#define TURNED_BYTES   12.0   /* the same with SWAP, an element at a time */
-#define FILL_CYCLES    2500.0 /* until the first product, and from the last to the end */
-#define RAW_CYCLES     6000.0 /* the same where rows arrive, are split and then multiplied */
-#define DRAM_SHARE     0.81
-#define LAUNCH_US      1.56
-#define SPLIT_US       3.0  /* a launch before the product, and its end */
-#define LAST_BLOCK_US  2.15 /* of a tile that blocks share: adds their parts */
-#define PART_BYTES     20.0 /* an SM and clock in which it reads them */
+#define PRODUCTS     6      /* of pieces, for each product of elements */
+#define ALONE_SHARE  0.78   /* of the tensor cores, if no other group multiplies while sums are promoted */
+#define ROW_CYCLES   25.0   /* FUSE 1: in which four warps split a row of BK k */
+#define SHARED_BYTES 84.0   /* an SM and clock through shared memory, with FUSE 2 and 3 */
+#define STORE_BYTES  16.0   /* an SM and clock that sums leave as C */
+#define TURNED_BYTES 12.0   /* the same with SWAP, an element at a time */
+#define RAW_CYCLES   6000.0 /* FILL_CYCLES where rows arrive, are split and then multiplied */
+#define SPLIT_US     3.0    /* a launch before the product, and its end */
 
 /* Through shared memory in BK k, where rows arrive as they are: those of the left operand once in and once
  * out, the same and pieces of those of the right one, or its pieces; and these again for each product of each
@@ -40,8 +28,7 @@ static double shared_bytes(const struct config *config)
 /* Cycles of a tile's share of k, and of its sums on their way to C. */
 static double tile_cycles(const struct config *config, double k, const struct gpu *gpu)
 {
-    const double rate = gpu_peak_tflops(gpu, GEMM_BF16) * 1e6 / gpu->sm_count / gpu->clock_mhz / 2 *
-                        TENSOR_SHARE * (CONSUMERS == 1 ? ALONE_SHARE : 1);
+    const double rate = tensor_rate(config, gpu, GEMM_BF16, ALONE_SHARE);
     const double products = PRODUCTS * LEFT * ((double)RIGHT + COLUMNS_BESIDE) * BK / rate;
     const double left = LEFT_RAW || FUSE == 1 ? 4 : 2 * PIECES, right = RIGHT_SPLIT ? 4 : 2 * PIECES;
     const double arrival = BK * (left * LEFT + right * RIGHT) / SM_BYTES;
@@ -66,8 +53,7 @@ static double split_us(const struct config *config, const struct problem *p, con
     if (RIGHT_SPLIT || (!a && !b)) return 0;
     const double lines = (a ? (double)p->m : 0) + (b ? (double)p->n : 0);
     const double elements = (double)p->batch * (double)p->k * lines;
-    const double bytes = elements * (4 + 2 * PIECES), in_l2 = bytes < (double)gpu->l2_bytes ? 2 : 1;
-    return SPLIT_US + bytes / (in_l2 * DRAM_SHARE * gpu->memory_gb_per_s * 1e3);
+    return SPLIT_US + split_memory_us(elements * (4 + 2 * PIECES), true, gpu);
 }
 
 /* Pieces of a prepared operand are read in its place. */
@@ -84,18 +70,9 @@ struct prediction bf16x6_predict(const struct config *config, const struct probl
                                  const struct kernel_facts *facts)
 {
     (void)facts; /* legal tiles do not spill */
-    const struct k_cut cut = cut_k(p->k, BK, SPLIT_K, 0);
-    const double splits = (double)cut.splits;
-    const double shares = ceil((double)p->m / BM) * ceil((double)p->n / BN) * splits;
-    const double blocks = fmin(shares, SMS) * (double)p->batch;
-    const double rounds = ceil(shares / fmin(shares, SMS)) * ceil(blocks / gpu->sm_count);
-    struct prediction time = {.blocks_per_sm = 1, .waves = shares * (double)p->batch / gpu->sm_count};
-    const double k = fmin((double)cut.k_per_split, (double)p->k);
-    time.compute_us =
-        ((LEFT_RAW ? RAW_CYCLES : FILL_CYCLES) + rounds * tile_cycles(config, k, gpu)) / gpu->clock_mhz;
-    time.memory_us = bytes_moved(config, p) / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3);
-    time.overhead_us = LAUNCH_US + split_us(config, p, gpu) +
-                       (splits > 1 ? LAST_BLOCK_US + splits * 4 * BM * BN / PART_BYTES / gpu->clock_mhz : 0);
-    time.time_us = time.overhead_us + overlapped_us(time.compute_us, time.memory_us, 4);
-    return time;
+    return predict_split(config, p, gpu,
+                         &(struct split_times){.tile_cycles = tile_cycles,
+                                               .fill_cycles = LEFT_RAW ? RAW_CYCLES : FILL_CYCLES,
+                                               .bytes = bytes_moved(config, p),
+                                               .before_us = split_us(config, p, gpu)});
 }

@@ -1,20 +1,11 @@
 /* The family for FP32 as three BF16 pieces on the host: parameters, what they need, which are correct where,
- * and how they are launched. */
+ * and how they are launched. Its own, beside what split_family.h has: operands that arrive as they are, and
+ * prepared ones. */
 #include "bf16x6_host.h"
 
-#include "gemm_block.h"
-#include "gt_workspace16.h"
-#include "launch_limits.h"
-#include "split_k.h"
+#include "split_family.h"
 
-#define PIECES_BYTES_MAX (INT64_C(4) << 30)   /* of workspace, of an item */
-#define PARTS_BYTES_MAX  (INT64_C(256) << 20) /* for the parts of a cut k, of an item */
-#define ACCUMULATORS     (RIGHT)              /* two sets of 64 rows among 128 threads */
-#define MAP_STRIDE_MAX   (INT64_C(1) << 40)   /* bytes, cuTensorMapEncodeTiled */
-
-_Static_assert(MAP_LEFT_AT >= sizeof(struct gemm_args) && MAP_LEFT_AT % 64 == 0,
-               "the maps follow the arguments");
-_Static_assert(MAP_RIGHT_AT == MAP_LEFT_AT + LAUNCH_VIEW_BYTES, "and each other");
+#define MAP_STRIDE_MAX (INT64_C(1) << 40) /* bytes, cuTensorMapEncodeTiled */
 
 #define RULES    "bf16x6_rules.h"
 #define COMPUTES "the bf16x6 family computes sgemm_accurate"
@@ -22,29 +13,12 @@ _Static_assert(MAP_RIGHT_AT == MAP_LEFT_AT + LAUNCH_VIEW_BYTES, "and each other"
 
 static struct resources bf16x6_resources(const struct config *config)
 {
-    return (struct resources){.threads = THREADS, .smem_bytes = SMEM_BYTES, .accumulators = ACCUMULATORS};
+    return split_resources(config);
 }
 
 static const char *check_gpu(const struct config *config, int known, const struct gpu *gpu)
 {
-    if (gpu->arch != 90) return "wgmma exists on sm_90 alone";
-    if (KNOWN(SMS) && SMS > gpu->sm_count) return "SMS is more than the GPU has";
-    if (!KNOWN(SWAP)) return NULL;
-    if (SMEM_BYTES > gpu->smem_per_block_bytes) return "the stages do not fit in a block's shared memory";
-    return check_residence(gpu, THREADS, SMEM_BYTES, 1, 0);
-}
-
-/* Elements of a line of pieces. */
-static int64_t piece_line(const struct problem *p)
-{
-    return ceil_div(p->k, 64) * 64;
-}
-
-/* Of an item, in the workspace. In floating point: the largest problems pass 2^63. */
-static double pieces_bytes(const struct config *config, const struct problem *p)
-{
-    const double left = LEFT_RAW ? 0 : (double)(SWAP ? p->n : p->m), right = (double)(SWAP ? p->m : p->n);
-    return RIGHT_SPLIT ? 0 : 2.0 * PIECES * (double)piece_line(p) * (left + right);
+    return check_split_gpu(config, known, KNOWN(SWAP), gpu);
 }
 
 /* Can a tensor map read an operand as it lies? */
@@ -78,33 +52,7 @@ static const char *check_problem(const struct config *config, int known, const s
     if (why) return why;
     if (KNOWN(VA) && VA > problem_align_a(p)) return "VA is wider than A is aligned";
     if (KNOWN(VB) && VB > problem_align_b(p)) return "VB is wider than B is aligned";
-    if (KNOWN(VC) && VC > problem_align_c(p)) return "VC is wider than C is aligned";
-    if (!KNOWN(BN)) return NULL;
-    const int64_t rows = ceil_div(p->m, BM), columns = ceil_div(p->n, BN);
-    if (rows > 0 && columns > GRID_X_MAX / rows) return "C has more tiles than a grid has blocks";
-    if (!KNOWN(SPLIT_K)) return NULL;
-    const int64_t splits = cut_k(p->k, BK, SPLIT_K, 0).splits;
-    if (splits > 1 && rows > 0 && columns > PARTS_BYTES_MAX / 4 / splits / (BM * BN) / rows)
-        return "SPLIT_K needs more than 256 MiB of workspace";
-    return NULL;
-}
-
-/* The pieces of `lines` lines, from the line `first` of each piece on, which begin after `counters`. */
-static struct tensor_view view_of(const struct problem *p, int64_t items, int64_t counters, int64_t first,
-                                  int64_t lines, unsigned box_lines, int at)
-{
-    const int64_t line_bytes = 2 * piece_line(p);
-    return (struct tensor_view){.operand = LAUNCH_WORKSPACE,
-                                .element = ELEMENT_BF16,
-                                .rank = 3,
-                                .offset_bytes = 4 * counters + first * line_bytes,
-                                .extent = {p->k, lines, PIECES * items},
-                                .stride_bytes = {2, line_bytes, (p->m + p->n) * line_bytes},
-                                .box = {64, box_lines, 1},
-                                .swizzle_bytes = 128,
-                                .k_axis = -1,
-                                .batch_axis = -1,
-                                .at = (uint16_t)at};
+    return check_split_c(config, known, p);
 }
 
 /* An operand as it lies, for a tile of so many of its rows: of op(A), or columns of op(B). */
@@ -126,16 +74,6 @@ static struct tensor_view view_of_raw(const struct problem *p, bool b, int tile_
         .at = (uint16_t)at};
 }
 
-static struct kernel_launch split_launch(const struct problem *p, unsigned items)
-{
-    const int64_t tiles =
-        (ceil_div(p->m, SPLIT_SIDE) + ceil_div(p->n, SPLIT_SIDE)) * ceil_div(p->k, SPLIT_SIDE);
-    return (struct kernel_launch){.entry = "gemm_pack",
-                                  .grid = {(unsigned)tiles, 1, items},
-                                  .threads = SPLIT_THREADS,
-                                  .smem_bytes = SPLIT_BYTES};
-}
-
 /* The kernel that splits gets 0 lines of an operand that it leaves out. */
 static void leave_out(struct kernel_launch *launch, const struct problem *p, bool b)
 {
@@ -151,21 +89,26 @@ static void view_alone(struct tensor_view *view, int64_t offset_bytes, int64_t l
     view->stride_bytes[2] = lines * view->stride_bytes[1];
 }
 
+static struct tensor_view view_of(const struct config *config, const struct problem *p,
+                                  const struct launch_plan *plan, unsigned items, bool right)
+{
+    const bool b = right != (SWAP != 0);
+    return view_of_pieces(config, p, ELEMENT_BF16, items, plan->counters, b && !LEFT_RAW ? p->m : 0,
+                          b ? p->n : p->m, right ? RIGHT : LEFT, right ? MAP_RIGHT_AT : MAP_LEFT_AT);
+}
+
 /* Of both operands, or of the right one. */
-static void plan_pieces(const struct config *config, const struct problem *p, int64_t items, int64_t counters,
+static void plan_pieces(const struct config *config, const struct problem *p, unsigned items,
                         struct launch_plan *plan)
 {
     struct kernel_launch *const launch = &plan->kernel[plan->kernels++];
-    *launch = split_launch(p, (unsigned)items);
+    *launch = split_launch(config, p, items);
+    if (!LEFT_RAW) plan->view[plan->views++] = view_of(config, p, plan, items, false);
+    plan->view[plan->views++] = view_of(config, p, plan, items, true);
     if (LEFT_RAW) {
-        const int64_t lines = SWAP ? p->m : p->n;
-        struct tensor_view *const right = &plan->view[plan->views++];
-        *right = view_of(p, items, counters, 0, lines, (unsigned)RIGHT, MAP_RIGHT_AT);
-        view_alone(right, right->offset_bytes, lines);
+        struct tensor_view *const right = &plan->view[plan->views - 1];
+        view_alone(right, right->offset_bytes, SWAP ? p->m : p->n);
         leave_out(launch, p, SWAP);
-    } else {
-        plan->view[plan->views++] = view_of(p, items, counters, 0, p->m, (unsigned)BM, MAP_LEFT_AT);
-        plan->view[plan->views++] = view_of(p, items, counters, p->m, p->n, (unsigned)BN, MAP_RIGHT_AT);
     }
 }
 
@@ -173,31 +116,11 @@ static void bf16x6_plan(const struct config *config, const struct problem *p, st
 {
     if (!gemm_plan_begin(plan, p)) return;
 
-    const int64_t rows = ceil_div(p->m, BM), tiles = rows * ceil_div(p->n, BN);
-    const struct k_cut cut = cut_k(p->k, BK, SPLIT_K, 0);
-    const int64_t pieces = (int64_t)pieces_bytes(config, p), /* 0 without k */
-        parts = cut.splits > 1 ? 4 * cut.splits * tiles * BM * BN : 0;
-    struct gemm_args args = gemm_args_of(p);
-    args.group = (int)smaller(GROUP, rows);
-    args.splits = (int)cut.splits;
-    args.k_per_split = (int)cut.k_per_split;
-    const int64_t slice = pieces + parts > 0 ? items_per_launch(pieces + parts) : GRID_Z_MAX;
-    const int64_t items = smaller(p->batch, slice);
-    if (parts > 0) args.counters = (int)(ceil_div(items * tiles, COUNTERS_UNIT) * COUNTERS_UNIT);
-    gemm_args_put(plan, p, &args);
-    memset(plan->argument + plan->argument_bytes, 0, (size_t)(ARGUMENT_BYTES - plan->argument_bytes));
-    plan->argument_bytes = ARGUMENT_BYTES;
-    plan->batch_per_launch = slice;
-    plan->workspace_bytes = 4 * args.counters + items * (pieces + parts);
+    const struct kernel_launch product = plan_split(config, p, plan);
     if (LEFT_RAW && p->k > 0) plan->view[plan->views++] = view_of_raw(p, SWAP, (int)LEFT, MAP_LEFT_AT);
     if (RIGHT_RAW && p->k > 0) plan->view[plan->views++] = view_of_raw(p, !SWAP, (int)RIGHT, MAP_RIGHT_AT);
-    if (pieces > 0) plan_pieces(config, p, items, args.counters, plan);
-    plan->kernel[plan->kernels++] =
-        (struct kernel_launch){.entry = "gemm",
-                               .grid = {(unsigned)smaller(tiles * cut.splits, SMS), 1, (unsigned)items},
-                               .threads = (unsigned)THREADS,
-                               .smem_bytes = (unsigned)SMEM_BYTES,
-                               .dependent = pieces > 0};
+    if (product.dependent) plan_pieces(config, p, product.grid[2], plan);
+    plan->kernel[plan->kernels++] = product;
 }
 
 /* The product without the pieces of operand b. What else is split has the workspace to itself. */
@@ -212,6 +135,8 @@ static void take_prepared(const struct config *config, const struct problem *p, 
         product->kernel[0].dependent = false;
         product->kernels = 1;
         product->first = 1;
+        /* Parts lie where they do behind pieces. */
+        if (product->counters == 0) product->workspace_bytes = 0;
     } else {
         leave_out(&product->kernel[0], p, b);
         view_alone(&product->view[!b], 4 * product->counters, b ? p->m : p->n);
@@ -244,25 +169,8 @@ static bool bf16x6_prepare(const struct config *config, const struct problem *p,
     return true;
 }
 
-/* Written out, since gemm_block does not describe an argument with tensor maps. */
-extern const struct source_text sources_bf16x6[];
-extern const struct template template_bf16x6;
-const struct template template_bf16x6 = {
-    .name = "bf16x6",
-    .summary =
-        "FP32 on the tensor cores of sm_90, as accurate as FFMA: operands split into three BF16 pieces",
-    .space = "bf16x6.conf",
-    .params = params,
-    .param_count = P_COUNT,
-    .computes = GEMM_TYPE_BIT(GEMM_SGEMM_ACCURATE),
-    .one_arch = true,
-    .macros = TEMPLATE_MACRO_EPILOGUE | TEMPLATE_MACRO_POINTERS,
-    .optional = OPTIONAL,
-    .silent = SILENT,
-    .sources = sources_bf16x6,
-    .resources = bf16x6_resources,
-    .check = template_check_all,
-    .check_prefix = check_prefix,
-    .plan = bf16x6_plan,
-    .prepare = bf16x6_prepare,
-    .predict = bf16x6_predict};
+FAMILY(bf16x6, GEMM_TYPE_BIT(GEMM_SGEMM_ACCURATE),
+       .summary =
+           "FP32 on the tensor cores of sm_90, as accurate as FFMA: operands split into three BF16 pieces",
+       .one_arch = true, .macros = TEMPLATE_MACRO_EPILOGUE | TEMPLATE_MACRO_POINTERS,
+       .prepare = bf16x6_prepare)

@@ -5,30 +5,18 @@
  * A is multiplied by powers of two, one for each row and one for each k; so is B, by the inverse for each k
  * (f16x3_scale.cuh): no element is larger than FP16 allows, and those that matter are not below what it
  * holds. Then each x is split into two FP16 pieces, x = x0 + x1, 11 bits of the fraction each and a sign.
- * All four products of pieces are added, small ones first (or three, PRODUCTS):
+ * All four products of pieces are added, small ones first (LOW: the first of FP8, or not):
  *
  *     a1 b1 + a1 b0 + a0 b1 + a0 b0
  *
- * The tensor cores truncate what they add; so after each BK of k their sums are added to others in FP32 by
- * FADD, which rounds to nearest ("promoted"). The powers of two are taken back when a tile is stored.
+ * The powers of two are taken back when a tile is stored. How blocks multiply: gt_split_ring.cuh.
  *
  *     A, B --gemm_maxima--> counters: maxima of rows, columns and k
  *     A, B --gemm_pack----> workspace: pieces 0 and 1 of each item, in lines along k, of A's rows, then B's
  *                           columns; exponents
  *
- *                                STAGES stages of one piece
- *                              +-----+-----+-----+-----+
- *     one thread: TMA -------> |  1  |  0  |  1  |  0  | -----> BM / 64 groups of four warps, each with 64
- *                              +-----+-----+-----+-----+        rows of the tile: sums of BK k --> sums of
- * all
- *
- * A block takes every so many tiles of C (SMS); copies for the next one go on while a tile is stored. Blocks
- * may share a tile and divide k among them (SPLIT_K): the last one to arrive adds the parts, in a fixed
- * order.
- *
- * Infinity and NaN: a piece of theirs is not finite, whatever it is multiplied by, and neither is any sum
- * that it enters. So a thread whose sums are not all finite computes those again from A and B, by FFMA in the
- * order of k: C is what a kernel without pieces gives. Sums that overflow when they are scaled are, too.
+ * Infinity and NaN: a piece of theirs is not finite, whatever it is multiplied by. Sums that overflow when
+ * they are scaled are computed again, too.
  *
  * Elements that are smaller than 2^-14 of their row's largest (as scaled) have fewer bits, those below 2^-39
  * none: errors of up to 2^-40 of it. Denormal numbers are as any others.
@@ -37,91 +25,72 @@
  * TRANS_B are 0 or 1. Launch and arguments: gemm_args.h; the tensor maps of the pieces follow.
  */
 #include "gemm_args.h"
-#include "gt_barrier.cuh"
-#include "gt_batch.cuh"
-#include "gt_dependent.cuh"
-#include "gt_epilogue.cuh"
-#include "gt_exponent.cuh"
-#include "gt_memory.cuh"
-#include "gt_mma16.cuh"
-#include "gt_schedule.cuh"
-#include "gt_store.cuh"
-
-#define WGMMA_N BN
-#include "gt_promoted16.cuh"
-#include "gt_reduce.cuh"
 
 #define RULE(last, holds, why)    static_assert(holds, why);
 #define RULE_OP(last, holds, why) static_assert(holds, why);
 #include "f16x3_rules.h"
 
+static __device__ __forceinline__ long long maxima_words(const struct gemm_args &args)
+{
+    return MAXIMA_WORDS((long long)args.m, (long long)args.n, (long long)args.k);
+}
+
+#define PIECES_BF16 false
+#define WGMMA_ANEW  wgmma_anew16
+#define ARRIVALS(args)                                                                                       \
+    (reinterpret_cast<unsigned *>((args).workspace) + gridDim.z * maxima_words(args)) /* behind maxima */
+#define WORDS_BEFORE_PARTS(args)                                                                             \
+    (PIECES * pieces_apart(args) / 2 + EXPONENT_WORDS((long long)(args).m, (args).n))
+#include "gt_exponent.cuh"
+#include "gt_split_ring.cuh"
+
 struct f16x3_args {
     struct gemm_args gemm;
-    struct tensor_map a, b, a8, b8;
+    struct tensor_map left, right, left8, right8;
 };
 static_assert(sizeof(struct f16x3_args) == ARGUMENT_BYTES, "the host must know where the maps are");
 
 #include "f16x3_scale.cuh"
 #include "f16x3_split.cuh"
-#include "f16x3_store.cuh"
 
-/* The block's shared memory. */
-struct ring {
-    float *memory; /* the stages */
-
-    __device__ __forceinline__ shared_place stage(int i) const
-    {
-        return moved(place_in_shared(memory), i * STAGE_BYTES);
-    }
-    __device__ __forceinline__ struct mbarrier *full(int i) const
-    {
-        return reinterpret_cast<struct mbarrier *>(memory + RING_BYTES / 4) + i;
-    }
-    __device__ __forceinline__ struct mbarrier *empty(int i) const { return full(STAGES + i); }
-    __device__ __forceinline__ float *flag() const { return memory + (RING_BYTES + 16 * STAGES) / 4; }
-};
-
-/* Which stage of the ring is next, and the parity of its phase. */
-struct turn {
-    int stage = 0;
-    unsigned parity = 0;
-
-    __device__ __forceinline__ void step()
-    {
-        if (++stage < STAGES) return;
-        stage = 0;
-        parity ^= 1;
-    }
-    __device__ __forceinline__ struct turn taken()
-    {
-        const struct turn now = *this;
-        step();
-        return now;
-    }
-};
-
-/* What a block computes at a time: some k of a tile of C. */
-struct share {
-    unsigned tile;
-    int split, begin, end;
-
-    __device__ __forceinline__ struct tile_origin origin(const struct gemm_args &args) const
-    {
-        return tile_of_block<BM, BN>(tile, args.m, args.n, args.group);
-    }
-};
-
-/* All first parts of tiles, then all second ones ...: blocks that run at the same time share rows and
- * columns. k: 0 if A and B are not to be read. */
-static __device__ __forceinline__ struct share share_of(const struct gemm_args &args, unsigned number,
-                                                        unsigned tiles, int k)
+/* Takes A' B' to A B. What is beyond C is not looked at. */
+static __device__ __forceinline__ void scale_sums(const struct gemm_args &args, int row, int column,
+                                                  float (&sum)[QUADS][4])
 {
-    const int split = number / tiles, begin = split * args.k_per_split, end = begin + args.k_per_split;
-    return {number % tiles, split, begin, end < k ? end : k};
+    const int *const of_rows = exponents_of(args), *const of_columns = of_rows + args.m;
+    int r[2];
+#pragma unroll
+    for (int i = 0; i < 2; i++) r[i] = (row + 8 * i < args.m ? of_rows[row + 8 * i] : 0) - 2 * TOP_EXPONENT;
+#pragma unroll
+    for (int q = 0; q < QUADS; q++)
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            const int own = column + q * 8 + i, c = own < args.n ? of_columns[own] : 0;
+            sum[q][i] = scaled(sum[q][i], r[0] + c);
+            sum[q][2 + i] = scaled(sum[q][2 + i], r[1] + c);
+        }
+}
+
+/* multiplied: false if A and B are not read. */
+static __device__ __forceinline__ void store_sums(const struct gemm_args &args, struct tile_origin origin,
+                                                  bool multiplied, float (&sum)[QUADS][4])
+{
+    struct target to;
+    to.c = ITEM_OF_BATCH(args, c);
+    to.ldc = args.ldc;
+    to.m = args.m;
+    to.n = args.n;
+    to.alpha = multiplied ? scalar_of(args.alpha_device, args.alpha) : 0.0f;
+    to.blend = blend_of(args);
+    const int row = origin.m + threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4;
+    const int column = origin.n + threadIdx.x % 4 * 2;
+    if (multiplied) scale_sums(args, row, column, sum);
+    if (to.blend != 0.0f) store_quads<true>(args, to, row, column, sum);
+    else store_quads<false>(args, to, row, column, sum);
 }
 
 /* One thread: a stage of a piece. */
-static __device__ __forceinline__ void start_copies(struct ring ring, struct turn &turn, int k,
+static __device__ __forceinline__ void start_copies(struct ring ring, turn_of<STAGES> &turn, int k,
                                                     const struct tensor_map &a, const struct tensor_map &b,
                                                     struct tile_origin origin, int piece)
 {
@@ -136,46 +105,23 @@ static __device__ __forceinline__ void start_copies(struct ring ring, struct tur
 
 /* Pieces in the order of their products, small ones first. */
 static __device__ __forceinline__ void produce(const struct f16x3_args &args, struct ring ring,
-                                               const struct share &share, struct turn &turn)
+                                               const struct share &share, turn_of<STAGES> &turn)
 {
     const struct tile_origin origin = share.origin(args.gemm);
     const int item = PIECES * blockIdx.z;
 #pragma unroll 1
     for (int k = share.begin; k < share.end; k += BK) {
-        if (LOW == 8) start_copies(ring, turn, k / 2, args.a8, args.b8, origin, item + 2);
+        if (LOW == 8) start_copies(ring, turn, k / 2, args.left8, args.right8, origin, item + 2);
 #pragma unroll
         for (int step = k; step < k + BK; step += STEP_K) {
-            start_copies(ring, turn, step, args.a, args.b, origin, item + 1);
-            start_copies(ring, turn, step, args.a, args.b, origin, item);
+            start_copies(ring, turn, step, args.left, args.right, origin, item + 1);
+            start_copies(ring, turn, step, args.left, args.right, origin, item);
         }
     }
 }
 
-/* Products of a piece of A with one of B, of the group's 64 rows. */
-template <bool ANEW>
-static __device__ __forceinline__ void multiply_pieces(struct ring ring, struct turn a, struct turn b,
-                                                       int group, float (&part)[QUADS][4])
-{
-    const unsigned long long left = matrix_at(moved(ring.stage(a.stage), group * (64 * 128))),
-                             right = matrix_at(moved(ring.stage(b.stage), LEFT_BYTES));
-#pragma unroll
-    for (int k = 0; k < STEP_K / 16; k++) { /* 32 bytes further, in units of 16 */
-        if (ANEW && k == 0) wgmma_anew16(part, left, right);
-        else wgmma<false, true, true, BN, 0>(part, left + k * 2, right + k * 2);
-    }
-}
-
-/* By FADD, which rounds to nearest. */
-static __device__ __forceinline__ void promote(const float (&part)[QUADS][4], float (&sum)[QUADS][4])
-{
-#pragma unroll
-    for (int q = 0; q < QUADS; q++)
-#pragma unroll
-        for (int e = 0; e < 4; e++) sum[q][e] += part[q][e];
-}
-
 /* The same of the pieces of 8 bits, of BK k. */
-static __device__ __forceinline__ void multiply_eighths(struct ring ring, struct turn eighths, int group,
+static __device__ __forceinline__ void multiply_eighths(struct ring ring, turn_of<STAGES> eighths, int group,
                                                         float (&part)[QUADS][4])
 {
     const unsigned long long left = matrix_at(moved(ring.stage(eighths.stage), group * (64 * 128))),
@@ -186,21 +132,21 @@ static __device__ __forceinline__ void multiply_eighths(struct ring ring, struct
 }
 
 /* sum += the products of BK k. */
-static __device__ __forceinline__ void add_step(struct ring ring, int group, struct turn &turn,
+static __device__ __forceinline__ void add_step(struct ring ring, int group, turn_of<STAGES> &turn,
                                                 float (&part)[QUADS][4], float (&sum)[QUADS][4])
 {
     const bool speaks = threadIdx.x % 32 == 0;
 #pragma unroll
     for (int step = 0; step < BK / STEP_K; step++) {
         const bool has_eighths = LOW == 8 && step == 0;
-        struct turn eighths;
+        turn_of<STAGES> eighths;
         if (has_eighths) {
             eighths = turn.taken();
             mbarrier_wait(ring.full(eighths.stage), eighths.parity);
             wgmma_begin();
             multiply_eighths(ring, eighths, group, part);
         }
-        const struct turn low = turn.taken(), high = turn.taken();
+        const turn_of<STAGES> low = turn.taken(), high = turn.taken();
         mbarrier_wait(ring.full(low.stage), low.parity);
         if (LOW == 16) {
             wgmma_begin();
@@ -223,26 +169,12 @@ static __device__ __forceinline__ void add_step(struct ring ring, int group, str
     }
 }
 
-template <int REGISTERS, bool MORE> static __device__ __forceinline__ void have_registers()
-{
-    if constexpr (MOVE_REGISTERS && MORE) take_registers<REGISTERS>();
-    if constexpr (MOVE_REGISTERS && !MORE) leave_registers<REGISTERS>();
-}
-
-static __device__ __forceinline__ void clear(float (&sum)[QUADS][4])
-{
-#pragma unroll
-    for (int q = 0; q < QUADS; q++)
-#pragma unroll
-        for (int e = 0; e < 4; e++) sum[q][e] = 0.0f;
-}
-
 extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(const __grid_constant__ struct f16x3_args args)
 {
     const struct ring ring = {swizzle_aligned(gt_shared_memory())};
     if (threadIdx.x == CONSUMER_THREADS) {
-        tensor_prefetch(args.a);
-        tensor_prefetch(args.b);
+        tensor_prefetch(args.left);
+        tensor_prefetch(args.right);
     }
     if (threadIdx.x == 0) {
 #pragma unroll
@@ -259,7 +191,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) gemm(const __grid_const
     if (gemm.k > 0) clear_maxima(gemm);
     const int k = scalar_of(gemm.alpha_device, gemm.alpha) == 0.0f ? 0 : gemm.k;
     const unsigned tiles = ((gemm.m - 1) / BM + 1) * ((gemm.n - 1) / BN + 1), shares = tiles * gemm.splits;
-    struct turn turn;
+    turn_of<STAGES> turn;
     if (threadIdx.x >= CONSUMER_THREADS) {
         have_registers<COPY_REGISTERS, false>();
         if (threadIdx.x == CONSUMER_THREADS)

@@ -9,12 +9,13 @@
 #ifndef GT_F16X3_SIZES
 #define GT_F16X3_SIZES
 
-/* A warpgroup is four warps. The last one of the block starts the copies, the others multiply 64 rows each.
- */
-#define WARPGROUP        128
-#define CONSUMERS        (BM / 64)
-#define CONSUMER_THREADS (WARPGROUP * CONSUMERS)
-#define THREADS          (CONSUMER_THREADS + WARPGROUP)
+/* A is the left operand, a kernel before makes the pieces of both, and one thread starts the copies. */
+#define SWAP        0
+#define LEFT_RAW    0
+#define RIGHT_SPLIT 0
+#define RAW_STAGES  0
+#define RAW_BYTES   0
+#define HELPERS     1
 
 /* Registers of a thread that multiplies, and of one that copies. A block of several groups begins with as
  * many for each; then those that copy leave some to the others. */
@@ -25,31 +26,18 @@
 /* Pieces in memory: high, low, and the low one rounded to 8 bits. Lines are as long as those of FP16. */
 #define PIECES (LOW == 8 ? 3 : 2)
 
-/* A stage is one piece of 64 k, of FP8 of 128: lines of 128 bytes for each row of A's tile, then for each
- * column of B's. Sums of STEP_K are promoted. */
-#define STEP_K        64
-#define LEFT_BYTES    (128 * BM)
-#define STAGE_BYTES   (128 * (BM + BN))
-#define RING_BYTES    (STAGES * STAGE_BYTES)
-#define SWIZZLE_BYTES 1024 /* the ring begins at a multiple of it */
-#define SMEM_BYTES    (SWIZZLE_BYTES + RING_BYTES + 16 * STAGES + 16) /* mbarriers, and a flag */
-
 /* The kernel of the maxima: a block takes MAXIMA_LINES lines of an operand as it lies, of MAXIMA_LENGTH
  * elements each. */
 #define MAXIMA_THREADS 256
 #define MAXIMA_LINES   64
 #define MAXIMA_LENGTH  128
 
-/* The splitting kernel: a block takes SPLIT_SIDE rows (of A, or columns of B) by SPLIT_SIDE k at a time,
- * which pass through shared memory in lines with a gap; then there are the factors of these k, and what is
- * known of all k by the exponent of a maximum. SPLIT_BLOCKS of them share an SM. */
-#define SPLIT_THREADS 256
-#define SPLIT_SIDE    64
-#define SPLIT_LINE    (SPLIT_SIDE + 1)
-#define SPLIT_BLOCKS  4
-#define EXPONENT_MIN  (-149) /* of the smallest float, without a leading one */
-#define EXPONENTS     (128 - EXPONENT_MIN)
-#define SPLIT_BYTES   (4 * (SPLIT_SIDE * SPLIT_LINE + SPLIT_SIDE + 2 * EXPONENTS + 2))
+/* gemm_pack has besides a tile the factors of its k, and what is known of all k by the exponent of a maximum.
+ * SPLIT_BLOCKS of its blocks share an SM. */
+#define SPLIT_BLOCKS 4
+#define EXPONENT_MIN (-149) /* of the smallest float, without a leading one */
+#define EXPONENTS    (128 - EXPONENT_MIN)
+#define SPLIT_BYTES  (4 * (SPLIT_SIDE * SPLIT_LINE + SPLIT_SIDE + 2 * EXPONENTS + 2))
 
 /* Exponent of the largest element of a row of A, or column of B, when it is split. */
 #define TOP_EXPONENT 14
@@ -61,13 +49,12 @@
 /* Exponents of an item, of A's rows and B's columns: so many that what follows is aligned. */
 #define EXPONENT_WORDS(m, n) (((m) + (n) + 31) / 32 * 32)
 
-/* Offsets in the argument: the tensor maps of A's and B's pieces follow struct gemm_args, then those of the
- * pieces of 8 bits. */
-#define MAP_A_AT       192
-#define MAP_B_AT       (MAP_A_AT + 128)
-#define MAP_A8_AT      (MAP_B_AT + 128)
-#define MAP_B8_AT      (MAP_A8_AT + 128)
-#define ARGUMENT_BYTES (MAP_B8_AT + 128)
+#include "gt_split_sizes.h"
+
+/* Offsets in the argument: the maps of the pieces of 8 bits follow the others. */
+#define MAP_LEFT8_AT   (MAP_RIGHT_AT + 128)
+#define MAP_RIGHT8_AT  (MAP_LEFT8_AT + 128)
+#define ARGUMENT_BYTES (MAP_RIGHT8_AT + 128)
 
 #endif
 

@@ -31,11 +31,6 @@ struct maxima {
     float *a_rows, *a_columns, *b_rows, *b_columns;
 };
 
-static __device__ __forceinline__ long long maxima_words(const struct gemm_args &args)
-{
-    return MAXIMA_WORDS((long long)args.m, (long long)args.n, (long long)args.k);
-}
-
 static __device__ __forceinline__ struct maxima maxima_of(const struct gemm_args &args)
 {
     float *const first = args.workspace + blockIdx.z * maxima_words(args);

@@ -2,26 +2,11 @@
 /* f16x3_split.cuh — the kernel that scales A and B and splits them into pieces before they are multiplied.
  * Part of f16x3.cu.
  *
- *     workspace:  counters | item 0, piece 0:  m lines of A's rows, n lines of B's columns
- *                            item 0, piece 1 ...
- *                            exponents r of A's rows and c of B's columns, of item 0 ...
- *                            parts of sums, if blocks share tiles
- *
  * Lines are along k, whatever the op: a tile passes through shared memory, where it is turned if need be.
  * They begin at multiples of 128 bytes. Operands may have any alignment: each access reads one element.
  */
 #ifndef GT_F16X3_SPLIT_CUH
 #define GT_F16X3_SPLIT_CUH
-
-/* Elements of a line of pieces, and from a piece of the item to the next. */
-static __device__ __forceinline__ long long piece_line(const struct gemm_args &args)
-{
-    return (args.k + 63ll) / 64 * 64;
-}
-static __device__ __forceinline__ long long pieces_apart(const struct gemm_args &args)
-{
-    return ((long long)args.m + args.n) * piece_line(args);
-}
 
 /* The exponents of the block's item: of A's rows, then of B's columns. */
 static __device__ __forceinline__ int *exponents_of(const struct gemm_args &args)

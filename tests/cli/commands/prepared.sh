@@ -26,6 +26,8 @@ t tune --shape 256x512x1024:prepared=b
 t tune --shape 256x512x1024 --prepared b
 t tune --shape bf16gemm:256x512x1024 --prepared a
 t tune --suite suite.txt --prepared b
+t tune --shape sgemm_accurate:256x512x1024:prepared=a --prepared b
+t tune query --prepared a --shape sgemm_accurate:256x512x1024:prepared=b
 t tune --shape sgemm_accurate:256x512x1024:prepared=c
 t tune --shape sgemm_accurate:256x512x1024:prepared=a:prepared=b
 t tune --shape sgemm_accurate:64x64x64:batch=3:pointers:prepared=a

@@ -107,6 +107,14 @@ static inline void assert_predicted_within(double factor, const struct measured_
     }
 }
 
+/* For rows whose tile is the whole configuration. */
+static inline void format_whole(char text[CONFIG_TEXT_MAX], const struct measured_row *row,
+                                const struct problem *problem)
+{
+    (void)problem;
+    snprintf(text, CONFIG_TEXT_MAX, "%s", row->tile);
+}
+
 static inline void assert_none_beats_tensor_cores(const char *file)
 {
     static const char *const problems[] = {"bf16gemm:nn:4096x4096x4096", "hgemm:tt:1023x1025x1027",

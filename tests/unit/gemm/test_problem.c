@@ -576,7 +576,10 @@ TEST(what_has_nothing_to_prepare_says_so)
     p = problem_of("tf32gemm:nt:64x64x64");
     assert_fails(problem_prepare(&p, PREPARED_B), E_INPUT, "tf32gemm:nt:64x64x64: kernels of type tf32gemm");
     assert_int_equal(p.prepared, PREPARED_NONE);
-    p.type = GEMM_SGEMM_ACCURATE;
+    p = problem_of("sgemm_accurate:nt:64x64x64:prepared=a");
+    assert_ok(problem_prepare(&p, PREPARED_A));
+    assert_fails(problem_prepare(&p, PREPARED_B), E_INPUT, "prepared=a: its text prepares one operand");
+    assert_int_equal(p.prepared, PREPARED_A);
     p.prepared = (enum prepared_operand)3;
     assert_fails(problem_check(&p), E_INPUT, "no operand 3");
 }

@@ -310,6 +310,32 @@ TEST(no_memory_for_what_is_prepared_is_a_verdict)
     unsetenv("FAKE_GPU_FAIL");
 }
 
+/* ---- counters ---- */
+
+/* The first kernel of f16x3 raises maxima there, and the last one takes them back. */
+TEST(counters_are_cleared_after_a_launch_that_was_refused_half_way_and_at_no_other_time)
+{
+    static const char f16x3[] = "f16x3 BM=128 BN=128 BK=128 STAGES=7 LOW=8 VC=2 GROUP=8 SPLIT_K=1 SMS=132";
+    const struct operands operands = {.a = 0x10000, .b = 0x20000, .c = 0x30000};
+    _Atomic int *const fail_at = dlsym(dlopen(FAKE_GPU, RTLD_NOW | RTLD_NOLOAD), "fake_fail_at");
+    struct kernel kernel;
+    launch_once(f16x3, "sgemm_normwise:nn:256x256x256", &kernel);
+    assert_int_equal(*launch_count, 3);
+    float *const maxima = launches[0].args.workspace;
+    const int last = 256 + 256 + 2 * 256 - 1;
+    for (int kernels = 2; kernels <= 3; kernels++) {
+        *fail_at = kernels;
+        assert_fails(kernel.launch(kernel.self, &operands, 1, 0), E_ABSENT, "OUT_OF_RESOURCES");
+        maxima[0] = maxima[last] = 5;
+        assert_ok(kernel.launch(kernel.self, &operands, 1, 0));
+        assert_true(maxima[0] == 0 && maxima[last] == 0);
+        maxima[0] = 5;
+        assert_ok(kernel.launch(kernel.self, &operands, 1, 0));
+        assert_true(maxima[0] == 5);
+    }
+    kernel_close(&kernel);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +353,7 @@ int main(void)
         ON_FAKE(a_call_that_brings_nothing_prepares_it_in_memory_of_the_kernel),
         ON_FAKE(a_kernel_without_a_form_of_its_own_reads_the_prepared_operand),
         ON_FAKE(no_memory_for_what_is_prepared_is_a_verdict),
+        ON_FAKE(counters_are_cleared_after_a_launch_that_was_refused_half_way_and_at_no_other_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

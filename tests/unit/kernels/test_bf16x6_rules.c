@@ -1,6 +1,6 @@
 /* The host's half of the family for FP32 as three BF16 pieces: which configurations it takes, and how it
  * launches them. */
-#include "one_family.h"
+#include "split_checks.h"
 
 #include "gemm_block.h"
 #include "workspace.h"
@@ -18,18 +18,6 @@ TEST(each_rule_refuses_its_violation_and_says_why)
     assert_each_refused(cases, sizeof cases / sizeof *cases);
     const struct config legal = base();
     assert_taken(check(&legal, NULL, &h200));
-}
-
-/* A piece of (128 + 208) x 64 elements a stage, 43,008 bytes, and two mbarriers; 1,024 bytes to align them,
- * and a flag. */
-TEST(stages_fit_exactly_and_one_more_does_not)
-{
-    struct config config = base();
-    assert_int_equal(config.template->resources(&config).smem_bytes, 1024 + 5 * (43008 + 16) + 16);
-    assert_int_equal(config.template->resources(&config).threads, 3 * 128);
-    assert_needs_smem(&config, NULL, 1024 + 5 * (43008 + 16) + 16);
-    config_set(&config, "STAGES", 6);
-    assert_refused(check(&config, NULL, &h200), "do not fit in a block's shared memory");
 }
 
 /* Of FUSE 2 a stage has pieces of B alone: 128 x 64 elements, 16,384 bytes. A of so many steps as the stages
@@ -114,22 +102,9 @@ TEST(tensor_maps_ask_for_lines_at_multiples_of_16_bytes)
 TEST(it_computes_what_is_content_with_its_accuracy_and_nothing_else)
 {
     static const char *const computed[] = {"sgemm_accurate:nn:512x512x512", "sgemm_normwise:tt:512x512x512",
-                                           "tf32gemm:nt:512x512x512"},
-                             *const refused[] = {"sgemm:nn:512x512x512", "bf16gemm:nn:512x512x512"};
-    const struct config config = base();
-    struct gpu gpu = h200;
-    for (size_t i = 0; i < sizeof computed / sizeof *computed; i++) {
-        const struct problem p = problem_of(computed[i]);
-        assert_taken(check(&config, &p, &h200));
-    }
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        const struct problem p = problem_of(refused[i]);
-        assert_refused(check(&config, &p, &h200), "computes sgemm_accurate");
-    }
-    const struct problem p = problem_of(computed[0]), odd = problem_of("sgemm_accurate:nn:512x511x512");
-    assert_refused(check(&config, &odd, &h200), "VC is wider than C");
-    gpu.arch = 100;
-    assert_refused(check(&config, &p, &gpu), "sm_90 alone");
+                                           "tf32gemm:nt:512x512x512", NULL},
+                             *const refused[] = {"sgemm:nn:512x512x512", "bf16gemm:nn:512x512x512", NULL};
+    assert_computes(computed, refused, "computes sgemm_accurate");
 }
 
 /* Three pieces of two bytes in lines of 64 k, of A's rows and B's columns. */
@@ -268,6 +243,21 @@ TEST(a_prepared_right_operand_leaves_one_kernel)
     assert_int_equal(plan.view[1].operand, LAUNCH_PREPARED);
     assert_int_equal(plan.view[1].offset_bytes, 0);
     assert_int_equal(plan.view[1].stride_bytes[2], 300 * 128 * 2);
+    assert_int_equal(plan.workspace_bytes, 0);
+}
+
+/* The kernel looks for them behind pieces, which it does not know to be elsewhere. */
+TEST(parts_of_k_keep_the_place_of_pieces_that_are_prepared)
+{
+    const struct config parts =
+        config_of("bf16x6 BM=128 BN=64 BK=64 STAGES=6 FUSE=2 VA=1 VB=1 VC=2 GROUP=1 SPLIT_K=2 SMS=132");
+    const struct problem p = problem_of("sgemm_accurate:nt:100x300x72:batch=4");
+    struct launch_plan plan, preparation;
+    parts.template->plan(&parts, &p, &plan);
+    const int64_t workspace_bytes = plan.workspace_bytes;
+    assert_true(plan.counters > 0);
+    assert_true(parts.template->prepare(&parts, &p, LAUNCH_B, &plan, &preparation));
+    assert_int_equal(plan.workspace_bytes, workspace_bytes);
 }
 
 /* The default limit is for parts of sums; pieces are as large as the operands. A limit of the user's holds.
@@ -289,15 +279,7 @@ TEST(what_is_refused_early_is_refused_whatever_follows)
     const struct config starts[] = {
         base(), config_of("bf16x6 BM=64 BN=64 BK=64 STAGES=7 FUSE=0 VA=1 VB=1 VC=1 GROUP=1 SPLIT_K=1 SMS=1"),
         config_of("bf16x6 BM=64 BN=64 BK=64 STAGES=6 FUSE=3 VA=1 VB=1 VC=1 GROUP=1 SPLIT_K=1 SMS=1")};
-    static const char *const shapes[] = {"sgemm_accurate:nn:512x512x512", "sgemm_accurate:tt:511x513x70",
-                                         "sgemm:nn:64x64x64", "sgemm_normwise:nt:8x1024x8192"};
-    static const int32_t values[] = {-1, 0, 1, 2, 3, 5, 7, 8, 12, 64, 72, 96, 128, 192, 208, 256};
-    assert_drawn_prefixes_pass(&(struct drawn){.starts = starts,
-                                               .shapes = shapes,
-                                               .shape_count = sizeof shapes / sizeof *shapes,
-                                               .values = values,
-                                               .value_count = sizeof values / sizeof *values,
-                                               .changes = 4});
+    assert_refused_early(starts, "sgemm_accurate");
 }
 
 int main(void)
@@ -310,6 +292,7 @@ int main(void)
         cmocka_unit_test(tensor_maps_ask_for_lines_at_multiples_of_16_bytes),
         cmocka_unit_test(what_the_block_splits_has_maps_of_its_own_and_no_workspace),
         cmocka_unit_test(a_prepared_right_operand_leaves_one_kernel),
+        cmocka_unit_test(parts_of_k_keep_the_place_of_pieces_that_are_prepared),
         cmocka_unit_test(it_computes_what_is_content_with_its_accuracy_and_nothing_else),
         cmocka_unit_test(pieces_lie_in_the_workspace_and_maps_have_their_extents),
         cmocka_unit_test(a_prepared_operand_has_a_form_of_its_own),

@@ -1,6 +1,6 @@
 /* The host's half of the family for FP32 as two FP16 pieces: which configurations it takes, and how it
  * launches them. */
-#include "one_family.h"
+#include "split_checks.h"
 
 #include "gemm_block.h"
 #include "workspace.h"
@@ -22,38 +22,13 @@ TEST(each_rule_refuses_its_violation_and_says_why)
     assert_taken(check(&legal, NULL, &h200));
 }
 
-/* A piece of (128 + 208) x 64 elements a stage, 43,008 bytes, and two mbarriers; 1,024 bytes to align them,
- * and a flag. */
-TEST(stages_fit_exactly_and_one_more_does_not)
-{
-    struct config config = base();
-    assert_int_equal(config.template->resources(&config).smem_bytes, 1024 + 5 * (43008 + 16) + 16);
-    assert_int_equal(config.template->resources(&config).threads, 3 * 128);
-    assert_needs_smem(&config, NULL, 1024 + 5 * (43008 + 16) + 16);
-    config_set(&config, "STAGES", 6);
-    assert_refused(check(&config, NULL, &h200), "do not fit in a block's shared memory");
-}
-
 /* It is no kernel for the class that looks at every element. */
 TEST(it_computes_what_is_content_with_errors_against_the_largest_and_nothing_else)
 {
-    static const char *const computed[] = {"sgemm_normwise:tt:512x512x512", "tf32gemm:nt:512x512x512"},
+    static const char *const computed[] = {"sgemm_normwise:tt:512x512x512", "tf32gemm:nt:512x512x512", NULL},
                              *const refused[] = {"sgemm:nn:512x512x512", "sgemm_accurate:nn:512x512x512",
-                                                 "hgemm:nn:512x512x512"};
-    const struct config config = base();
-    struct gpu gpu = h200;
-    for (size_t i = 0; i < sizeof computed / sizeof *computed; i++) {
-        const struct problem p = problem_of(computed[i]);
-        assert_taken(check(&config, &p, &h200));
-    }
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        const struct problem p = problem_of(refused[i]);
-        assert_refused(check(&config, &p, &h200), "computes sgemm_normwise");
-    }
-    const struct problem p = problem_of(computed[0]), odd = problem_of("sgemm_normwise:nn:512x511x512");
-    assert_refused(check(&config, &odd, &h200), "VC is wider than C");
-    gpu.arch = 100;
-    assert_refused(check(&config, &p, &gpu), "sm_90 alone");
+                                                 "hgemm:nn:512x512x512", NULL};
+    assert_computes(computed, refused, "computes sgemm_normwise");
 }
 
 /* A workspace has room for all that blocks count in it. */
@@ -149,15 +124,7 @@ TEST(what_is_refused_early_is_refused_whatever_follows)
 {
     const struct config starts[] = {
         base(), config_of("f16x3 BM=64 BN=64 BK=64 STAGES=7 LOW=0 VC=1 GROUP=1 SPLIT_K=1 SMS=1")};
-    static const char *const shapes[] = {"sgemm_normwise:nn:512x512x512", "sgemm_normwise:tt:511x513x70",
-                                         "sgemm:nn:64x64x64", "sgemm_normwise:nt:8x1024x8192"};
-    static const int32_t values[] = {-1, 0, 1, 2, 3, 5, 7, 8, 12, 64, 72, 96, 128, 192, 208, 256};
-    assert_drawn_prefixes_pass(&(struct drawn){.starts = starts,
-                                               .shapes = shapes,
-                                               .shape_count = sizeof shapes / sizeof *shapes,
-                                               .values = values,
-                                               .value_count = sizeof values / sizeof *values,
-                                               .changes = 4});
+    assert_refused_early(starts, "sgemm_normwise");
 }
 
 int main(void)

@@ -1,20 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* bf16x6_store.cuh — sums from the accumulators to C, and what is done where they are not finite. Part of
- * bf16x6.cu.
+/* gt_split_store.cuh — sums from the accumulators to C, and what is done where they are not finite, in
+ * kernels that multiply operands as pieces (gt_split_ring.cuh).
  *
  * A thread holds quads: the neighbours (row lane / 4, columns 2 (lane % 4) and one more) of 8 columns, and
- * the same 8 rows below.
+ * the same 8 rows below. Rows are those of the left operand: with SWAP columns of C.
+ *
+ *     workspace:  counters: MAXIMA_WORDS of each item, then arrivals of parts
+ *                 pieces of item 0: PIECES times m lines of A's rows, n lines of B's columns, or the right
+ *                                   operand's lines alone; of item 1 ...
+ *                 EXPONENT_WORDS of item 0 ...
+ *                 parts of sums, if blocks share tiles
  */
-#ifndef GT_BF16X6_STORE_CUH
-#define GT_BF16X6_STORE_CUH
+#ifndef GT_SPLIT_STORE_CUH
+#define GT_SPLIT_STORE_CUH
 
 constexpr int QUADS = RIGHT / 8;
 static_assert(QUADS <= 32, "a bit for each quad");
 
-/* Which of 8 rows of the left operand are row g of a product. */
-static __device__ __forceinline__ int row_in_eight(int g)
+/* Elements of a line of pieces, and from a piece of an item to the next. */
+static __device__ __forceinline__ long long piece_line(const struct gemm_args &args)
 {
-    return LEFT_RAW ? g % 4 * 2 + g / 4 : g;
+    return (args.k + 63ll) / 64 * 64;
+}
+static __device__ __forceinline__ long long pieces_apart(const struct gemm_args &args)
+{
+    const long long lines = LEFT_RAW ? (SWAP ? args.m : args.n) : (long long)args.m + args.n;
+    return lines * piece_line(args);
 }
 
 /* Where a thread's sums go. */
@@ -63,11 +74,10 @@ static __device__ __forceinline__ bool add_parts(const struct gemm_args &args, u
                                                  int split, float *flag, float (&sum)[QUADS][4])
 {
     using part = tile_part<QUADS, 4, CONSUMER_THREADS, 1>;
-    const long long pieces = RIGHT_SPLIT ? 0 : PIECES * pieces_apart(args) / 2; /* floats of an item */
-    float *const parts = args.workspace + args.counters + gridDim.z * pieces +
+    const long long before = WORDS_BEFORE_PARTS(args); /* of an item */
+    float *const parts = args.workspace + args.counters + gridDim.z * before +
                          (blockIdx.z * (long long)tiles + tile) * args.splits * part::FLOATS;
-    unsigned *const arrivals =
-        reinterpret_cast<unsigned *>(args.workspace) + blockIdx.z * (long long)tiles + tile;
+    unsigned *const arrivals = ARRIVALS(args) + blockIdx.z * (long long)tiles + tile;
     part::store(parts + (long long)split * part::FLOATS, sum, 1.0f);
     group_sync(1, CONSUMER_THREADS);
     if (threadIdx.x == 0) {
@@ -138,23 +148,6 @@ static __device__ __forceinline__ void store_quads(const struct gemm_args &args,
         sum_strictly(args, row, column + q * 8, quad);
         to.put<BLEND>(row, column + q * 8, quad);
     }
-}
-
-/* multiplied: false if A and B are not read. */
-static __device__ __forceinline__ void store_sums(const struct gemm_args &args, struct tile_origin origin,
-                                                  bool multiplied, const float (&sum)[QUADS][4])
-{
-    struct target to;
-    to.c = ITEM_OF_BATCH(args, c);
-    to.ldc = args.ldc;
-    to.m = args.m;
-    to.n = args.n;
-    to.alpha = multiplied ? scalar_of(args.alpha_device, args.alpha) : 0.0f;
-    to.blend = blend_of(args);
-    const int row = left_of(origin) + threadIdx.x / 32 * 16 + row_in_eight(threadIdx.x % 32 / 4);
-    const int column = right_of(origin) + threadIdx.x % 4 * 2;
-    if (to.blend != 0.0f) store_quads<true>(args, to, row, column, sum);
-    else store_quads<false>(args, to, row, column, sum);
 }
 
 #endif
