@@ -336,11 +336,8 @@ enum status db_hold_read(const char *path, struct db_hold **out)
  * same file: only that of an index that was removed is closed. */
 static void open_index(struct db_hold *hold, const char *name)
 {
-    struct stat now, before;
-    if (stat(name, &now) != 0) return;
-    if (hold->index >= 0 && fstat(hold->index, &before) == 0 && before.st_dev == now.st_dev &&
-        before.st_ino == now.st_ino)
-        return;
+    struct stat before;
+    if (hold->index >= 0 && fstat(hold->index, &before) == 0 && before.st_nlink > 0) return;
     if (hold->index >= 0) close(hold->index);
     hold->index = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     hold->index_locked = false;

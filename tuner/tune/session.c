@@ -33,7 +33,7 @@ static enum status open_gpu(struct run *run, int i)
 static bool any_works(const struct run *run)
 {
     bool any = false;
-    for (int i = 0; i < run->gpus; i++) any |= run->gpu[i].now != NULL;
+    for (int i = 0; i < run->gpus; i++) any |= run->gpu[i].now || run->gpu[i].opening;
     return any;
 }
 
@@ -48,6 +48,7 @@ static void *work(void *self)
     while (!st && (gpu->now || any_works(run))) {
         st = gpu->now ? tune_slice(gpu) : run_wait(run);
         if (!st && gpu->now) settle_slice(gpu);
+        if (st) run_fail(run, st); /* others stop now, and what is being opened is of no use */
         ahead_await(gpu);
         if (!st) st = deal_next(gpu);
     }

@@ -160,8 +160,9 @@ static void learn_overhead(const struct job *job)
     const double trials_s = fmin(job->searched_s, JOB_TRIALS_LEAST * job->trial_s);
     const double beside_s = took_s - job->warmed_s - job->searched_s + trials_s;
     const double kept = run->ending_s > 0 ? OVERHEAD_KEPT : 0;
-    run->ending_s = kept * run->ending_s + (1 - kept) * ending_s;
-    run->beside_s = kept * run->beside_s + (1 - kept) * beside_s;
+    /* No more than a slice: a worker that died in one says nothing about the others. */
+    run->ending_s = kept * run->ending_s + (1 - kept) * fmin(ending_s, run->even_s);
+    run->beside_s = kept * run->beside_s + (1 - kept) * fmin(beside_s, run->even_s);
 }
 
 void settle_slice(struct gpu_worker *gpu)

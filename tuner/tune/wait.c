@@ -19,7 +19,7 @@
 static const struct job *served(const struct gpu_worker *gpu, bool further)
 {
     const struct job *next = gpu->next ? gpu->next->resting : NULL;
-    const bool late = next && gpu->now && job_compiles_too_late(gpu->now);
+    const bool late = next && gpu->now && !gpu->run->stopping && job_compiles_too_late(gpu->now);
     return further == late ? gpu->now : next;
 }
 

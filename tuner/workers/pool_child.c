@@ -1,4 +1,5 @@
 #include "pool_child.h"
+#include "clock.h"
 
 #include "frame.h"
 #include "print.h"
@@ -13,6 +14,7 @@
 #define CHILD_FD     3
 
 #define EXCUSE_LEAST_S 1e-3 /* what a deadline is put off by, at least */
+#define EXCUSE_MOST    20   /* deadlines: later it is over whatever the child waits for */
 
 void child_kill(struct child *c, const char *why)
 {
@@ -263,6 +265,7 @@ static struct usage usage_of(const struct child *c)
     if (!file) return (struct usage){0}; /* the kernel does not say */
     if (fscanf(file, "%llu %llu", &ran_ns, &waited_ns) != 2) ran_ns = waited_ns = 0;
     fclose(file);
+    if (ran_ns == 0) return (struct usage){0}; /* it does not count */
     snprintf(path, sizeof path, "/proc/%d/stat", (int)c->process.pid);
     file = fopen(path, "re");
     if (file && fscanf(file, "%*d (%*[^)]) %c", &state) != 1) state = 'S';
@@ -284,7 +287,7 @@ static void on_deadline(uv_timer_t *timer)
     double more_s = now.waited_s - c->excused_s;
     c->excused_s = now.waited_s;
     if (more_s < EXCUSE_LEAST_S && now.runnable) more_s = c->deadline_s - (now.ran_s - c->ran_s);
-    if (more_s >= EXCUSE_LEAST_S) {
+    if (more_s >= EXCUSE_LEAST_S && now_s() < c->set_s + EXCUSE_MOST * c->deadline_s) {
         start_timer(c, more_s);
         return;
     }
@@ -302,6 +305,7 @@ void child_set_deadline(struct child *c, double seconds)
 {
     const struct usage now = usage_of(c);
     c->deadline_s = seconds;
+    c->set_s = now_s();
     c->ran_s = now.ran_s;
     c->excused_s = now.waited_s;
     start_timer(c, seconds);

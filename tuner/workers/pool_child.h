@@ -18,7 +18,7 @@ struct child {
     uv_pipe_t channel; /* frames, both ways */
     uv_pipe_t errors;  /* standard error of the child: its last line explains a death */
     uv_timer_t deadline;
-    double deadline_s, ran_s; /* ran_s: when the deadline was set */
+    double deadline_s, set_s, ran_s; /* set_s, ran_s: clock and processor time when the deadline was set */
     double excused_s; /* of its waits for a processor, before the deadline was set or added to it since */
     int open_handles; /* among process, channel, errors; a restart waits until all are closed */
     bool running;     /* spawned and not yet seen to end */
