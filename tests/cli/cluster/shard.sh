@@ -87,11 +87,11 @@ import os, sqlite3, time
 d = sqlite3.connect("all.db", isolation_level=None)
 d.execute("begin exclusive")
 open("locked", "w").close()
-while not os.path.exists("said"):
+while not os.path.exists("waited"):
     time.sleep(0.1)
 END
 until [ -e locked ]; do sleep 0.1; done
-(until grep -q waiting err; do sleep 0.1; done && touch said) &
+(for i in $(seq 3000); do grep -q waiting err && break; sleep 0.1; done; touch waited) &
 shard 5/7 --db later.db --known all.db
 grep waiting err
 wait
