@@ -105,14 +105,14 @@ static void a_captured_graph_stays_as_it_is(void **state)
     (void)state;
     struct operand_set o = arrive_tuned(TEXT, 0);
     assert_went(sgemm_of(&o), 1, 0);
-    const int loaded = *fake.modules;
+    const int loaded = __atomic_load_n(fake.modules, __ATOMIC_SEQ_CST);
     assert_int_equal(cuda.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
     assert_went(sgemm_of(&o), 1, 0);
     const unsigned threads = fake.launches[0].threads;
     tuner_puts(TEXT, SIMT_LARGE, "4");
     await(&o, 1, 2 * threads); /* also where it is found during the capture */
     assert_int_equal(cuda.StreamEndCapture(stream, &graph), CUDA_SUCCESS);
-    assert_int_equal(*fake.modules, loaded + 1); /* both */
+    assert_int_equal(__atomic_load_n(fake.modules, __ATOMIC_SEQ_CST), loaded + 1); /* both */
     assert_int_equal(*fake.stale_launches, 0);
     operands_free(&o);
 }

@@ -314,6 +314,7 @@ static const struct gt_winner_planned mapped = {
      1,
      0,
      0,
+     0,
      5,
      100,
      2,
