@@ -167,6 +167,83 @@ TEST(standard_input_is_a_suite)
     unlink(path);
 }
 
+TEST(suite_errors_name_file_and_line)
+{
+    char path[] = "/tmp/gemmtune-suite-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    const char text[] = "# head\n\n4x4x4 # tail\n  nt:8x8x8  \nbroken\n";
+    assert_int_equal(write(fd, text, sizeof text - 1), sizeof text - 1);
+    close(fd);
+    struct suite suite;
+    assert_fails(suite_read(path, GEMM_SGEMM, NULL, &suite), E_INPUT, ":5:");
+    unlink(path);
+    assert_fails(suite_read("/nonexistent/suite", GEMM_SGEMM, NULL, &suite), E_IO, "/nonexistent/suite");
+}
+
+/* Of bytes that never end, nothing is kept. */
+TEST(endless_suites_are_refused_with_a_limit)
+{
+    static const struct {
+        const char *text; /* again and again */
+        int times;
+        const char *said;
+    } endless[] = {{"x", 70000, ":1: longer than 65535 bytes"},
+                   {"# a comment\n", 1000001, "more than 1000000 lines"},
+                   {"# a comment of a line that is as long as no line of a suite ever was, again and again\n",
+                    800000, "larger than 64 MiB"}};
+    struct suite suite;
+    for (size_t i = 0; i < sizeof endless / sizeof *endless; i++) {
+        char path[] = "/tmp/gemmtune-suite-XXXXXX";
+        FILE *file = fdopen(mkstemp(path), "w");
+        for (int t = 0; t < endless[i].times; t++) fputs(endless[i].text, file);
+        fclose(file);
+        assert_fails(suite_read(path, GEMM_SGEMM, NULL, &suite), E_INPUT, endless[i].said);
+        unlink(path);
+    }
+    assert_fails(suite_read("/dev/zero", GEMM_SGEMM, NULL, &suite), E_INPUT, ":1: holds a NUL byte");
+    assert_fails(suite_read("/proc/self/mem", GEMM_SGEMM, NULL, &suite), E_IO, "Input/output error");
+    assert_fails(suite_read("/tmp", GEMM_SGEMM, NULL, &suite), E_IO, "Is a directory");
+}
+
+TEST(lines_of_a_suite_that_name_no_type_take_the_given_one)
+{
+    static const enum gemm_type wanted[] = {GEMM_TF32, GEMM_TF32, GEMM_SGEMM, GEMM_SGEMM_NORMWISE};
+    struct suite suite;
+    char path[] = "/tmp/gemmtune-suite-XXXXXX";
+    int fd = mkstemp(path);
+    FILE *file = fdopen(fd, "w");
+    assert_non_null(file);
+    fputs("4x5x6\nnt:4x5x6\nsgemm:tt:4x5x6\nsgemm_normwise:4x5x6\n", file);
+    fclose(file);
+    assert_ok(suite_read(path, GEMM_TF32, NULL, &suite));
+    unlink(path);
+    assert_int_equal(suite.count, 4);
+    for (int i = 0; i < 4; i++) assert_int_equal(suite.at[i].type, wanted[i]);
+    assert_true(suite.at[1].trans_b && suite.at[2].trans_a);
+    suite_free(&suite);
+}
+
+TEST(public_suite_has_33_problems)
+{
+    struct suite suite;
+    assert_ok(suite_read(GT_SOURCE_DIR "/configs/suites/public.txt", GEMM_SGEMM, NULL, &suite));
+    assert_int_equal(suite.count, 33);
+    suite_free(&suite);
+}
+
+TEST(router_gates_are_12_problems)
+{
+    struct suite suite;
+    assert_ok(suite_read(GT_SOURCE_DIR "/configs/suites/router-gates.txt", GEMM_SGEMM, NULL, &suite));
+    assert_int_equal(suite.count, 12);
+    for (size_t i = 0; i < suite.count; i++) {
+        for (size_t j = 0; j < i; j++) assert_false(problem_equal(&suite.at[i], &suite.at[j]));
+        assert_true(suite.at[i].trans_b && suite.at[i].type == GEMM_SGEMM);
+    }
+    suite_free(&suite);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +255,11 @@ int main(void)
         cmocka_unit_test(kinds_of_tunableop_that_are_not_done_are_left_out_with_a_reason),
         cmocka_unit_test(a_file_may_mix_them),
         cmocka_unit_test(standard_input_is_a_suite),
+        cmocka_unit_test(suite_errors_name_file_and_line),
+        cmocka_unit_test(endless_suites_are_refused_with_a_limit),
+        cmocka_unit_test(lines_of_a_suite_that_name_no_type_take_the_given_one),
+        cmocka_unit_test(public_suite_has_33_problems),
+        cmocka_unit_test(router_gates_are_12_problems),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
