@@ -3,12 +3,7 @@
 #include "problem_texts.h"
 #include "suite.h"
 
-#include <locale.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- pointers ---- */
 
