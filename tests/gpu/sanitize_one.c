@@ -14,7 +14,7 @@
  * that of a batch with strides and the number batch - 1 - i does. Exits with 77 if there is no GPU.
  */
 #include "compile.h"
-#include "element_bits.h"
+#include "fake_half.h"
 #include "kernel.h"
 #include "machine_code.h"
 #include "reference.h"
@@ -63,6 +63,10 @@ static enum status parse(const char *config_text, const char *problem_text, stru
 
 /* ---- a product ---- */
 
+/* As fake_half.h names them. */
+static const int half_names[ELEMENT_COUNT] = {
+    [ELEMENT_F32] = FAKE_F32, [ELEMENT_F16] = FAKE_F16, [ELEMENT_BF16] = FAKE_BF16};
+
 enum { A, B, C, SOURCE, BIAS, OPERANDS }; /* C is where the result goes; SOURCE only out of place */
 
 struct product {
@@ -100,16 +104,15 @@ static size_t bytes_of(const struct product *x, int operand)
 static enum status copy(const struct product *x, int operand, bool back)
 {
     const size_t bytes = bytes_of(x, operand);
-    const enum element element = x->element[operand];
-    unsigned char *there = malloc(bytes + 1);
+    const int type = half_names[x->element[operand]];
+    void *there = malloc(bytes + 1);
     if (!there) return fail(E_MEMORY, "out of memory");
-    for (int64_t i = 0; !back && i < x->spans[operand]; i++)
-        element_put(there, i, element, x->host[operand][i]);
+    for (int64_t i = 0; !back && i < x->spans[operand]; i++) fake_store(there, type, i, x->host[operand][i]);
     const CUdeviceptr address = x->buffer[operand].address;
     const enum status st = device_check(
         back ? cuda.MemcpyDtoH(there, address, bytes) : cuda.MemcpyHtoD(address, there, bytes), "copy");
     for (int64_t i = 0; back && !st && i < x->spans[operand]; i++)
-        x->host[operand][i] = element_get(there, i, element);
+        x->host[operand][i] = fake_element(there, type, i);
     free(there);
     return st;
 }
@@ -174,8 +177,10 @@ static bool agrees(const struct product *x, int64_t item, int64_t row, int64_t c
     const bool rounds = epilogue_activation(p->epilogue) == ACTIVATION_GELU;
     const double c_roundoff = gemm_type_row(p->type)->c_roundoff;
     const double margin = rounds ? 0x1p-11 + (0x1p-16 + 2 * c_roundoff) * fabs(before) : 0;
+    uint32_t rounded;
     const double after = reference_activated(p, before);
-    x->want[at] = element_rounded(x->element[C], (float)after);
+    fake_store(&rounded, half_names[x->element[C]], 0, (float)after);
+    x->want[at] = fake_element(&rounded, half_names[x->element[C]], 0);
     return fabs((double)x->host[C][at] - (double)x->want[at]) <= margin;
 }
 
