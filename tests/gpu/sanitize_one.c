@@ -14,6 +14,7 @@
  * that of a batch with strides and the number batch - 1 - i does. Exits with 77 if there is no GPU.
  */
 #include "compile.h"
+#include "fake_half.h"
 #include "kernel.h"
 #include "machine_code.h"
 #include "reference.h"
@@ -25,7 +26,7 @@
 
 static struct device device;
 
-/* Integers so small that every sum is exact. */
+/* Integers so small that every sum is exact in FP32, and each of them in elements of 16 bits. */
 static float *whole_numbers(int64_t count, unsigned seed)
 {
     float *x = malloc((size_t)(count + 1) * sizeof *x);
@@ -62,10 +63,15 @@ static enum status parse(const char *config_text, const char *problem_text, stru
 
 /* ---- a product ---- */
 
+/* As fake_half.h names them. */
+static const int half_names[ELEMENT_COUNT] = {
+    [ELEMENT_F32] = FAKE_F32, [ELEMENT_F16] = FAKE_F16, [ELEMENT_BF16] = FAKE_BF16};
+
 enum { A, B, C, SOURCE, BIAS, OPERANDS }; /* C is where the result goes; SOURCE only out of place */
 
 struct product {
     struct problem problem;
+    enum element element[OPERANDS];
     int64_t spans[OPERANDS];
     float *host[OPERANDS], *want;
     struct device_buffer buffer[OPERANDS], arrays; /* with pointers: those of A, B and C */
@@ -81,10 +87,33 @@ static enum status make_arrays(struct product *x)
     for (int i = A; i <= C; i++)
         for (int64_t item = 0; item < p->batch; item++)
             addresses[i * p->batch + item] =
-                x->buffer[i].address + (CUdeviceptr)((p->batch - 1 - item) * strides[i]) * sizeof(float);
+                x->buffer[i].address +
+                (CUdeviceptr)((p->batch - 1 - item) * strides[i] * element_bytes(x->element[i]));
     enum status st = device_allocate(&x->arrays, bytes);
     if (!st) st = device_check(cuda.MemcpyHtoD(x->arrays.address, addresses, bytes), "copy the addresses");
     free(addresses);
+    return st;
+}
+
+static size_t bytes_of(const struct product *x, int operand)
+{
+    return (size_t)x->spans[operand] * (size_t)element_bytes(x->element[operand]);
+}
+
+/* From the host to the device, or back. */
+static enum status copy(const struct product *x, int operand, bool back)
+{
+    const size_t bytes = bytes_of(x, operand);
+    const int type = half_names[x->element[operand]];
+    void *there = malloc(bytes + 1);
+    if (!there) return fail(E_MEMORY, "out of memory");
+    for (int64_t i = 0; !back && i < x->spans[operand]; i++) fake_store(there, type, i, x->host[operand][i]);
+    const CUdeviceptr address = x->buffer[operand].address;
+    const enum status st = device_check(
+        back ? cuda.MemcpyDtoH(there, address, bytes) : cuda.MemcpyHtoD(address, there, bytes), "copy");
+    for (int64_t i = 0; back && !st && i < x->spans[operand]; i++)
+        x->host[operand][i] = fake_element(there, type, i);
+    free(there);
     return st;
 }
 
@@ -96,16 +125,19 @@ static enum status make_product(struct product *x, const struct problem *problem
     x->spans[C] = problem_span_c(problem);
     x->spans[SOURCE] = epilogue_out_of_place(problem->epilogue) ? x->spans[C] : 0;
     x->spans[BIAS] = problem_span_bias(problem);
+    const struct gemm_type_row *type = gemm_type_row(problem->type);
+    for (int i = C; i < OPERANDS; i++) x->element[i] = type->c;
+    x->element[A] = type->a;
+    x->element[B] = type->b;
     x->want = whole_numbers(x->spans[C], 3);
     enum status st = x->want ? OK : fail(E_MEMORY, "out of memory");
     for (int i = 0; i < OPERANDS && !st; i++) {
-        const size_t bytes = (size_t)x->spans[i] * sizeof(float);
+        const size_t bytes = bytes_of(x, i);
         x->host[i] = whole_numbers(x->spans[i], (unsigned)i);
         if (!x->host[i]) return fail(E_MEMORY, "out of memory");
         if (bytes == 0) continue;
         st = device_allocate(&x->buffer[i], bytes);
-        if (!st && i != C)
-            st = device_check(cuda.MemcpyHtoD(x->buffer[i].address, x->host[i], bytes), "copy");
+        if (!st && i != C) st = copy(x, i, false);
     }
     return !st && problem->pointers ? make_arrays(x) : st;
 }
@@ -135,15 +167,20 @@ static struct operands operands_of(const struct product *x)
     return operands;
 }
 
-/* One element; want is without bias and activation so far. GELU rounds: what follows it is not whole. */
+/* One element; want is without bias and activation so far. GELU rounds: what follows it is not whole. Else C
+ * is rounded once, where it is stored. */
 static bool agrees(const struct product *x, int64_t item, int64_t row, int64_t column)
 {
     const struct problem *p = &x->problem;
     const int64_t at = item * p->stride_c + row * p->ldc + column;
     const double before = (double)x->want[at] + (double)reference_bias(p, x->host[BIAS], item, row, column);
     const bool rounds = epilogue_activation(p->epilogue) == ACTIVATION_GELU;
-    const double margin = rounds ? 0x1p-11 + 0x1p-16 * fabs(before) : 0;
-    x->want[at] = (float)reference_activated(p, before);
+    const double c_roundoff = gemm_type_row(p->type)->c_roundoff;
+    const double margin = rounds ? 0x1p-11 + (0x1p-16 + 2 * c_roundoff) * fabs(before) : 0;
+    uint32_t rounded;
+    const double after = reference_activated(p, before);
+    fake_store(&rounded, half_names[x->element[C]], 0, (float)after);
+    x->want[at] = fake_element(&rounded, half_names[x->element[C]], 0);
     return fabs((double)x->host[C][at] - (double)x->want[at]) <= margin;
 }
 
@@ -171,7 +208,7 @@ static enum status compute(struct product *x, const struct kernel *kernel, doubl
     x->problem.beta = beta;
     enum status st = kernel->launch(kernel->self, &operands, alpha, beta);
     if (!st) st = device_check(cuda.StreamSynchronize(device.stream), "run the kernel");
-    if (!st) st = device_check(cuda.MemcpyDtoH(x->host[C], x->buffer[C].address, bytes), "copy C");
+    if (!st) st = copy(x, C, true);
     if (st) return st;
     reference_ijk(&x->problem, x->host[A], x->host[B], x->want);
     st = compare(x);

@@ -5,10 +5,15 @@
 
 #define CONFIG "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
 #define OTHER  "bf16x6 BM=128 BN=64 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
+#define HALF   "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=2 SWAP=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
 #define ERRORS "{\"componentwise\": 1e-7, \"rms\": 1e-7, \"max\": 1e-7}"
 #define ROUNDS 9
 
 #define OF_ITS_OWN "sgemm_accurate:nt:384x1024x2048" /* has a winner for each kind of call */
+
+/* Their block splits A itself, so that calls with a prepared B are one kernel. */
+#define HALF_LARGE "sgemm_accurate:nt:1280x2048x4096"
+#define HALF_SMALL "sgemm_accurate:nt:256x2048x4096"
 
 static const struct {
     const char *problem;
@@ -194,6 +199,73 @@ TEST(one_weight_serves_every_m_and_graphs_and_keeps_its_old_values)
     gt_close(handle);
 }
 
+static CUgraphExec captured(struct gt_handle *handle, const struct product *x,
+                            const struct gt_prepared *prepared)
+{
+    CUgraph graph;
+    CUgraphExec executable;
+    assert_ok(device_check(cuda.StreamBeginCapture(device.stream, CU_STREAM_CAPTURE_MODE_GLOBAL), "begin"));
+    for (int i = 0; i < 3; i++) call(handle, x, prepared);
+    assert_ok(device_check(cuda.StreamEndCapture(device.stream, &graph), "end"));
+    assert_ok(device_check(cuda.GraphInstantiate(&executable, graph, 0), "instantiate"));
+    cuda.GraphDestroy(graph);
+    return executable;
+}
+
+static void assert_planned_half(struct gt_handle *handle, const struct gt_problem *problem)
+{
+    struct gt_plan *plan;
+    struct gt_plan_info info = gt_plan_info_make();
+    assert_gt(gt_plan_open(handle, problem, &plan), "gt_plan_open");
+    assert_gt(gt_plan_describe(plan, &info), "gt_plan_describe");
+    assert_non_null(strstr(info.config, "FUSE=2"));
+    gt_plan_close(plan);
+}
+
+/* With FUSE 2 the kernel that multiplies is the only one: nothing precedes it that its launch may depend on
+ * but the calls before, which wrote the C that it writes. */
+TEST(where_the_block_splits_the_other_operand_it_takes_the_prepared_one)
+{
+    static const int m[] = {1280, 256};
+    struct gt_handle *handle = open_handle(GT_NO_CUBLAS);
+    struct product x = product_make(HALF_LARGE);
+    struct gt_prepared *prepared = prepare(handle, &x, GT_OPERAND_B);
+    float *before = malloc(x.c_bytes);
+    assert_non_null(before);
+    assert_true(gt_prepared_bytes(prepared) == (size_t)3 * 2 * 2048 * 4096);
+    for (int i = 0; i < 2; i++) {
+        x.said.m = m[i];
+        x.c_bytes = (size_t)m[i] * 2048 * sizeof(float);
+        assert_planned_half(handle, &x.said);
+        call(handle, &x, NULL);
+        read_c(&x, 0);
+        for (int j = 0; j < 5; j++) call(handle, &x, prepared);
+        assert_same(&x, "FUSE=2 in a stream");
+        CUgraphExec executable = captured(handle, &x, prepared);
+        for (int j = 0; j < 3; j++)
+            assert_ok(device_check(cuda.GraphLaunch(executable, device.stream), "launch"));
+        assert_same(&x, "FUSE=2 in a graph");
+        cuda.GraphExecDestroy(executable);
+    }
+    /* Of a changed weight the old values are used until it is prepared again. */
+    memcpy(before, x.c[0], x.c_bytes);
+    fill(&x.operand[1], (size_t)2048 * 4096 * sizeof(float), 77);
+    call(handle, &x, prepared);
+    assert_same(&x, "FUSE=2, a changed weight");
+    gt_prepared_free(prepared);
+    prepared = prepare(handle, &x, GT_OPERAND_B);
+    call(handle, &x, NULL);
+    read_c(&x, 0);
+    assert_true(memcmp(before, x.c[0], x.c_bytes) != 0);
+    call(handle, &x, prepared);
+    assert_same(&x, "FUSE=2, prepared again");
+    print_message("%-42s FUSE=2: the same bits in a stream, in a graph, for another M, prepared again\n",
+                  HALF_LARGE);
+    free(before);
+    product_free(&x);
+    gt_close(handle);
+}
+
 /* Tiles of another size add the same products in the same order. */
 TEST(a_winner_of_calls_with_a_prepared_operand_takes_it_and_has_the_same_bits)
 {
@@ -243,6 +315,8 @@ static int open_with_winners(void **state)
     if (!file) return -1;
     for (int i = 0; i < CASES; i++) write_accurate(file, cases[i].problem, CONFIG);
     write_accurate(file, "sgemm_accurate:nt:1024x4096x4096", CONFIG);
+    write_accurate(file, HALF_LARGE, HALF);
+    write_accurate(file, HALF_SMALL, HALF);
     write_accurate(file, OF_ITS_OWN, CONFIG);
     write_accurate(file, OF_ITS_OWN ":prepared=b", OTHER);
     return fclose(file);
@@ -253,6 +327,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_have_the_same_bits_and_take_less_time),
         cmocka_unit_test(one_weight_serves_every_m_and_graphs_and_keeps_its_old_values),
+        cmocka_unit_test(where_the_block_splits_the_other_operand_it_takes_the_prepared_one),
         cmocka_unit_test(a_winner_of_calls_with_a_prepared_operand_takes_it_and_has_the_same_bits)};
     if (no_gpu()) return SKIPPED;
     if (device_open(0, &device)) return 1;
