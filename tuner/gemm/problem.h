@@ -34,7 +34,7 @@
 enum prepared_operand { PREPARED_NONE, PREPARED_A, PREPARED_B };
 #define PREPARED_OPERANDS "a|b"
 #define PREPARED_ABOUT    "problems with this operand prepared once, for calls that name it (gt_prepare)"
-#define INVARIANT_ABOUT   "problems whose rows of C have the same bits for every M (docs/runtime.md)"
+#define INVARIANT_ABOUT   "problems whose rows of C have the same bits for every M (docs/batch-invariant.md)"
 
 struct problem {
     enum gemm_type type; /* what is needed */

@@ -352,6 +352,7 @@ static void widen(struct config *config, const struct listing *l)
 
 /* The plain configurations of all families, in the order of the model's times. Of a type with limits those
  * that add by FFMA in the order of k, which is as accurate as its contract by definition (docs/accuracy.md).
+ * Those of families with invariant rows are for problems that cuBLAS must not compute.
  */
 static void list_plain(struct listing *l)
 {
@@ -361,7 +362,9 @@ static void list_plain(struct listing *l)
     int count = 0;
     for (size_t t = 0; t < template_count; t++)
         for (int i = 0; templates[t]->plain && templates[t]->plain(i, &plain); i++) {
-            if (nearest_illegal(l->store, &plain, l->problem, l->alignment)) continue;
+            if (templates[t]->invariant != l->problem->invariant ||
+                nearest_illegal(l->store, &plain, l->problem, l->alignment))
+                continue;
             if (in_order && config_get(&plain, "SPLIT_K") > 1) continue;
             widen(&plain, l);
             struct choice c = {
