@@ -77,7 +77,7 @@ static void assert_in_order(const struct gt_plan_info *info, const struct proble
     assert_int_equal(info->uses_cublas, 0);
 }
 
-/* Without a winner, for any alignment, whatever cuBLAS could do, and with a call's workspace or none. */
+/* Without a winner, for any alignment, whatever cuBLAS could do. */
 TEST(where_nothing_was_tuned_a_plain_kernel_computes_it)
 {
     static const char *const texts[] = {INVARIANT, "hgemm:nn:1x" LAYER ":invariant",
