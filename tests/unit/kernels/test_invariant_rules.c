@@ -127,11 +127,12 @@ TEST(a_legal_configuration_is_legal_however_few_of_its_values_are_known)
         const struct config config = changed(families[i % 2], "SPLIT_K", invariant_parts(p.n, p.k));
         for (int known = 0; known <= config.template->param_count; known++)
             assert_taken(config.template->check_prefix(&config, known, &p, &h200));
-        /* And the reason for a refusal is known as early as it can be. */
-        struct config teams = config;
-        const int at = template_param(config.template, "BK") + 1;
-        if (config_set(&teams, "BK", 96) && i / 2 == 1)
-            assert_refused(config.template->check_prefix(&teams, at, &p, NULL), i % 2 ? "BK" : "elsewhere");
+        /* And a cluster of another size is refused before the parameters that follow. */
+        struct config cluster = config;
+        config_set(&cluster, "REDUCE", 4);
+        const int at = template_param(config.template, "REDUCE");
+        assert_taken(config.template->check_prefix(&cluster, at, &p, &h200));
+        assert_refused(config.template->check_prefix(&cluster, at + 1, &p, &h200), "in how many parts");
     }
 }
 

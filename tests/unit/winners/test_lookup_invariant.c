@@ -137,6 +137,7 @@ TEST(without_winners_a_plain_configuration_in_the_order_of_n_and_k_answers)
         }
         assert_string_equal(all[0].why, "no usable winner is known for this GPU: a plain configuration");
     }
+    assert_true(choices_for(PLAIN, all) == 1 && all[0].cublas); /* as before: cuBLAS, or nothing */
 }
 
 TEST(that_cublas_won_is_no_answer)
