@@ -79,6 +79,8 @@ static const char *check_prefix(const struct config *config, int known, const st
     enum gemm_type computed;
     if (!why && problem && !template_serves(config->template, problem))
         why = !template_type(config->template, problem->type, &computed) ? COMPUTES
+              : problem->invariant && !config->template->invariant
+                  ? "invariant rows: the family has other orders of additions"
               : problem->pointers ? "the family takes no arrays of pointers"
                                   : "the family computes no epilogue";
     if (!why) why = check_problem(config, known, problem, gpu);

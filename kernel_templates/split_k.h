@@ -15,6 +15,17 @@ struct k_cut {
  * last may be empty. */
 struct k_cut cut_k(int64_t k, int64_t unit, int64_t most, int64_t cluster);
 
+/* What is known of how a configuration adds; 0: not yet. */
+struct k_order {
+    int64_t unit, splits; /* as in cut_k */
+    int64_t cluster;      /* blocks of one; 0: none, or not known */
+    int teams;            /* of warps that divide a unit */
+};
+
+/* NULL unless the problem is invariant and the configuration adds in another order than invariant.h's,
+ * whatever else is still chosen. */
+const char *check_order(const struct problem *problem, struct k_order known);
+
 /* gemm_reduce for the splits of args, with `width` elements of C an access. */
 struct kernel_launch reduce_launch(const struct gemm_args *args, int width, unsigned batch_slice);
 

@@ -3,7 +3,8 @@
 #include <string.h>
 
 static const uint32_t problem_flags = GT_COLUMN_MAJOR | GT_SCALARS_ON_DEVICE | GT_ADDS_TO_C |
-                                      GT_OUT_OF_PLACE | GT_POINTER_ARRAYS | GT_PREPARED_A | GT_PREPARED_B;
+                                      GT_OUT_OF_PLACE | GT_POINTER_ARRAYS | GT_PREPARED_A | GT_PREPARED_B |
+                                      GT_BATCH_INVARIANT;
 
 /* A struct that begins with its size as the caller knows it, into ours: what the caller does not know is 0,
  * and what we do not know must be. */
@@ -162,7 +163,8 @@ enum status arguments_problem(const struct gt_problem *asked, struct problem *p)
                           .stride_bias = from->batch > 1 ? from->stride_bias : 0,
                           .prepared = from->flags & GT_PREPARED_A   ? PREPARED_A
                                       : from->flags & GT_PREPARED_B ? PREPARED_B
-                                                                    : PREPARED_NONE};
+                                                                    : PREPARED_NONE,
+                          .invariant = from->flags & GT_BATCH_INVARIANT};
     if (p->lda == 0) p->lda = row(problem_cols_a(p));
     if (p->ldb == 0) p->ldb = row(problem_cols_b(p));
     if (p->ldc == 0) p->ldc = row(p->n);

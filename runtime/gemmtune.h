@@ -90,7 +90,11 @@ enum {
                                for each item of the batch. There are no strides, and no epilogue */
     GT_PREPARED_A = 32, /* every call names a prepared A: what was tuned for such calls is looked for first.
                            gt_gemm looks at the call itself; for gt_plan_open */
-    GT_PREPARED_B = 64  /* the same of B */
+    GT_PREPARED_B = 64, /* the same of B */
+    GT_BATCH_INVARIANT =
+        128 /* the bits of a row of C (GT_COLUMN_MAJOR: of a column) do not depend on M (N), nor
+               on the batch: N, K (M, K) and the type decide in which order products are added.
+               Of 16-bit operands only. Never cuBLAS: GT_UNAVAILABLE where no kernel can */
 };
 
 /* A vector that is added to alpha * op(A) * op(B) + beta * C. */

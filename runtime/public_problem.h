@@ -1,6 +1,7 @@
 /* public_problem.h — converts an internal problem to the struct that callers of the library fill in:
- * row-major, with every member set except alignment, and of the flags only GT_OUT_OF_PLACE, GT_POINTER_ARRAYS
- * and GT_PREPARED_A or GT_PREPARED_B. arguments.h does the reverse, with checks.
+ * row-major, with every member set except alignment, and of the flags only GT_OUT_OF_PLACE,
+ * GT_POINTER_ARRAYS, GT_PREPARED_A or GT_PREPARED_B, and GT_BATCH_INVARIANT. arguments.h does the reverse,
+ * with checks.
  */
 #ifndef GT_PUBLIC_PROBLEM_H
 #define GT_PUBLIC_PROBLEM_H
@@ -22,6 +23,7 @@ static inline struct gt_problem public_problem(const struct problem *p)
     said.lda = p->lda, said.ldb = p->ldb, said.ldc = p->ldc;
     said.batch = p->batch;
     if (p->prepared) said.flags |= p->prepared == PREPARED_A ? GT_PREPARED_A : GT_PREPARED_B;
+    if (p->invariant) said.flags |= GT_BATCH_INVARIANT;
     if (p->pointers) said.flags |= GT_POINTER_ARRAYS;
     else said.stride_a = p->stride_a, said.stride_b = p->stride_b, said.stride_c = p->stride_c;
     said.bias = biases[epilogue_bias(p->epilogue)];

@@ -59,10 +59,12 @@ foreach(name test_cpu_block test_cpu_copies test_cpu_products)
   gt_exec_test(${name} ${name})
 endforeach()
 
-gt_exec_program(test_prepared exec/test_prepared.c)
-target_include_directories(test_prepared PRIVATE unit/common)
-target_link_libraries(test_prepared PRIVATE PkgConfig::cmocka)
-gt_exec_test(test_prepared test_prepared)
+foreach(name test_prepared test_invariant_bits)
+  gt_exec_program(${name} exec/${name}.c)
+  target_include_directories(${name} PRIVATE unit/common)
+  target_link_libraries(${name} PRIVATE PkgConfig::cmocka)
+  gt_exec_test(${name} ${name})
+endforeach()
 
 gt_exec_program(exec_kernel exec/exec_kernel.c)
 # Seven to fourteen configurations of each family (bf16x6: four, f16x3: three), with one op, and with an epilogue, pointers or neither.

@@ -26,6 +26,8 @@ const char *const fuzz_words[] = {"sgemm:",
                                   "sgemm_accurate:",
                                   ":prepared=",
                                   ":prepared=b",
+                                  "bf16gemm:",
+                                  ":invariant",
                                   ":stride_bias=",
                                   "bias",
                                   "rowbias",
@@ -75,7 +77,9 @@ static void check_problem(const char *text, const struct problem *p)
             again);
     if (p->batch > 1) PROMISE(p->stride_a == q.stride_a && p->stride_b == q.stride_b, "'%s'", canonical);
     PROMISE(p->lda == q.lda && p->ldb == q.ldb && p->ldc == q.ldc && p->batch == q.batch, "'%s'", canonical);
-    PROMISE(p->pointers == q.pointers && p->prepared == q.prepared, "'%s'", canonical);
+    PROMISE(p->pointers == q.pointers && p->prepared == q.prepared && p->invariant == q.invariant, "'%s'",
+            canonical);
+    PROMISE(!p->invariant || gemm_type_has_invariant(p->type), "'%s'", canonical);
     PROMISE(!p->prepared || (gemm_type_prepares(p->type) && !p->pointers), "'%s'", canonical);
     PROMISE(p->epilogue == q.epilogue && problem_span_bias(p) == problem_span_bias(&q), "'%s'", canonical);
     PROMISE(problem_span_bias(p) >= 0 && problem_span_bias(p) <= INT64_C(1) << 60, "'%s'", canonical);

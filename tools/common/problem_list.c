@@ -12,6 +12,7 @@ static void use_options(struct problem_list *list, size_t first)
     for (size_t i = first; i < list->count; i++) {
         if (list->at[i].type == GEMM_SGEMM) list->at[i].type = list->accuracy;
         if (list->prepared) problem_prepare(&list->at[i], list->prepared);
+        if (list->invariant) problem_make_invariant(&list->at[i]);
     }
 }
 
@@ -44,6 +45,15 @@ enum status problem_list_prepared(void *opaque, const struct command_option *opt
     return OK;
 }
 
+enum status problem_list_invariant(void *opaque, const struct command_option *option, char *value)
+{
+    struct problem_list *list = opaque;
+    (void)option, (void)value;
+    list->invariant = true;
+    use_options(list, 0);
+    return OK;
+}
+
 enum status problem_list_check(const struct problem_list *list)
 {
     enum status st = OK;
@@ -51,9 +61,12 @@ enum status problem_list_check(const struct problem_list *list)
         return fail(E_USAGE, "--accuracy is of problems: say which, with --shape or --suite");
     if (list->count == 0 && list->prepared)
         return fail(E_USAGE, "--prepared is of problems: say which, with --shape or --suite");
-    for (size_t i = 0; i < list->count && list->prepared && !st; i++) {
+    if (list->count == 0 && list->invariant)
+        return fail(E_USAGE, "--batch-invariant is of problems: say which, with --shape or --suite");
+    for (size_t i = 0; i < list->count && !st; i++) {
         struct problem p = list->at[i];
-        st = problem_prepare(&p, list->prepared);
+        if (list->prepared) st = problem_prepare(&p, list->prepared);
+        if (list->invariant && !st) st = problem_make_invariant(&p);
     }
     return st;
 }

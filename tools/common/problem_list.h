@@ -11,6 +11,7 @@ struct problem_list {
     size_t count;
     enum gemm_type accuracy;        /* --accuracy: in place of GEMM_SGEMM */
     enum prepared_operand prepared; /* --prepared, of all that have it to prepare: problem_list_check */
+    bool invariant;                 /* --batch-invariant, of all: problem_list_check */
     bool ranges;                    /* a text had a range of M */
 };
 
@@ -19,15 +20,18 @@ enum status problem_list_shape(void *list, const struct command_option *option, 
 enum status problem_list_suite(void *list, const struct command_option *option, char *value);
 enum status problem_list_accuracy(void *list, const struct command_option *option, char *value);
 enum status problem_list_prepared(void *list, const struct command_option *option, char *value);
+enum status problem_list_invariant(void *list, const struct command_option *option, char *value);
 #define OPTION_ROWS_PROBLEMS(about)                                                                          \
     {"shape", 's', "MxNxK", about "; may be repeated", .repeats = true, OPTION_CALL(problem_list_shape)},    \
         {"suite", 0, "FILE", SUITE_ABOUT, .repeats = true, OPTION_CALL(problem_list_suite)},                 \
         {"accuracy", 0, GEMM_ACCURACIES, GEMM_ACCURACY_ABOUT, OPTION_CALL(problem_list_accuracy)},           \
+        {"prepared", 0, PREPARED_OPERANDS, PREPARED_ABOUT, OPTION_CALL(problem_list_prepared)},              \
     {                                                                                                        \
-        "prepared", 0, PREPARED_OPERANDS, PREPARED_ABOUT, OPTION_CALL(problem_list_prepared)                 \
+        "batch-invariant", 0, NULL, INVARIANT_ABOUT, OPTION_CALL(problem_list_invariant)                     \
     }
 
-/* Is what --accuracy and --prepared ask for possible, once all options are known? Errors: E_USAGE, E_INPUT.
+/* Is what --accuracy, --prepared and --batch-invariant ask for possible, once all options are known? Errors:
+ * E_USAGE, E_INPUT.
  */
 enum status problem_list_check(const struct problem_list *list);
 

@@ -39,7 +39,7 @@ static const char text[] =
     "own. Where cuBLAS won the race, and no kernel is pinned, the "
     "header says \"cublas\" and holds no kernel. Winners with an epilogue are in sets of "
     "their own, one for each epilogue. Winners whose kernel has changed since, those with pointers "
-    "or a prepared operand, and algorithms of cublasLt are left out.\n"
+    "or a prepared operand, invariant rows, and algorithms of cublasLt are left out.\n"
     "\n"
     "--with-kernels adds each kernel once: machine code for the GPU's architecture, the launch plan of each "
     "winner, and a launcher that needs only the driver API (cuda.h of CUDA 12.0 or later, libcuda). A winner "

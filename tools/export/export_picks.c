@@ -88,6 +88,8 @@ static const char *unwanted(const struct db_winner *w, const struct pick_rules *
         return "it takes arrays of pointers, which a header's kernels are not given";
     if (w->base.problem.prepared)
         return "its times leave out the preparation of an operand, which a header's launcher does not know";
+    if (w->base.problem.invariant)
+        return "it is for calls that ask for rows whose bits do not depend on M, which a header's cannot";
     if (rules->measured_only && w->base.predicted) return "predicted, and measured ones are asked for";
     if (rules->no_cublas && answer_is_cublas(w)) return "cuBLAS is the fastest, and asked to be left out";
     if (!answer_is_cublas(w) && template_is_library(w->config.template))

@@ -191,6 +191,11 @@ bool gemm_type_has_limits(enum gemm_type type)
     return rows[type].rms_limit > 0;
 }
 
+bool gemm_type_has_invariant(enum gemm_type type)
+{
+    return element_bytes(rows[type].a) == 2;
+}
+
 bool gemm_type_answers(enum gemm_type tuned, enum gemm_type needed)
 {
     return gemm_type_satisfies(tuned, needed) &&

@@ -59,6 +59,9 @@ static inline bool gemm_type_prepares(enum gemm_type type)
     return gemm_type_has_limits(type);
 }
 
+/* Has the type kernels whose rows do not depend on M (invariant.h)? */
+bool gemm_type_has_invariant(enum gemm_type type);
+
 /* What --accuracy takes: the classes of FP32, in the order of their types from GEMM_SGEMM on. */
 #define GEMM_ACCURACIES     "strict|accurate|normwise|tf32"
 #define GEMM_ACCURACY_ABOUT "what is enough for problems of type sgemm (strict; docs/accuracy.md)"

@@ -234,6 +234,16 @@ static enum status check_prepared(const struct problem *p)
                        : OK;
 }
 
+/* Kernels of the other types have several orders of additions for one N and K, or sums that M decides. */
+static enum status check_invariant(const struct problem *p)
+{
+    const struct gemm_type_row *type = gemm_type_row(p->type);
+    if (!p->invariant || gemm_type_has_invariant(p->type)) return OK;
+    return fail(E_INPUT,
+                "kernels of type %s have no rows whose bits do not depend on M: bf16gemm and hgemm have",
+                type->name);
+}
+
 bool problem_prepared_parse(const char *name, enum prepared_operand *prepared)
 {
     if ((name[0] != 'a' && name[0] != 'b') || name[1]) return false;
@@ -241,19 +251,32 @@ bool problem_prepared_parse(const char *name, enum prepared_operand *prepared)
     return true;
 }
 
-enum status problem_prepare(struct problem *problem, enum prepared_operand prepared)
+/* What is about all problems of a command says which of them is refused. */
+static enum status take_changed(struct problem *problem, const struct problem *changed, enum status st)
 {
     char text[PROBLEM_TEXT_MAX], why[300];
+    if (!st) *problem = *changed;
+    if (!st) return OK;
+    snprintf(why, sizeof why, "%s", status_text());
+    problem_format(problem, text);
+    return fail(st, "%s: %s", text, why);
+}
+
+enum status problem_prepare(struct problem *problem, enum prepared_operand prepared)
+{
     struct problem p = *problem;
     p.prepared = prepared;
     enum status st = check_prepared(&p);
     if (problem->prepared && problem->prepared != prepared)
         st = fail(E_INPUT, "its text prepares one operand, --prepared the other one: leave one of them out");
-    if (!st) *problem = p;
-    if (!st) return OK;
-    snprintf(why, sizeof why, "%s", status_text());
-    problem_format(problem, text);
-    return fail(st, "%s: %s", text, why);
+    return take_changed(problem, &p, st);
+}
+
+enum status problem_make_invariant(struct problem *problem)
+{
+    struct problem p = *problem;
+    p.invariant = true;
+    return take_changed(problem, &p, check_invariant(&p));
 }
 
 enum status problem_use_pointers(struct problem *p)
@@ -281,5 +304,6 @@ enum status problem_check(const struct problem *p)
     if ((st = check_operand("c", p->m, p->n, p->ldc, p->batch, p->stride_c, true))) return st;
     st = check_epilogue(p);
     if (!st) st = check_pointers(p);
-    return st ? st : check_prepared(p);
+    if (!st) st = check_prepared(p);
+    return st ? st : check_invariant(p);
 }

@@ -7,14 +7,16 @@
  * wherever the i-th element of an array of addresses says: A, B and C have one each, in device memory. An
  * epilogue may add a bias, apply an activation, and store the result in another matrix (epilogue.h). A
  * prepared operand is a constant one that was brought into the form that kernels read before the calls
- * (template.h, prepare): what is timed leaves that out.
+ * (template.h, prepare): what is timed leaves that out. An invariant problem wants rows of C whose bits do
+ * not depend on M (invariant.h).
  *
  * Text form: [TYPE:][OP:]MxNxK[:batch=B][:pointers][:lda=..][:ldb=..][:ldc=..][:stride_a=..][:stride_b=..]
- * [:stride_c=..][:prepared=..][:alpha=..][:beta=..][:epilogue=..][:stride_bias=..], TYPE of gemm_type.h, OP
- * in nn nt tn tt, prepared a or b, epilogue as in epilogue.h, for example sgemm:nn:4096x4096x4096. Defaults:
- * sgemm, nn, batch 1, leading dimensions equal to the row, strides equal to the matrix, nothing prepared,
- * alpha 1, beta 0, no epilogue, one bias for all items of the batch. With stride_a=0 or stride_b=0 all items
- * share one matrix. With pointers there are no strides, no epilogue and nothing prepared.
+ * [:stride_c=..][:prepared=..][:invariant][:alpha=..][:beta=..][:epilogue=..][:stride_bias=..], TYPE of
+ * gemm_type.h, OP in nn nt tn tt, prepared a or b, epilogue as in epilogue.h, for example
+ * sgemm:nn:4096x4096x4096. Defaults: sgemm, nn, batch 1, leading dimensions equal to the row, strides equal
+ * to the matrix, nothing prepared, not invariant, alpha 1, beta 0, no epilogue, one bias for all items of the
+ * batch. With stride_a=0 or stride_b=0 all items share one matrix. With pointers there are no strides, no
+ * epilogue and nothing prepared.
  */
 #ifndef GT_PROBLEM_H
 #define GT_PROBLEM_H
@@ -32,6 +34,7 @@
 enum prepared_operand { PREPARED_NONE, PREPARED_A, PREPARED_B };
 #define PREPARED_OPERANDS "a|b"
 #define PREPARED_ABOUT    "problems with this operand prepared once, for calls that name it (gt_prepare)"
+#define INVARIANT_ABOUT   "problems whose rows of C have the same bits for every M (docs/batch-invariant.md)"
 
 struct problem {
     enum gemm_type type; /* what is needed */
@@ -46,6 +49,7 @@ struct problem {
     int64_t stride_bias;                  /* elements; 0: one bias for the whole batch */
     bool pointers;                        /* A, B and C are arrays of the addresses of their items */
     enum prepared_operand prepared;
+    bool invariant; /* the bits of a row of C must not depend on M */
 };
 
 /* A problem with everything but the sizes at its default. */
@@ -68,6 +72,9 @@ bool problem_prepared_parse(const char *name, enum prepared_operand *prepared);
 /* Makes the problem one with this operand prepared. Errors: E_INPUT, for one that has nothing to prepare, or
  * whose other operand is prepared. */
 enum status problem_prepare(struct problem *problem, enum prepared_operand prepared);
+
+/* Makes the problem an invariant one. Errors: E_INPUT, for a type without such kernels. */
+enum status problem_make_invariant(struct problem *problem);
 
 /* Makes the problem one of pointers: leading dimensions of 0 and its strides get their defaults. Errors:
  * E_INPUT, for sizes that their products could overflow. */

@@ -100,14 +100,17 @@ static enum status parse_prepared(const char *whole, const char **text, enum pre
     return OK;
 }
 
-/* "pointers", the only option without a value. */
-static bool parse_pointers(const char **text)
+/* An option without a value. */
+static enum status parse_word(const char *whole, const char **text, const char *name, bool *given,
+                              bool *found)
 {
-    static const char name[] = "pointers";
     const char *const end = *text + strlen(name);
-    if (strncmp(*text, name, strlen(name)) != 0 || (*end != '\0' && *end != ':')) return false;
+    *found = strncmp(*text, name, strlen(name)) == 0 && (*end == '\0' || *end == ':');
+    if (!*found) return OK;
+    if (*given) return fail(E_INPUT, "'%s': %s is given twice", whole, name);
+    *given = true;
     *text = end;
-    return true;
+    return OK;
 }
 
 /* seen: a bit for each option that was given. */
@@ -130,11 +133,10 @@ static enum status parse_option(const char *whole, const char **text, unsigned *
                    {"stride_bias", &p->stride_bias, NULL},
                    {"c", NULL, NULL},
                    {"prepared", NULL, NULL}};
-    if (parse_pointers(text)) {
-        if (p->pointers) return fail(E_INPUT, "'%s': pointers is given twice", whole);
-        p->pointers = true;
-        return OK;
-    }
+    bool found;
+    enum status st = parse_word(whole, text, "pointers", &p->pointers, &found);
+    if (!found) st = parse_word(whole, text, "invariant", &p->invariant, &found);
+    if (found) return st;
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         size_t length = strlen(options[i].name);
         if (strncmp(*text, options[i].name, length) != 0 || (*text)[length] != '=') continue;
@@ -146,7 +148,7 @@ static enum status parse_option(const char *whole, const char **text, unsigned *
             return strcmp(options[i].name, "c") == 0          ? parse_c(whole, text, &p->type)
                    : strcmp(options[i].name, "prepared") == 0 ? parse_prepared(whole, text, &p->prepared)
                                                               : parse_epilogue(whole, text, &p->epilogue);
-        enum status st = parse_integer(whole, text, options[i].name, options[i].integer);
+        st = parse_integer(whole, text, options[i].name, options[i].integer);
         const bool stride = strncmp(options[i].name, "stride", 6) == 0;
         if (!st && *options[i].integer == 0 && !stride)
             st = fail(E_INPUT, "'%s': %s must be at least 1", whole, options[i].name);
@@ -159,7 +161,7 @@ static enum status parse_option(const char *whole, const char **text, unsigned *
     return fail(E_INPUT,
                 "'%s': unknown option at '%.16s'; known: batch pointers lda ldb ldc stride_a stride_b "
                 "stride_c alpha beta "
-                "epilogue stride_bias c prepared",
+                "epilogue stride_bias c prepared invariant",
                 whole, *text);
 }
 
@@ -265,6 +267,7 @@ static void format(const struct problem *problem, char *text, int number(char *,
     if (problem->prepared)
         used += snprintf(text + used, (size_t)(PROBLEM_TEXT_MAX - used), ":prepared=%c",
                          problem->prepared == PREPARED_A ? 'a' : 'b');
+    if (problem->invariant) used += snprintf(text + used, (size_t)(PROBLEM_TEXT_MAX - used), ":invariant");
     const struct {
         const char *name;
         double value, usual;

@@ -82,7 +82,8 @@ bool template_serves(const struct template *t, const struct problem *problem)
     enum gemm_type computed;
     return template_type(t, problem->type, &computed) &&
            (problem->epilogue == 0 || t->macros & TEMPLATE_MACRO_EPILOGUE) &&
-           (!problem->pointers || t->macros & TEMPLATE_MACRO_POINTERS);
+           (!problem->pointers || t->macros & TEMPLATE_MACRO_POINTERS) &&
+           (!problem->invariant || t->invariant);
 }
 
 const char *template_check_ranges(const struct config *config, int known)

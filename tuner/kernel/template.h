@@ -100,6 +100,7 @@ struct template
     int param_count;
     unsigned computes; /* bit t: its kernels compute type t (GEMM_TYPE_BIT) */
     bool one_arch;     /* its kernels use what only their architecture has: there is no PTX for later ones */
+    bool invariant;    /* some of its configurations add in the order of invariant.h */
     unsigned macros;   /* TEMPLATE_MACRO_... */
     uint32_t optional; /* bit i: parameter i was added later; texts that lack it mean its least value */
     uint32_t silent;   /* bit i: so it is, and texts lack it at this value: what was stored before stays */
@@ -192,8 +193,8 @@ static inline enum gemm_type template_first_type(const struct template *t)
     return (enum gemm_type)__builtin_ctz(t->computes);
 }
 
-/* May its kernels compete for a problem of this type, with this epilogue, or with pointers? check() refuses
- * other problems. */
+/* May its kernels compete for a problem of this type, with this epilogue, with pointers, or invariant?
+ * check() refuses other problems. */
 bool template_serves(const struct template *t, const struct problem *problem);
 
 #endif

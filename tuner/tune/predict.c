@@ -304,11 +304,9 @@ static enum status check_served(const struct problem *problem, const struct gpu 
         if (!why) return OK;
         if (!first) first = why;
     }
-    return fail(
-        E_ABSENT,
-        "no kernel of gemmtune computes such a problem of %s on %s (%s); algorithms of cublasLt may, which "
-        "only the GPU itself proposes",
-        gemm_type_row(problem->type)->name, gpu->name, first ? first : "no family has the type");
+    return fail(E_ABSENT, "no kernel of gemmtune computes such a problem of %s on %s (%s)%s",
+                gemm_type_row(problem->type)->name, gpu->name, first ? first : "no family has the type",
+                problem->invariant ? "" : "; algorithms of cublasLt may, which only the GPU itself proposes");
 }
 
 static enum status predict_one(struct forecast *f, int ended)

@@ -27,6 +27,7 @@ struct option_parser {
     const char *capture, *op, *type;
     enum gemm_type accuracy;        /* in place of GEMM_SGEMM */
     enum prepared_operand prepared; /* of all problems */
+    bool invariant;                 /* all problems */
 };
 
 static enum status parse_devices(void *self, const struct command_option *option, char *text)
@@ -166,6 +167,7 @@ static const struct command_option rows[] = {
      "cluster)",
      OPTION_CALL(set_shard)},
     {"prepared", 0, PREPARED_OPERANDS, PREPARED_ABOUT, OPTION_CALL(set_prepared)},
+    {"batch-invariant", 0, NULL, INVARIANT_ABOUT, OPTION_FLAG(struct option_parser, invariant)},
     {.about = "Where:", .group = 2},
     OPTION_ROW_GPU(struct option_parser, o.gpu, "the GPU: measure if it is present, else predict"),
     {"gpus", 0, "0,1|all", "GPUs of this machine, one problem at a time on each (0)",
@@ -365,6 +367,7 @@ static enum status collect_problems(struct option_parser *r)
     for (size_t i = 0; i < r->o.problem_count && !st; i++) {
         if (r->o.problems[i].type == GEMM_SGEMM) r->o.problems[i].type = r->accuracy;
         if (r->prepared) st = problem_prepare(&r->o.problems[i], r->prepared);
+        if (r->invariant && !st) st = problem_make_invariant(&r->o.problems[i]);
     }
     if (!st) st = drop_repeated(&r->o);
     if (!st && r->o.problem_count == 0)

@@ -7,7 +7,8 @@
  * gains nothing, and the rival answers (`tied` is about configurations among themselves). Without a rival
  * (ratio 0) and for a prediction there is nothing to compare, and the configuration answers, but in the
  * drop-in, whose program has a cuBLAS that works. Whoever asks takes pins into account first: what is pinned
- * answers whatever its ratio.
+ * answers whatever its ratio. Of an invariant problem a configuration answers always: the rival has other
+ * orders of additions for other M.
  */
 #ifndef GT_ANSWER_H
 #define GT_ANSWER_H
@@ -27,7 +28,7 @@ static inline bool answer_gains(double ratio)
 /* True if the rival (cuBLAS, or cublasLt for an epilogue) answers in place of the winner's configuration. */
 static inline bool answer_is_rival(const struct winner *w)
 {
-    return !w->predicted && w->ratio > 0 && !answer_gains(w->ratio);
+    return !w->predicted && !w->problem.invariant && w->ratio > 0 && !answer_gains(w->ratio);
 }
 
 /* The rival's time in the race; 0: there was none. */

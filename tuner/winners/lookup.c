@@ -119,7 +119,8 @@ static enum status list_exact(struct winner_store *store, const struct problem *
     if (st && st != E_ABSENT) return st;
     *count = take_pinned(store, problem, alignment, st ? NULL : &winner, &config, choices);
     if (*count == 1 || st || winner.base.predicted) return OK;
-    const bool cublas_won = winner.config == CUBLAS_WON || answer_is_rival(&winner.base);
+    const bool cublas_won =
+        !problem->invariant && (winner.config == CUBLAS_WON || answer_is_rival(&winner.base));
     /* The winner was raced in the arithmetic of its own type; cuBLAS, which is listed with the others, may be
      * allowed a less strict one here. */
     if (winner.base.problem.type != problem->type) {
@@ -185,9 +186,10 @@ static bool is_listed(const struct listing *l, const struct choice *c)
     return false;
 }
 
+/* cuBLAS adds in an order of its own for each M. */
 static void list(struct listing *l, const struct choice *c)
 {
-    if (l->count == CHOICES_MAX || is_listed(l, c)) return;
+    if (l->count == CHOICES_MAX || is_listed(l, c) || (c->cublas && l->problem->invariant)) return;
     if (c->cublas || !winner_store_failed(l->store, l->problem, &c->config, "")) l->choices[l->count++] = *c;
 }
 
@@ -350,6 +352,7 @@ static void widen(struct config *config, const struct listing *l)
 
 /* The plain configurations of all families, in the order of the model's times. Of a type with limits those
  * that add by FFMA in the order of k, which is as accurate as its contract by definition (docs/accuracy.md).
+ * Those of families with invariant rows are for problems that cuBLAS must not compute.
  */
 static void list_plain(struct listing *l)
 {
@@ -359,7 +362,9 @@ static void list_plain(struct listing *l)
     int count = 0;
     for (size_t t = 0; t < template_count; t++)
         for (int i = 0; templates[t]->plain && templates[t]->plain(i, &plain); i++) {
-            if (nearest_illegal(l->store, &plain, l->problem, l->alignment)) continue;
+            if (templates[t]->invariant != l->problem->invariant ||
+                nearest_illegal(l->store, &plain, l->problem, l->alignment))
+                continue;
             if (in_order && config_get(&plain, "SPLIT_K") > 1) continue;
             widen(&plain, l);
             struct choice c = {

@@ -44,7 +44,9 @@ enum status lookup_exact(struct winner_store *store, const struct problem *probl
  * pinned or expected to be faster than cuBLAS. */
 bool choice_replaces_cublas(const struct choice *choice);
 
-/* Everything else, best first. Empty only if nothing is legal. Errors: E_MEMORY. */
+/* Everything else, best first. Of an invariant problem no cuBLAS: any configuration that is legal for it has
+ * the same bits, so that the order of the choices is about time alone. Empty only if nothing is legal.
+ * Errors: E_MEMORY. */
 enum status lookup_others(struct winner_store *store, const struct problem *problem, int alignment,
                           struct choice choices[CHOICES_MAX], int *count);
 

@@ -28,6 +28,7 @@ struct shape shape_of(const struct problem *p)
         .tight = is_tight(p),
         .pointers = p->pointers,
         .prepared = (uint8_t)p->prepared,
+        .invariant = p->invariant,
         .adds = p->beta != 0,
         .nulls = p->alpha == 0,
         .one_a = p->batch > 1 && problem_count_a(p) == 1,
@@ -42,7 +43,7 @@ static float square(float x)
 bool shape_answers(const struct shape *tuned, const struct shape *wanted)
 {
     return tuned->op == wanted->op && tuned->epilogue == wanted->epilogue &&
-           tuned->pointers == wanted->pointers &&
+           tuned->pointers == wanted->pointers && tuned->invariant == wanted->invariant &&
            (tuned->prepared == wanted->prepared || tuned->prepared == PREPARED_NONE) &&
            gemm_type_answers((enum gemm_type)tuned->type, (enum gemm_type)wanted->type);
 }

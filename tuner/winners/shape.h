@@ -12,8 +12,9 @@ struct shape {
     bool tight;                           /* rows without padding */
     bool pointers;                        /* arrays of the addresses of batch items */
     uint8_t prepared;                     /* an enum prepared_operand */
-    bool adds, nulls;                     /* beta is not 0; alpha is 0 */
-    bool one_a, one_b;                    /* the items of a batch share A, or B */
+    bool invariant;
+    bool adds, nulls;  /* beta is not 0; alpha is 0 */
+    bool one_a, one_b; /* the items of a batch share A, or B */
 };
 
 struct shape shape_of(const struct problem *problem);
@@ -27,9 +28,9 @@ struct shape shape_of(const struct problem *problem);
  */
 double shape_distance(const struct shape *x, const struct shape *y);
 
-/* True if the winner for one may compute the other: same op and epilogue, both with pointers or neither, a
- * type that answers the other's, and the same operand prepared or none: what was timed without a call's work
- * does not answer calls that do it. */
+/* True if the winner for one may compute the other: same op and epilogue, both with pointers or neither, both
+ * invariant or neither, a type that answers the other's, and the same operand prepared or none: what was
+ * timed without a call's work does not answer calls that do it. */
 bool shape_answers(const struct shape *tuned, const struct shape *wanted);
 
 #endif

@@ -47,7 +47,9 @@ static const char *cublaslt_check(const struct config *config, const struct prob
     if (why || !p) return why;
     if (gpu && gpu->arch < gemm_type_row(p->type)->least_arch) return "the GPU has no units for the type";
     if (!template_serves(config->template, p))
-        return p->pointers ? "cublasLt is not asked for arrays of pointers" : "cublasLt lacks the type";
+        return p->invariant  ? "cublasLt says nothing of the order in which it adds"
+               : p->pointers ? "cublasLt is not asked for arrays of pointers"
+                             : "cublasLt lacks the type";
     if (sums_in_c(config, p)) return "it adds partial sums in C's type, and the problem's are FP32";
     if (epilogue_bias(p->epilogue) == BIAS_ROW) return "cublasLt has no bias for the rows of row-major C";
     return p->k == 0 ? "cublasLt takes no product with K = 0" : NULL;

@@ -4,6 +4,7 @@
 
 #include "gemm_block.h"
 #include "gt_workspace16.h"
+#include "invariant.h"
 #include "launch_limits.h"
 #include "split_k.h"
 
@@ -78,6 +79,11 @@ static const char *check_problem(const struct config *config, int known, const s
 {
     (void)gpu;
     if (!p) return NULL;
+    const char *why = check_order(p, (struct k_order){.unit = KNOWN(BK) ? BK : 0,
+                                                      .teams = KNOWN(WARPS_K) ? WARPS_K : 0,
+                                                      .cluster = KNOWN(REDUCE) ? CLUSTER : 0,
+                                                      .splits = KNOWN(SPLIT_K) ? SPLIT_K : 0});
+    if (why) return why;
     const struct gemm_type_row *const type = gemm_type_row(p->type);
     if (KNOWN(PACK) && pack_bytes(config, p) > PACK_BYTES_MAX)
         return "PACK needs more than 256 MiB of workspace";
@@ -145,6 +151,30 @@ static void mma16_plan(const struct config *config, const struct problem *p, str
                                .dependent = PDL > 0};
 }
 
+extern const struct template template_mma16;
+
+/* Of few rows and of many; k whole, or in parts as an invariant problem's may be, with and without a cluster.
+ */
+static bool mma16_plain(int number, struct config *config)
+{
+    static const int16_t tiles[][P_COUNT] = {
+        {[P_BM] = 128, [P_BN] = 128, [P_WM] = 64, [P_WN] = 32, [P_STAGES] = 3, [P_GROUP] = 8},
+        {[P_BM] = 64, [P_BN] = 64, [P_WM] = 32, [P_WN] = 32, [P_STAGES] = 4, [P_GROUP] = 8},
+        {[P_BM] = 16, [P_BN] = 64, [P_WM] = 16, [P_WN] = 16, [P_STAGES] = 4, [P_GROUP] = 1},
+    };
+    static const int parts[][2] = {{1, 1}, {2, 2}, {4, 4}, {8, 8}, {2, 1}, {4, 1}, {8, 1}};
+    const int count = (int)(sizeof tiles / sizeof *tiles), way = number / count;
+    if (way >= (int)(sizeof parts / sizeof *parts)) return false;
+    *config = (struct config){.template = &template_mma16};
+    for (int i = 0; i < P_COUNT; i++)
+        config->value[i] = tiles[number % count][i] ? tiles[number % count][i] : params[i].least;
+    BK = INVARIANT_UNIT;
+    PRELOAD = 1;
+    SPLIT_K = parts[way][0];
+    REDUCE = parts[way][1];
+    return true;
+}
+
 /* template.h: a packed operand whose lines are aligned anyway. */
 static int mma16_redundant(const struct config *config, int known, const struct problem *problem,
                            int32_t *instead)
@@ -160,5 +190,5 @@ FAMILY(mma16,
        GEMM_TYPE_BIT(GEMM_BF16) | GEMM_TYPE_BIT(GEMM_F16) | GEMM_TYPE_BIT(GEMM_BF16_TO_F32) |
            GEMM_TYPE_BIT(GEMM_F16_TO_F32),
        .summary = "BF16 and FP16 on tensor cores, by mma.sync: any layout and alignment, split-K",
-       .macros = TEMPLATE_MACRO_TYPE | TEMPLATE_MACRO_EPILOGUE | TEMPLATE_MACRO_POINTERS,
-       .redundant = mma16_redundant)
+       .macros = TEMPLATE_MACRO_TYPE | TEMPLATE_MACRO_EPILOGUE | TEMPLATE_MACRO_POINTERS, .invariant = true,
+       .plain = mma16_plain, .redundant = mma16_redundant)

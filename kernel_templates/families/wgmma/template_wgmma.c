@@ -96,8 +96,10 @@ static const char *check_problem(const struct config *config, int known, const s
                                  const struct gpu *gpu)
 {
     if (!p) return NULL;
-    const char *why = NULL;
-    if (KNOWN(PACK) && pack_bytes(config, p) > PACK_BYTES_MAX)
+    const char *why = check_order(p, (struct k_order){.unit = KNOWN(BK) ? BK : 0,
+                                                      .cluster = KNOWN(REDUCE) ? CLUSTER : 0,
+                                                      .splits = KNOWN(SPLIT_K) ? SPLIT_K : 0});
+    if (!why && KNOWN(PACK) && pack_bytes(config, p) > PACK_BYTES_MAX)
         why = "PACK needs more than 256 MiB of workspace";
     if (!why && KNOWN(PACK) && !PACK_A) why = check_map(p->lda, p->stride_a, p);
     if (!why && KNOWN(PACK) && !PACK_B) why = check_map(p->ldb, p->stride_b, p);
@@ -290,6 +292,7 @@ const struct template template_wgmma = {
     .computes = GEMM_TYPE_BIT(GEMM_BF16) | GEMM_TYPE_BIT(GEMM_F16) | GEMM_TYPE_BIT(GEMM_BF16_TO_F32) |
                 GEMM_TYPE_BIT(GEMM_F16_TO_F32),
     .one_arch = true,
+    .invariant = true,
     .macros = TEMPLATE_MACRO_TYPE | TEMPLATE_MACRO_EPILOGUE | TEMPLATE_MACRO_POINTERS,
     .optional = OPTIONAL,
     .silent = SILENT,

@@ -125,7 +125,7 @@ TEST(wrong_arguments_are_refused_with_a_sentence)
         {offsetof(struct gt_problem, type), GT_FP16_TO_F32 + 1, true, "type 8"},
         {offsetof(struct gt_problem, trans_a), 2, true, "trans_a is 2"},
         {offsetof(struct gt_problem, trans_b), -1, true, "trans_b is -1"},
-        {offsetof(struct gt_problem, flags), 128, true, "of which this version knows 0x7f"},
+        {offsetof(struct gt_problem, flags), 256, true, "of which this version knows 0xff"},
         {offsetof(struct gt_problem, size), 0, true, "size of struct gt_problem is 0"},
         {offsetof(struct gt_problem, size), 135, true, "is at least 136"},
         {offsetof(struct gt_problem, size), 4097, true, "4097"},

@@ -1,0 +1,30 @@
+/* invariant.h — the one order of additions of an invariant problem (problem.h): it depends on N and K alone,
+ * so that whichever kernel, GPU and M it is, an element of C is the same sum.
+ *
+ *     k:   | 0 ... part_k - 1 | part_k ... |   ...   |      each part in the order of k, 16 at a time, in one
+ *               sum 0      +     sum 1     +   ...          accumulator; the sums in the order of parts
+ *
+ * Families whose kernels can add so say it in their row (template.h, invariant), and check_order (split_k.h)
+ * leaves those of their configurations that do.
+ */
+#ifndef GT_INVARIANT_H
+#define GT_INVARIANT_H
+
+#include <stdint.h>
+
+/* Parts begin at multiples of it. */
+#define INVARIANT_UNIT 64
+/* So many blocks with 64 columns of C each are enough for a large GPU, where C has few rows. */
+#define INVARIANT_BLOCKS 96
+/* The blocks of a cluster, which need no workspace, whatever M is. */
+#define INVARIANT_PARTS_MAX 8
+/* A shorter part ends before its copies have reached their speed. */
+#define INVARIANT_PART_K_LEAST 512
+
+/* The least power of two that gives INVARIANT_BLOCKS, within the two limits. */
+int invariant_parts(int64_t n, int64_t k);
+
+/* k of all parts but the last, which is not empty; a multiple of INVARIANT_UNIT. */
+int64_t invariant_part_k(int64_t n, int64_t k);
+
+#endif
