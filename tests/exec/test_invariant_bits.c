@@ -14,7 +14,7 @@
 
 #include "exec_problems.h"
 
-enum { N = 40, K = 1100, LD = 1104, ROWS_MAX = 70 }; /* two parts of k, of 576 and 524 */
+enum { N = 40, K = 2124, LD = 2128, ROWS_MAX = 70 }; /* two parts of k, of 1088 and 1036 */
 
 static const int rows[] = {1, 8, 70};
 static uint16_t a[ROWS_MAX * LD], b[N * LD];

@@ -2,7 +2,7 @@
 
 int invariant_parts(int64_t n, int64_t k)
 {
-    const int64_t columns = (n + 63) / 64;
+    const int64_t columns = (n + INVARIANT_COLUMNS - 1) / INVARIANT_COLUMNS;
     int parts = 1;
     while (parts < INVARIANT_PARTS_MAX && columns * parts < INVARIANT_BLOCKS &&
            k / (2 * parts) >= INVARIANT_PART_K_LEAST)

@@ -14,12 +14,14 @@
 
 /* Parts begin at multiples of it. */
 #define INVARIANT_UNIT 64
-/* So many blocks with 64 columns of C each are enough for a large GPU, where C has few rows. */
-#define INVARIANT_BLOCKS 96
+/* So many blocks of so many columns of C each are enough, where C has few rows. Where it has many, each part
+ * costs the time that its sums take: 2048x1024x4096 in four parts takes three times the time of one. */
+#define INVARIANT_COLUMNS 16
+#define INVARIANT_BLOCKS  64
 /* The blocks of a cluster, which need no workspace, whatever M is. */
 #define INVARIANT_PARTS_MAX 8
 /* A shorter part ends before its copies have reached their speed. */
-#define INVARIANT_PART_K_LEAST 512
+#define INVARIANT_PART_K_LEAST 1024
 
 /* The least power of two that gives INVARIANT_BLOCKS, within the two limits. */
 int invariant_parts(int64_t n, int64_t k);

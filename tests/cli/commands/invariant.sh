@@ -3,7 +3,7 @@
 FAKE=$(dirname "$(readlink -f "$(command -v tune)")")/tests/fake_child
 [ -x "$FAKE" ] || skip "tests/fake_child is not built"
 export GEMMTUNE_EXE=$FAKE GEMMTUNE_DB="$PWD/my.db" SOURCE_DATE_EPOCH=1795000000
-printf 'bf16gemm:nt:8x4096x14336\nhgemm:nt:8x6144x4096:c=f32\n' >suite.txt
+printf 'bf16gemm:nt:8x512x14336\nhgemm:nt:8x6144x4096:c=f32\n' >suite.txt
 few="--max-trials 2 --budget 2h --no-pretuned -q"
 quiet() { # without the times
     echo "$ $*"
@@ -18,13 +18,13 @@ for w in json.load(sys.stdin):
 '
 }
 quiet tune --suite suite.txt --batch-invariant $few
-quiet tune --shape bf16gemm:nt:8x4096x14336 $few
+quiet tune --shape bf16gemm:nt:8x512x14336 $few
 quiet tune query
 t divisions
 quiet tune query --batch-invariant --suite suite.txt
-quiet tune query --shape bf16gemm:nt:8x4096x14336
-quiet tune explain --batch-invariant --shape bf16gemm:nt:8x4096x14336
-quiet tune bench --batch-invariant --shape bf16gemm:nt:8x4096x14336 --rounds 1 --block-ms 1
+quiet tune query --shape bf16gemm:nt:8x512x14336
+quiet tune explain --batch-invariant --shape bf16gemm:nt:8x512x14336
+quiet tune bench --batch-invariant --shape bf16gemm:nt:8x512x14336 --rounds 1 --block-ms 1
 quiet tune export --csv
 tune export --header own.h 2>&1 | grep 'do not depend'
 quiet tune refresh --batch-invariant --suite suite.txt --dry-run

@@ -37,13 +37,13 @@ TEST(a_division_is_that_of_n_and_k)
             const struct config config = changed(families[i], "SPLIT_K", split);
             const char *const parts = "in how many parts";
             assert_check(&config, "bf16gemm:nt:64x6144x4096:invariant", split == 1 ? NULL : parts);
-            assert_check(&config, "hgemm:nt:1x4096x14336:invariant", split == 2 ? NULL : parts);
-            assert_check(&config, "hgemm:nn:999x1024x4096:c=f32:invariant", split == 8 ? NULL : parts);
-            assert_check(&config, "hgemm:nt:1x4096x14336", NULL);
+            assert_check(&config, "hgemm:nt:1x512x14336:invariant", split == 2 ? NULL : parts);
+            assert_check(&config, "hgemm:nn:999x128x8192:c=f32:invariant", split == 8 ? NULL : parts);
+            assert_check(&config, "hgemm:nt:1x512x14336", NULL);
         }
         struct config cluster = changed(families[i], "REDUCE", 2);
         config_set(&cluster, "SPLIT_K", 2);
-        assert_check(&cluster, "bf16gemm:nt:64x4096x14336:invariant", NULL);
+        assert_check(&cluster, "bf16gemm:nt:64x512x14336:invariant", NULL);
         assert_check(&cluster, "bf16gemm:nt:64x6144x4096:invariant", "in how many parts");
     }
 }
@@ -66,13 +66,13 @@ TEST(parts_that_would_begin_elsewhere_are_refused)
     static const char *const families[] = {MMA16 "2", WGMMA "2"};
     for (int i = 0; i < 2; i++) {
         const struct config of_64 = config_of(families[i]), of_128 = changed(families[i], "BK", 128);
-        assert_check(&of_64, "bf16gemm:nt:64x4096x4160:invariant", NULL);
-        assert_check(&of_128, "bf16gemm:nt:64x4096x4160:invariant", "would begin elsewhere");
-        assert_check(&of_128, "bf16gemm:nt:64x4096x4160", NULL);
-        assert_check(&of_128, "bf16gemm:nt:64x4096x4096:invariant", NULL);
+        assert_check(&of_64, "bf16gemm:nt:64x512x4160:invariant", NULL);
+        assert_check(&of_128, "bf16gemm:nt:64x512x4160:invariant", "would begin elsewhere");
+        assert_check(&of_128, "bf16gemm:nt:64x512x4160", NULL);
+        assert_check(&of_128, "bf16gemm:nt:64x512x4096:invariant", NULL);
     }
     struct config of_32 = changed(MMA16 "2", "BK", 32);
-    assert_check(&of_32, "bf16gemm:nt:64x4096x4160:invariant", "would begin elsewhere");
+    assert_check(&of_32, "bf16gemm:nt:64x512x4160:invariant", "would begin elsewhere");
     config_set(&of_32, "SPLIT_K", 1); /* undivided */
     assert_check(&of_32, "bf16gemm:nt:64x6144x4160:invariant", NULL);
 }
@@ -81,7 +81,7 @@ TEST(parts_that_would_begin_elsewhere_are_refused)
 TEST(the_launch_has_the_parts_of_the_problem)
 {
     static const char *const families[] = {MMA16 "2", WGMMA "2"};
-    const struct problem p = problem_of("bf16gemm:nt:64x4096x4160:invariant");
+    const struct problem p = problem_of("bf16gemm:nt:64x512x4160:invariant");
     for (int i = 0; i < 2; i++)
         for (int reduce = 1; reduce <= 2; reduce++) {
             const struct config config = changed(families[i], "REDUCE", reduce);
@@ -96,7 +96,7 @@ TEST(the_launch_has_the_parts_of_the_problem)
 
 TEST(other_families_and_the_library_are_refused)
 {
-    const struct problem p = problem_of("bf16gemm:nt:8x4096x4096:invariant");
+    const struct problem p = problem_of("bf16gemm:nt:8x512x4096:invariant");
     int serving = 0;
     for (size_t i = 0; i < template_count; i++) {
         const struct template *t = templates[i];
@@ -120,7 +120,7 @@ TEST(other_families_and_the_library_are_refused)
 TEST(a_legal_configuration_is_legal_however_few_of_its_values_are_known)
 {
     static const char *const problems[] = {"bf16gemm:nt:64x6144x4096:invariant",
-                                           "bf16gemm:nt:64x4096x14336:invariant"};
+                                           "bf16gemm:nt:64x512x14336:invariant"};
     static const char *const families[] = {MMA16 "1", WGMMA "1"};
     for (int i = 0; i < 4; i++) {
         const struct problem p = problem_of(problems[i / 2]);
@@ -175,7 +175,7 @@ TEST(a_plain_configuration_computes_every_problem)
     }
     struct gpu turing = h200;
     turing.arch = 75;
-    const struct problem p = problem_of("hgemm:nt:8x4096x4096:invariant");
+    const struct problem p = problem_of("hgemm:nt:8x512x4096:invariant");
     assert_refused(plain_for(&p, &turing, &config), "sm_80");
 }
 

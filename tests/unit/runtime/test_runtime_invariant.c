@@ -4,7 +4,7 @@
 
 #include "invariant.h"
 
-#define LAYER     "1024x1024" /* two parts of k */
+#define LAYER     "512x2048" /* two parts of k */
 #define PLAIN     "bf16gemm:nt:64x" LAYER
 #define INVARIANT PLAIN ":invariant"
 #define WGMMA                                                                                                \
@@ -106,7 +106,7 @@ TEST(by_columns_m_and_n_change_places)
 {
     put_raced("bf16gemm:nn:64x" LAYER ":invariant", WGMMA, 5, 0.5, false, false);
     struct gt_handle *handle = open_handle(NULL);
-    struct gt_problem p = gt_problem_make(1024, 64, 1024);
+    struct gt_problem p = gt_problem_make(512, 64, 2048);
     p.flags = GT_COLUMN_MAJOR | GT_BATCH_INVARIANT, p.type = GT_BF16;
     const struct gt_plan_info info = plan_for(handle, &p);
     assert_string_equal(info.config, WGMMA);

@@ -7,7 +7,7 @@
 #include "invariant.h"
 #include "template.h"
 
-#define LAYER     "4096x14336" /* two parts of k */
+#define LAYER     "512x14336" /* two parts of k */
 #define PLAIN     "bf16gemm:nt:64x" LAYER
 #define INVARIANT PLAIN ":invariant"
 
@@ -122,7 +122,7 @@ TEST(without_winners_a_plain_configuration_in_the_order_of_n_and_k_answers)
 {
     static const char *const texts[] = {
         "bf16gemm:nt:1x" LAYER ":invariant", "hgemm:nn:2048x6144x4096:invariant",
-        "hgemm:tn:333x1023x4097:c=f32:invariant", "bf16gemm:nt:65536x4096x14336:invariant"};
+        "hgemm:tn:333x1023x4097:c=f32:invariant", "bf16gemm:nt:65536x512x14336:invariant"};
     struct choice all[2 * CHOICES_MAX];
     db_close(store_open(DB_WRITE));
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
