@@ -73,7 +73,7 @@ TEST(an_operand_is_split_once_for_products_with_any_other)
     _Atomic int *const replaced = dlsym(dlopen(FAKE_GPU, RTLD_NOW), "fake_maps_replaced");
     const int encoded_before = *encoded, replaced_before = *replaced;
     assert_used(handle, PROBLEM, prepared);
-    assert_int_equal(*encoded, encoded_before); /* the maps were when the plans were made */
+    assert_int_equal(*encoded, encoded_before);           /* the maps were when the plans were made */
     assert_int_equal(*replaced, replaced_before + 2 * 2); /* two maps, two kernels */
     const int before = *fake.launch_count;
     assert_gt(call(handle, PROBLEM, NULL)); /* the plan serves calls without, too */
