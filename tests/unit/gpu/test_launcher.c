@@ -9,6 +9,8 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define A         0x1000000u
 #define B         0x2000000u
@@ -359,6 +361,24 @@ TEST(what_encoding_refuses_is_refused_where_addresses_are_replaced)
     assert_asked(0, 0);
 }
 
+TEST(a_forked_child_reaches_no_driver_for_its_maps)
+{
+    struct problem p;
+    int left = 0;
+    struct launch_plan plan = whole_plan(&p);
+    const struct launch_call call = {.operand = {A, B, C}, .alpha = 2};
+    launcher_encode_ahead(&plan);
+    *fake.replaced = 0;
+    const pid_t child = fork();
+    if (child == 0) {
+        bool touched;
+        const CUresult result = launcher_enqueue(&plan, functions, &call, device.stream, &touched);
+        _exit(result == CUDA_ERROR_NOT_INITIALIZED && *fake.replaced == 0 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &left, 0), child);
+    assert_int_equal(left, 0);
+}
+
 #define ON_FAKE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -374,6 +394,7 @@ int main(void)
         ON_FAKE(a_driver_that_cannot_replace_encodes_at_each_launch),
         ON_FAKE(a_driver_that_makes_another_map_by_replacing_is_not_asked_to),
         ON_FAKE(what_encoding_refuses_is_refused_where_addresses_are_replaced),
+        ON_FAKE(a_forked_child_reaches_no_driver_for_its_maps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
