@@ -2,7 +2,7 @@
  * what adds in another order. */
 #include "db_files.h"
 #include "lookup.h"
-#include "store.h"
+#include "store_choices.h"
 
 #include "invariant.h"
 #include "template.h"
@@ -10,8 +10,6 @@
 #define LAYER     "512x14336" /* two parts of k */
 #define PLAIN     "bf16gemm:nt:64x" LAYER
 #define INVARIANT PLAIN ":invariant"
-
-static struct notices quiet = {.quiet = true};
 
 /* Legal for the problems below, also the plain one; all different. */
 static struct config numbered(int number)
@@ -48,23 +46,6 @@ static void decide(const char *text, int number, double ratio)
 {
     const struct config config = numbered(number ? number : 1);
     decide_for(text, number ? &config : NULL, ratio);
-}
-
-/* The choices in their order, the exact ones first. Every one is legal. */
-static int choices_for(const char *text, struct choice all[2 * CHOICES_MAX])
-{
-    const struct db_context context = store_context();
-    struct winner_store store;
-    struct problem p;
-    int count, others;
-    assert_ok(problem_parse(text, &p));
-    assert_ok(winner_store_open(&store, &context.gpu, store_path, "", &quiet));
-    assert_ok(lookup_exact(&store, &p, 16, all, &count));
-    assert_ok(lookup_others(&store, &p, 16, all + count, &others));
-    winner_store_close(&store);
-    for (int i = 0; i < count + others; i++)
-        if (!all[i].cublas) assert_null(all[i].config.template->check(&all[i].config, &p, &context.gpu));
-    return count + others;
 }
 
 static bool is(const struct choice *choice, int number)
