@@ -2,6 +2,7 @@
 
 #include "answer.h"
 #include "exact.h"
+#include "template.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -43,6 +44,8 @@ static bool is_pretuned(struct winner_store *pretuned, struct db *db, const stru
     return true;
 }
 
+enum { BEST_MAX = 16 };
+
 static enum status find(struct db *db, struct winner_store *pretuned, const struct worker_info *worker,
                         bool cold, const struct problem *problem, struct fastest *fastest)
 {
@@ -54,12 +57,15 @@ static enum status find(struct db *db, struct winner_store *pretuned, const stru
     if (st && st != E_ABSENT) return st;
     if (fastest->how || is_pretuned(pretuned, db, problem, fastest)) return OK;
 
-    struct db_best best;
-    int count = 0;
-    st = db ? db_best(db, &context, problem, &best, 1, &count) : OK;
-    if (!st && count == 0) st = fail(E_ABSENT, "nothing is known of this problem on this GPU");
+    /* Rules may have changed since the trials. */
+    struct db_best best[BEST_MAX];
+    int count = 0, first = 0;
+    st = db ? db_best(db, &context, problem, best, BEST_MAX, &count) : OK;
+    while (first < count && best[first].config.template->check(&best[first].config, problem, &worker->gpu))
+        first++;
+    if (!st && first == count) st = fail(E_ABSENT, "nothing is known of this problem on this GPU");
     if (st) return st;
-    fastest->config = best.config;
+    fastest->config = best[first].config;
     fastest->how = "best so far";
     return OK;
 }

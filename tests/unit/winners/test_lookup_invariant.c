@@ -2,7 +2,7 @@
  * what adds in another order. */
 #include "db_files.h"
 #include "lookup.h"
-#include "store.h"
+#include "store_choices.h"
 
 #include "invariant.h"
 #include "template.h"
@@ -10,8 +10,6 @@
 #define LAYER     "512x14336" /* two parts of k */
 #define PLAIN     "bf16gemm:nt:64x" LAYER
 #define INVARIANT PLAIN ":invariant"
-
-static struct notices quiet = {.quiet = true};
 
 /* Legal for the problems below, also the plain one; all different. */
 static struct config numbered(int number)
@@ -26,8 +24,8 @@ static struct config numbered(int number)
     return config;
 }
 
-/* number 0: cuBLAS won. */
-static void decide(const char *text, int number, double ratio)
+/* config NULL: cuBLAS won. */
+static void decide_for(const char *text, const struct config *config, double ratio)
 {
     struct db *db = store_open(DB_WRITE);
     const struct db_context context = store_context();
@@ -37,27 +35,17 @@ static void decide(const char *text, int number, double ratio)
                           .base.ratio = ratio,
                           .base.anchor_us = 100 * ratio,
                           .rounds = 8};
-    if (number) w.config = numbered(number);
+    if (config) w.config = *config;
     assert_ok(problem_parse(text, &w.base.problem));
     assert_ok(db_set_winner(db, store_run(db, &context), &w, NULL, 0, NULL, 0));
     db_close(db);
 }
 
-/* The choices in their order, the exact ones first. Every one is legal. */
-static int choices_for(const char *text, struct choice all[2 * CHOICES_MAX])
+/* number 0: cuBLAS won. */
+static void decide(const char *text, int number, double ratio)
 {
-    const struct db_context context = store_context();
-    struct winner_store store;
-    struct problem p;
-    int count, others;
-    assert_ok(problem_parse(text, &p));
-    assert_ok(winner_store_open(&store, &context.gpu, store_path, "", &quiet));
-    assert_ok(lookup_exact(&store, &p, 16, all, &count));
-    assert_ok(lookup_others(&store, &p, 16, all + count, &others));
-    winner_store_close(&store);
-    for (int i = 0; i < count + others; i++)
-        if (!all[i].cublas) assert_null(all[i].config.template->check(&all[i].config, &p, &context.gpu));
-    return count + others;
+    const struct config config = numbered(number ? number : 1);
+    decide_for(text, number ? &config : NULL, ratio);
 }
 
 static bool is(const struct choice *choice, int number)
@@ -99,6 +87,22 @@ TEST(neither_answers_the_other_as_measured)
     count = choices_for(PLAIN, all);
     assert_true(is(&all[0], 1) && all[0].source == CHOICE_EXACT);
     for (int i = 1; i < count; i++) assert_true(all[i].source != CHOICE_NEAREST || !is(&all[i], 3));
+}
+
+TEST(a_winner_of_another_division_of_k_answers_no_more)
+{
+    struct choice all[2 * CHOICES_MAX];
+    struct config old = numbered(1);
+    config_set(&old, "REDUCE", 4);
+    config_set(&old, "SPLIT_K", 4);
+    decide_for(INVARIANT, &old, 2);
+    decide_for("bf16gemm:nt:65x" LAYER ":invariant", &old, 2);
+    const int count = choices_for(INVARIANT, all);
+    assert_never_cublas(all, count);
+    for (int i = 0; i < count; i++) {
+        assert_false(config_equal(&all[i].config, &old));
+        assert_true(all[i].source != CHOICE_EXACT && all[i].source != CHOICE_NEAREST);
+    }
 }
 
 TEST(the_next_larger_m_answers_then_the_nearest)
@@ -162,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORE_TEST(its_own_winner_answers_also_where_cublas_is_faster),
         STORE_TEST(neither_answers_the_other_as_measured),
+        STORE_TEST(a_winner_of_another_division_of_k_answers_no_more),
         STORE_TEST(the_next_larger_m_answers_then_the_nearest),
         STORE_TEST(without_winners_a_plain_configuration_in_the_order_of_n_and_k_answers),
         STORE_TEST(that_cublas_won_is_no_answer),

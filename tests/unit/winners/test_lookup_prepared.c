@@ -1,12 +1,10 @@
 /* Which winners answer a problem with a prepared operand, and which a problem without. */
 #include "db_files.h"
 #include "lookup.h"
-#include "store.h"
+#include "store_choices.h"
 
 #define PLAIN    "sgemm_accurate:nt:512x1024x1024"
 #define PREPARED PLAIN ":prepared=b"
-
-static struct notices quiet = {.quiet = true};
 
 /* Legal for the problems below; all different. */
 static struct config numbered(int number)
@@ -36,21 +34,6 @@ static void decide(const char *text, int number, double ratio)
     assert_ok(problem_parse(text, &w.base.problem));
     assert_ok(db_set_winner(db, store_run(db, &context), &w, NULL, 0, NULL, 0));
     db_close(db);
-}
-
-/* The choices in their order, the exact ones first, as "1 cublas 2", of which the last is a neighbour. */
-static int choices_for(const char *text, struct choice all[2 * CHOICES_MAX])
-{
-    const struct db_context context = store_context();
-    struct winner_store store;
-    struct problem p;
-    int count, others;
-    assert_ok(problem_parse(text, &p));
-    assert_ok(winner_store_open(&store, &context.gpu, store_path, "", &quiet));
-    assert_ok(lookup_exact(&store, &p, 16, all, &count));
-    assert_ok(lookup_others(&store, &p, 16, all + count, &others));
-    winner_store_close(&store);
-    return count + others;
 }
 
 static bool is(const struct choice *choice, int number)
