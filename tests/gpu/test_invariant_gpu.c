@@ -8,8 +8,6 @@
 #include "invariant.h"
 #include "problem_texts.h"
 
-#include <math.h>
-
 static const struct gpu h200 = {H200_LIMITS};
 
 enum { ROWS_MAX = 333, CONFIGS_MAX = 24 };
@@ -37,16 +35,22 @@ static const char *const layouts[] = {
     WGMMA("BM=64 BN=48 BK=128 SWAP=0 CONSUMERS=1 STAGES=4", "WALK=0 STORE=0 SMS=1"),
     WGMMA("BM=128 BN=128 BK=64 SWAP=0 CONSUMERS=2 STAGES=3", "WALK=1 STORE=0 SMS=100"),
     WGMMA("BM=128 BN=64 BK=64 SWAP=0 CONSUMERS=1 STAGES=4", "WALK=0 STORE=4 SMS=1"),
+    WGMMA("BM=128 BN=128 BK=64 SWAP=0 CONSUMERS=2 STAGES=3", "WALK=1 STORE=2 SMS=100"),
 };
 
 struct layer {
     const char *like; /* a problem but for M */
-    int n, k;
+    int n, k, parts;
 };
+/* The strides of the batch are those of ROWS_MAX. Alpha, beta and biases round, and more than once. */
 static const struct layer layers[] = {
-    {"bf16gemm:nt:%dx512x2048:c=f32%s", 512, 2048},    /* 2 parts */
-    {"hgemm:nt:%dx6144x1024:c=f32%s", 6144, 1024},     /* 1 */
-    {"bf16gemm:nn:%dx1000x4200:c=f32%s", 1000, 4200}}; /* 2, the last short */
+    {"bf16gemm:nt:%dx512x2048:c=f32%s", 512, 2048, 2},
+    {"hgemm:nt:%dx6144x1024:c=f32%s", 6144, 1024, 1},
+    {"bf16gemm:nn:%dx1000x4200:c=f32%s", 1000, 4200, 2}, /* the last is short */
+    {"bf16gemm:nt:%dx512x2048:alpha=0.3:beta=0.7:epilogue=bias+gelu%s", 512, 2048, 2},
+    {"hgemm:nt:%dx128x8192:c=f32:alpha=0.3:beta=0.7%s", 128, 8192, 8},
+    {"bf16gemm:nn:%dx256x4096:batch=2:stride_a=1363968:stride_c=85248:alpha=0.3:epilogue=bias%s", 256, 4096,
+     4}};
 enum { LAYERS = sizeof layers / sizeof *layers };
 
 static struct problem problem_for(const struct layer *layer, int m, const char *more)
@@ -81,63 +85,96 @@ static int legal_for(const struct layer *layer, const struct gpu *gpu, struct co
 
 struct product {
     const struct layer *layer;
-    struct device_buffer a, b, c;
-    float *want, *got;
+    struct problem largest; /* of ROWS_MAX rows */
+    size_t element, bytes;  /* of C; its rows are at the same places for all M */
+    struct device_buffer a, longer, b, c, bias;
+    unsigned char *before, *want, *got; /* C */
 };
 
-/* FP16 and BF16 alike have 8 bits of fraction; of magnitudes that make each order of additions another sum.
- */
-static void fill(struct device_buffer *buffer, size_t count, bool bf16, unsigned seed)
+/* Elements of magnitudes that make each order of additions another sum. Malloc'ed. */
+static void *random_elements(enum element element, int64_t count, unsigned seed)
 {
-    uint16_t *const host = malloc(2 * count);
-    assert_non_null(host);
-    for (size_t i = 0; i < count; i++) {
+    const size_t size = (size_t)element_bytes(element);
+    unsigned char *const out = malloc((size_t)count * size + 1);
+    assert_non_null(out);
+    for (int64_t i = 0; i < count; i++) {
         seed = seed * 1664525U + 1013904223U;
         const unsigned fraction = seed >> 8 & 0x7f, exponent = seed >> 16 & 7, sign = seed >> 31;
-        host[i] = (uint16_t)(bf16 ? sign << 15 | (121 + exponent) << 7 | fraction
-                                  : sign << 15 | (9 + exponent) << 10 | fraction << 3);
+        const uint32_t f32 = sign << 31 | (121 + exponent) << 23 | (seed & 0x7fffff);
+        const uint16_t bits =
+            (uint16_t)(element == ELEMENT_BF16 ? sign << 15 | (121 + exponent) << 7 | fraction
+                                               : sign << 15 | (9 + exponent) << 10 | fraction << 3);
+        memcpy(out + (size_t)i * size, element == ELEMENT_F32 ? (const void *)&f32 : (const void *)&bits,
+               size);
     }
-    assert_ok(device_allocate(buffer, 2 * count));
-    assert_ok(device_check(cuda.MemcpyHtoD(buffer->address, host, 2 * count), "copy in"));
-    free(host);
+    return out;
+}
+
+static void put_on_device(struct device_buffer *buffer, const void *host, size_t bytes)
+{
+    assert_ok(device_allocate(buffer, bytes + 1));
+    if (bytes > 0) assert_ok(device_check(cuda.MemcpyHtoD(buffer->address, host, bytes), "copy in"));
 }
 
 static struct product product_make(const struct layer *layer)
 {
-    struct product x = {.layer = layer};
-    const bool bf16 = layer->like[0] == 'b';
-    const size_t bytes = sizeof(float) * ROWS_MAX * (size_t)layer->n;
-    fill(&x.a, ROWS_MAX * ((size_t)layer->k + 8), bf16, 1); /* room for longer rows */
-    fill(&x.b, (size_t)layer->n * (size_t)layer->k, bf16, 2);
-    assert_ok(device_allocate(&x.c, bytes));
-    x.want = malloc(bytes);
-    x.got = malloc(bytes);
-    assert_true(x.want && x.got);
+    struct product x = {.layer = layer, .largest = problem_for(layer, ROWS_MAX, ":invariant")};
+    const struct problem *const p = &x.largest;
+    const struct gemm_type_row *const type = gemm_type_row(p->type);
+    const size_t row = (size_t)p->k * (size_t)element_bytes(type->a);
+    const size_t longer = row + (size_t)element_bytes(type->a);
+    unsigned char *const a = random_elements(type->a, problem_span_a(p), 1);
+    unsigned char *const b = random_elements(type->b, problem_span_b(p), 2);
+    unsigned char *const bias = random_elements(type->c, problem_span_bias(p), 3);
+    unsigned char *const a_longer = calloc(ROWS_MAX, longer);
+    x.element = (size_t)element_bytes(type->c);
+    x.bytes = x.element * (size_t)problem_span_c(p);
+    x.before = random_elements(type->c, problem_span_c(p), 4);
+    x.want = malloc(x.bytes);
+    x.got = malloc(x.bytes);
+    assert_true(a_longer && x.want && x.got);
+    for (size_t i = 0; i < ROWS_MAX; i++) memcpy(a_longer + i * longer, a + i * row, row);
+    put_on_device(&x.a, a, (size_t)problem_span_a(p) * (size_t)element_bytes(type->a));
+    put_on_device(&x.longer, a_longer, ROWS_MAX * longer);
+    put_on_device(&x.b, b, (size_t)problem_span_b(p) * (size_t)element_bytes(type->b));
+    put_on_device(&x.bias, bias, (size_t)problem_span_bias(p) * x.element);
+    assert_ok(device_allocate(&x.c, x.bytes));
+    if (p->beta == 0) memset(x.before, 0xff, x.bytes); /* NaN */
+    free(a);
+    free(b);
+    free(bias);
+    free(a_longer);
     return x;
 }
 
 static void product_free(struct product *x)
 {
     device_free(&x->a);
+    device_free(&x->longer);
     device_free(&x->b);
     device_free(&x->c);
+    device_free(&x->bias);
+    free(x->before);
     free(x->want);
     free(x->got);
 }
 
-/* Rows of C, in `to`. config NULL: whichever it is; else the plan must have it. */
+/* C, in `to`. config NULL: whichever it is; else the plan must have it. With odd rows A is the one of longer
+ * rows. */
 static void multiply(struct gt_handle *handle, struct product *x, int m, const char *more,
-                     const struct config *config, float *to)
+                     const struct config *config, unsigned char *to)
 {
     const struct problem p = problem_for(x->layer, m, more);
     const struct gt_problem said = public_problem(&p);
-    const float one = 1, zero = 0;
-    const size_t bytes = sizeof(float) * (size_t)m * (size_t)x->layer->n;
+    const float alpha = (float)p.alpha, beta = (float)p.beta;
+    const CUdeviceptr a = p.lda > p.k ? x->longer.address : x->a.address;
     struct gt_plan *plan;
     struct gt_plan_info info = gt_plan_info_make();
-    struct gt_call with = gt_call_make(&one, (void *)(uintptr_t)x->a.address, (void *)(uintptr_t)x->b.address,
-                                       &zero, (void *)(uintptr_t)x->c.address, device.stream);
-    assert_ok(device_check(cuda.MemsetD8Async(x->c.address, 0xff, bytes, device.stream), "overwrite C"));
+    struct gt_call with = gt_call_make(&alpha, (void *)(uintptr_t)a, (void *)(uintptr_t)x->b.address, &beta,
+                                       (void *)(uintptr_t)x->c.address, device.stream);
+    if (epilogue_bias(p.epilogue)) with.bias = (void *)(uintptr_t)x->bias.address;
+    assert_ok(device_check(cuda.MemcpyHtoD(x->c.address, x->before, x->bytes), "copy in"));
+    assert_ok(device_check(cuda.CtxSynchronize(), "wait")); /* a copy from the host may end after its call */
     assert_gt(gt_plan_open(handle, &said, &plan), "gt_plan_open");
     assert_gt(gt_launch(plan, &with), "gt_launch");
     assert_gt(gt_plan_describe(plan, &info), "gt_plan_describe");
@@ -150,15 +187,21 @@ static void multiply(struct gt_handle *handle, struct product *x, int m, const c
             fail_msg("M %d: %s instead of %s: %s", m, info.config, text, info.why);
     }
     gt_plan_close(plan);
-    assert_ok(device_check(cuda.MemcpyDtoH(to, x->c.address, bytes), "copy out"));
-    for (size_t i = 0; i < bytes / sizeof *to; i++)
-        if (isnan(to[i])) fail_msg("M %d: element %zu of C was not written", m, i);
+    assert_ok(device_check(cuda.MemcpyDtoH(to, x->c.address, x->bytes), "copy out"));
 }
 
+/* Elements of the first m rows of each item that differ, or were not written: NaN, where C was not read. */
 static int other_bits(const struct product *x, int m)
 {
+    static const unsigned char nan[] = {0xff, 0xff, 0xff, 0xff};
+    const struct problem *const p = &x->largest;
     int others = 0;
-    for (int i = 0; i < m * x->layer->n; i++) others += memcmp(&x->got[i], &x->want[i], sizeof *x->got) != 0;
+    for (int64_t item = 0; item < p->batch; item++)
+        for (int64_t i = 0; i < m * p->n; i++) {
+            const size_t at = (size_t)(item * p->stride_c + i) * x->element;
+            others += memcmp(x->got + at, x->want + at, x->element) != 0 ||
+                      memcmp(x->got + at, nan, x->element) == 0;
+        }
     return others;
 }
 
@@ -190,7 +233,9 @@ static int count_others(struct gt_handle *handle, struct product *x, const char 
     for (int r = 0; r < ROWS; r++) {
         multiply(handle, x, rows[r], more, config, x->got);
         const int of_m = other_bits(x, rows[r]);
-        if (of_m) print_message("  M %d: %d of %d elements differ\n", rows[r], of_m, rows[r] * x->layer->n);
+        if (of_m)
+            print_message("  M %d: %d of %d elements differ\n", rows[r], of_m,
+                          rows[r] * x->layer->n * (int)x->largest.batch);
         others += of_m;
     }
     print_message("%s %.100s\n", others ? "OTHER BITS" : "same bits ", who);
@@ -204,8 +249,7 @@ TEST(a_row_has_the_same_bits_for_every_m_and_every_legal_configuration)
         struct config list[CONFIGS_MAX];
         struct product x = product_make(&layers[l]);
         const int count = legal_for(&layers[l], &device.gpu, list);
-        print_message("N %d, K %d, %d parts\n", layers[l].n, layers[l].k,
-                      invariant_parts(layers[l].n, layers[l].k));
+        print_message("%s, %d parts\n", layers[l].like, layers[l].parts);
         for (int i = 0; i < count; i++) {
             char text[CONFIG_TEXT_MAX];
             config_format(&list[i], text);
@@ -220,7 +264,7 @@ TEST(a_row_has_the_same_bits_for_every_m_and_every_legal_configuration)
     assert_int_equal(others, 0);
 }
 
-/* A winner for one M alone; none; rows of another length, which no copy of 16 bytes can read. */
+/* A winner for one M alone; none; A in rows of another length, which no copy of 16 bytes can read. */
 TEST(what_answers_without_a_winner_has_the_bits_of_the_winner)
 {
     int others = 0;
@@ -239,8 +283,7 @@ TEST(what_answers_without_a_winner_has_the_bits_of_the_winner)
         count_others(handle, &x, "", NULL, "(not invariant, for comparison)");
         char more[64];
         snprintf(more, sizeof more, ":lda=%d:invariant", layers[l].k + 1);
-        multiply(handle, &x, ROWS_MAX, more, NULL, x.want);
-        others += count_others(handle, &x, more, NULL, "rows of odd length");
+        if (x.largest.batch == 1) others += count_others(handle, &x, more, NULL, "rows of odd length");
         gt_close(handle);
         product_free(&x);
     }
@@ -255,9 +298,9 @@ static bool lists_are_legal(void)
         int mma16 = 0;
         const int count = legal_for(&layers[l], &h200, list);
         for (int i = 0; i < count; i++) mma16 += strcmp(list[i].template->name, "mma16") == 0;
-        printf("N %d, K %d: %d configurations of mma16 and %d of wgmma\n", layers[l].n, layers[l].k, mma16,
-               count - mma16);
-        if (mma16 < 6 || count - mma16 < 4) return false;
+        printf("%s: %d configurations of mma16 and %d of wgmma\n", layers[l].like, mma16, count - mma16);
+        if (mma16 < 6 || count - mma16 < 4 || invariant_parts(layers[l].n, layers[l].k) != layers[l].parts)
+            return false;
     }
     return true;
 }

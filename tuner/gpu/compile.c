@@ -340,19 +340,21 @@ enum status compile_sources(const struct source_text *sources, int count, const 
     return compile_texts(sources, count, definitions, definition_count, arch, false, cache, out);
 }
 
-/* Definitions for compiling a kernel. */
+/* Definitions for compiling a kernel, and an option. */
 struct definitions {
-    const char *list[KERNEL_DEFINITIONS_MAX];
+    const char *list[KERNEL_DEFINITIONS_MAX + 1];
     char text[2048];
     int count;
 };
 
 static enum status define(const struct kernel_key *kernel, struct definitions *d)
 {
+    const struct template *t = kernel->config.template;
     d->count = kernel_key_definitions(kernel, d->list, KERNEL_DEFINITIONS_MAX, d->text, sizeof d->text);
-    return d->count > 0
-               ? OK
-               : fail(E_COMPILER, "the definitions of template %s do not fit", kernel->config.template->name);
+    if (d->count == 0) return fail(E_COMPILER, "the definitions of template %s do not fit", t->name);
+    /* invariant.h: in all kernels alike, alpha * sum is rounded before a bias is added. */
+    if (t->invariant && kernel->epilogue) d->list[d->count++] = "-fmad=false";
+    return OK;
 }
 
 static enum status compile_for(const struct kernel_key *kernel, bool ptx, const char *cache,

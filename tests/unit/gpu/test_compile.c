@@ -104,6 +104,31 @@ TEST(ptx_is_text_for_an_architecture_and_those_after_it)
     assert_string_not_equal(cubin.path, ptx.path);
 }
 
+/* Where the compiler may contract, it writes mul.f32 and add.f32, else mul.rn.f32 and add.rn.f32. */
+TEST(no_bias_is_contracted_with_alpha_where_rows_are_to_have_the_same_bits)
+{
+    struct compiled ptx;
+    struct config config;
+    struct problem problem = problem_make(64, 64, 64);
+    char *text;
+    size_t length;
+    problem.type = GEMM_BF16;
+    problem.epilogue = 1; /* a bias for each column */
+    assert_ok(
+        config_parse("mma16 BM=64 BN=64 BK=32 WM=32 WN=32 WARPS_K=1 SWAP=0 STAGES=3 PRELOAD=0 VA=8 VB=8 "
+                     "VC=8 PACK=0 MIN_BLOCKS=1 REDUCE=1 GROUP=1 SPLIT_K=1 PDL=0 ASK=0",
+                     &config));
+    const struct kernel_key kernel = kernel_key_of(&config, &problem, 90);
+    assert_ok(compile_ptx(&kernel, folder, &ptx));
+    assert_true(ptx.built);
+    assert_ok(compile_read_cubin(ptx.path, ptx.checksum, &text, &length));
+    assert_non_null(strstr(text, "mul.rn.f32"));
+    assert_non_null(strstr(text, "add.rn.f32"));
+    assert_null(strstr(text, "mul.f32"));
+    assert_null(strstr(text, "add.f32"));
+    free(text);
+}
+
 TEST(what_one_architecture_alone_has_is_no_ptx_for_later_ones)
 {
     struct compiled ptx, cubin;
@@ -456,6 +481,7 @@ int main(int argc, char **argv)
         FOLDER_TEST(another_definition_header_or_architecture_is_another_entry),
         FOLDER_TEST(a_damaged_entry_is_compiled_again_to_the_same_bytes),
         FOLDER_TEST(ptx_is_text_for_an_architecture_and_those_after_it),
+        FOLDER_TEST(no_bias_is_contracted_with_alpha_where_rows_are_to_have_the_same_bits),
         FOLDER_TEST(what_one_architecture_alone_has_is_no_ptx_for_later_ones),
         FOLDER_TEST(types_share_a_cubin_only_where_the_text_does_not_ask_for_them),
         FOLDER_TEST(every_architecture_of_the_project_compiles),
