@@ -165,13 +165,14 @@ static void multiply(struct gt_handle *handle, struct product *x, int m, const c
                      const struct config *config, unsigned char *to)
 {
     const struct problem p = problem_for(x->layer, m, more);
-    const struct gt_problem said = public_problem(&p);
+    struct gt_problem said = public_problem(&p);
     const float alpha = (float)p.alpha, beta = (float)p.beta;
     const CUdeviceptr a = p.lda > p.k ? x->longer.address : x->a.address;
     struct gt_plan *plan;
     struct gt_plan_info info = gt_plan_info_make();
     struct gt_call with = gt_call_make(&alpha, (void *)(uintptr_t)a, (void *)(uintptr_t)x->b.address, &beta,
                                        (void *)(uintptr_t)x->c.address, device.stream);
+    if (p.beta != 0) said.flags |= GT_ADDS_TO_C;
     if (epilogue_bias(p.epilogue)) with.bias = (void *)(uintptr_t)x->bias.address;
     assert_ok(device_check(cuda.MemcpyHtoD(x->c.address, x->before, x->bytes), "copy in"));
     assert_ok(device_check(cuda.CtxSynchronize(), "wait")); /* a copy from the host may end after its call */
