@@ -5,6 +5,7 @@
 #include "gpu_context.h"
 #include "kernel.h"
 #include "launch_walk.h"
+#include "launcher.h"
 #include "lookup.h"
 #include "modules.h"
 #include "relaxed.h"
@@ -173,6 +174,7 @@ static enum status load_kernel(struct wanted *wanted, const struct config *confi
     device_was_short_of_memory(); /* whatever it was about */
     st = kernel_bind(module_code(way->module), gpu, &way->form, way->function);
     wanted->passing |= st && device_was_short_of_memory();
+    if (!st) launcher_encode_ahead(&way->form);
     way->counted = !module_is_kept(way->module);
     const bool usual = way->need.bytes == 0 && !way->counted && is_one_launch(way, wanted->problem.epilogue);
     way->usual = usual && !wanted->problem.epilogue;

@@ -85,6 +85,7 @@ const struct launch_plan *prepared_form(struct prepared_forms *forms, const stru
         atomic_compare_exchange_strong(&forms->product[which], &other, &takes_none);
         return NULL;
     }
+    launcher_encode_ahead(product);
     if (atomic_compare_exchange_strong(&forms->product[which], &other, product)) return product;
     free(product); /* another thread was first */
     return other;

@@ -1,6 +1,7 @@
 /* bench_host.c — the host time of a call, at 128x128x128 on a real GPU: a bare cuLaunchKernel, gt_launch and
- * gt_gemm of the same kernel, and cublasSgemm. Prints a table; exits with 77 if there is no GPU, with 1 if a
- * bound of docs/runtime.md is exceeded. */
+ * gt_gemm of the same kernel, and cublasSgemm; on sm_90 gt_launch and gt_gemm of a kernel with three tensor
+ * maps, too, whose addresses are replaced, and which are encoded at each launch. Prints a table; exits with
+ * 77 if there is no GPU, with 1 if a bound of docs/runtime.md is exceeded. */
 #include "blas.h"
 #include "compile.h"
 #include "device.h"
@@ -10,14 +11,14 @@
 #include "rounds.h"
 #include "runtime_calls.h"
 
-enum { SIZE = 128, RUNNERS_MAX = 8 };
+enum { SIZE = 128, RUNNERS_MAX = 10 };
 
 #define LAUNCH_BOUND 1.15 /* relative to a bare launch */
 #define GEMM_BOUND   100  /* ns in addition to that */
 
 static struct device device;
 static struct device_buffer buffers[3];
-static struct gt_problem problem;
+static struct gt_problem problem, problem_with_maps;
 static struct problem own_problem;
 static const float one = 1, zero = 0;
 
@@ -26,7 +27,7 @@ static struct {
     struct launch_plan plan;
 } bare;
 static struct gt_handle *handle;
-static struct gt_plan *plan, *split_plan, *cublas_plan;
+static struct gt_plan *plan, *split_plan, *cublas_plan, *maps_plan;
 static blas_handle cublas;
 
 static void *address(int i)
@@ -73,7 +74,43 @@ static int run_cublas_plan(void)
     return (int)launch(cublas_plan, &one, address(0), address(1), &zero, address(2), device.stream);
 }
 
+static int run_maps(void)
+{
+    return (int)launch(maps_plan, &one, address(0), address(1), &zero, address(2), device.stream);
+}
+
+static int run_maps_gemm(void)
+{
+    return (int)gemm(handle, &problem_with_maps, &one, address(0), address(1), &zero, address(2),
+                     device.stream);
+}
+
+/* As with a driver that cannot replace addresses. */
+static int without_replacing(int (*run)(void))
+{
+    CUresult (*const replacing)(CUtensorMap *, void *) = cuda.TensorMapReplaceAddress;
+    cuda.TensorMapReplaceAddress = NULL;
+    const int result = run();
+    cuda.TensorMapReplaceAddress = replacing;
+    return result;
+}
+
+static int run_encoded(void)
+{
+    return without_replacing(run_maps);
+}
+
+static int run_encoded_gemm(void)
+{
+    return without_replacing(run_maps_gemm);
+}
+
 /* ---- setup ---- */
+
+/* A and B are read, and C is written through a map. */
+#define WITH_MAPS                                                                                            \
+    "wgmma BM=64 BN=64 BK=64 SWAP=0 CONSUMERS=1 STAGES=4 PACK=0 VC=8 MIN_BLOCKS=1 REDUCE=1 WALK=0 STORE=2 "  \
+    "GROUP=1 SPLIT_K=1 SMS=1 PDL=0"
 
 static struct gt_plan *plan_for(const struct gt_problem *p, const char *expected)
 {
@@ -90,7 +127,7 @@ static struct gt_plan *plan_for(const struct gt_problem *p, const char *expected
 
 static void prepare(const char *folder, int has_cublas)
 {
-    struct config config, split;
+    struct config config, split, with_maps;
     struct compiled built;
     CUmodule module;
     char path[256], texts[2][CONFIG_TEXT_MAX];
@@ -104,6 +141,8 @@ static void prepare(const char *folder, int has_cublas)
     round_winner(file, &device, "sgemm:nn:128x128x128", &config);
     round_winner(file, &device, "sgemm:nt:128x128x128", &split);
     round_winner(file, &device, "sgemm:tn:128x128x128", NULL);
+    must(config_parse(WITH_MAPS, &with_maps) != OK, WITH_MAPS);
+    if (device.gpu.arch == 90) round_winner(file, &device, "bf16gemm:nn:128x128x128", &with_maps);
     fclose(file);
 
     own_problem = problem_make(SIZE, SIZE, SIZE);
@@ -123,6 +162,9 @@ static void prepare(const char *folder, int has_cublas)
     split_plan = plan_for(&p, texts[1]);
     p.trans_b = 0, p.trans_a = 1;
     if (has_cublas) cublas_plan = plan_for(&p, "cublas");
+    problem_with_maps = problem;
+    problem_with_maps.type = GT_BF16;
+    if (device.gpu.arch == 90) maps_plan = plan_for(&problem_with_maps, WITH_MAPS);
 }
 
 int main(void)
@@ -146,6 +188,13 @@ int main(void)
         must(blas.Create(&cublas) || blas.SetStream(cublas, device.stream), "start cuBLAS");
         runners[count++] = (struct runner){.name = "cublasSgemm", .run = run_cublas};
         runners[count++] = (struct runner){.name = "gt_launch, cuBLAS won", .run = run_cublas_plan};
+    }
+    if (maps_plan) {
+        runners[count++] = (struct runner){.name = "gt_launch, 3 maps, addresses replaced", .run = run_maps};
+        runners[count++] = (struct runner){.name = "gt_launch, 3 maps, encoded", .run = run_encoded};
+        runners[count++] =
+            (struct runner){.name = "gt_gemm, 3 maps, addresses replaced", .run = run_maps_gemm};
+        runners[count++] = (struct runner){.name = "gt_gemm, 3 maps, encoded", .run = run_encoded_gemm};
     }
     rounds_run(runners, count, &device, "host time of a call at 128x128x128");
     double launch = round_median(&runners[0]), tuned = round_median(&runners[1]),

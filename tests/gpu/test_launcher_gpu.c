@@ -104,9 +104,9 @@ static float a_of(int64_t i)
     return (float)(i % 7 - 3);
 }
 
-static void check_toy(const struct toy_problem *p)
+static void check_toy_with(const struct toy_problem *p, bool ahead)
 {
-    const struct launch_plan plan = plan_of(p);
+    struct launch_plan plan = plan_of(p);
     const int64_t spans[2] = {p->batch * p->m * p->lda, p->batch * p->m};
     struct device_buffer buffer[3];
     float *host[2];
@@ -114,6 +114,7 @@ static void check_toy(const struct toy_problem *p)
     unsigned long long times[2];
     bool touched;
     assert_ok(kernel_bind(module, &device.gpu, &plan, function));
+    if (ahead) launcher_encode_ahead(&plan);
     for (int i = 0; i < 2; i++) {
         host[i] = malloc(sizeof(float) * (size_t)spans[i]);
         assert_non_null(host[i]);
@@ -153,6 +154,12 @@ static void check_toy(const struct toy_problem *p)
     free(got);
 }
 
+static void check_toy(const struct toy_problem *p)
+{
+    check_toy_with(p, false);
+    check_toy_with(p, true);
+}
+
 TEST(a_cluster_reads_tiles_through_a_map_and_waits_for_the_kernel_before)
 {
     check_toy(&(struct toy_problem){.m = 32, .k = 64, .lda = 64, .batch = 1, .batch_per_launch = 1});
@@ -182,6 +189,39 @@ TEST(a_view_that_the_hardware_does_not_have_is_refused)
     assert_true(kernel_refused(result));
     assert_false(touched);
     device_free(&a);
+}
+
+/* Any driver may make others by replacing, and is served then. This one is of the kind that does not. */
+TEST(replacing_an_address_makes_the_map_that_encoding_makes)
+{
+    static const struct {
+        enum element element;
+        int bytes;
+    } elements[] = {{ELEMENT_F32, 4}, {ELEMENT_TF32, 4}, {ELEMENT_F16, 2}, {ELEMENT_BF16, 2}};
+    const struct toy_problem p = {.m = 32, .k = 64, .lda = 64, .batch = 3, .batch_per_launch = 3};
+    uint64_t random = 1;
+    if (!cuda.TensorMapReplaceAddress) skip();
+    for (unsigned i = 0; i < 16; i++) {
+        struct launch_plan plan = plan_of(&p);
+        static struct launch replaced, encoded;
+        plan.view[0].element = elements[i % 4].element;
+        plan.view[0].swizzle_bytes = i / 4 ? 16u << i / 4 : 0;
+        plan.view[0].box[0] = (i / 4 ? 16u << i / 4 : 64) / (unsigned)elements[i % 4].bytes;
+        plan.view[0].stride_bytes[0] = elements[i % 4].bytes;
+        launcher_encode_ahead(&plan);
+        assert_int_equal(plan.maps_items, 3);
+        for (int n = 0; n < 1000; n++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            replaced.operand[LAUNCH_A] = (random >> 17 | 16) & ~UINT64_C(15); /* below 2^47 */
+            replaced.items = 3;
+            replaced.k = 64;
+            encoded = replaced;
+            assert_int_equal(launcher_put_maps(&plan, &replaced), CUDA_SUCCESS);
+            assert_int_equal(launcher_encode(&plan, &encoded), CUDA_SUCCESS);
+            assert_memory_equal(replaced.argument + plan.view[0].at, encoded.argument + plan.view[0].at,
+                                LAUNCH_VIEW_BYTES);
+        }
+    }
 }
 
 /* Clusters of blocks that leave no room for a second one on an SM. */
@@ -263,6 +303,7 @@ static int run_all(void)
         cmocka_unit_test(a_cluster_reads_tiles_through_a_map_and_waits_for_the_kernel_before),
         cmocka_unit_test(maps_follow_the_pieces_of_a_batch_and_the_slabs_of_k),
         cmocka_unit_test(a_view_that_the_hardware_does_not_have_is_refused),
+        cmocka_unit_test(replacing_an_address_makes_the_map_that_encoding_makes),
         cmocka_unit_test(the_models_know_how_many_clusters_the_gpu_holds_at_once),
     };
     return cmocka_run_group_tests(tests, open_gpu, close_gpu);

@@ -6,6 +6,8 @@ cd "$1"
 rename() {
     sed -s -e '/^#include "/d
 /^\/\* [a-z_]*\.h —/,/^ \*\/$/d
+/^ *int64_t maps_/d
+s/launcher_put_maps/launcher_encode/
 s/\bcuda\.\([A-Z]\)/cu\1/g
 s/\bstruct launch_plan\b/struct gt_winner_plan/g
 s/\b\(launch_\|launcher_\|kernel_launch\b\|tensor_view\b\)/gt_\1/g

@@ -92,6 +92,8 @@ static const struct library_symbol context_id = {ENTRY(CtxGetId, cuCtxGetId)};
 /* Needed by some kernels only. */
 static const struct library_symbol launch_extended = {ENTRY(LaunchKernelEx, cuLaunchKernelEx)};
 static const struct library_symbol tensor_encode = {ENTRY(TensorMapEncodeTiled, cuTensorMapEncodeTiled)};
+static const struct library_symbol tensor_replace = {
+    ENTRY(TensorMapReplaceAddress, cuTensorMapReplaceAddress)};
 
 /* If the driver has no context ids, the address is used. */
 static CUresult id_by_address(CUcontext context, unsigned long long *id)
@@ -167,6 +169,7 @@ void device_in_child(void)
     replace(&context_id);
     if (cuda.LaunchKernelEx) replace(&launch_extended);
     if (cuda.TensorMapEncodeTiled) replace(&tensor_encode);
+    if (cuda.TensorMapReplaceAddress) replace(&tensor_replace);
 }
 
 /* Before the first lock can be taken. */
@@ -240,6 +243,7 @@ static enum status load_once(void)
     if (library_bind(library, &context_id, 1)) cuda.CtxGetId = id_by_address;
     library_bind(library, &launch_extended, 1);
     library_bind(library, &tensor_encode, 1);
+    library_bind(library, &tensor_replace, 1);
     driver_version = version;
     atomic_store(&loaded, true);
     return OK;

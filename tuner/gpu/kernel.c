@@ -181,6 +181,7 @@ enum status kernel_load(struct device *device, const struct config *config, cons
     if (!st) st = kernel_bind(self->module, &device->gpu, &self->plan, self->function);
     if (!st) st = plan_prepared(self, config, problem);
     if (!st) st = make_workspace(self);
+    if (!st) launcher_encode_ahead(&self->plan); /* preparing an operand has changed its views */
     if (st) {
         loaded_close(self);
         return st;

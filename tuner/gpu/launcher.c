@@ -103,7 +103,7 @@ CUresult launcher_enqueue(const struct launch_plan *plan, const CUfunction *func
     struct launch launch;
     launch_walk_start(&walk, plan, call);
     while (launch_walk_next(&walk, &launch)) {
-        CUresult result = plan->views ? launcher_encode(plan, &launch) : CUDA_SUCCESS;
+        CUresult result = plan->views ? launcher_put_maps(plan, &launch) : CUDA_SUCCESS;
         if (result == CUDA_SUCCESS)
             result = launcher_enqueue_one(functions[plan->first + launch.index], &plan->kernel[launch.index],
                                           &launch, stream);

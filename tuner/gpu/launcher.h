@@ -16,6 +16,17 @@ enum status launcher_check(const struct launch_plan *plan, int arch);
  * support a view: an address or a stride is not a multiple of 16 bytes, or a box is too large. */
 CUresult launcher_encode(const struct launch_plan *plan, struct launch *launch);
 
+/* Encodes the maps of a plan's first launch into the plan's argument, for any addresses, so that its launches
+ * only replace these. Call it once when the plan is complete, where it may change: launches do not change it.
+ * Does nothing where that is no use: no views, views that the driver refuses (a launch says so), or a driver
+ * that cannot replace addresses, or makes other maps by it than by encoding. */
+void launcher_encode_ahead(struct launch_plan *plan);
+
+/* The maps of a launch: those that were encoded ahead, with its addresses, or newly encoded where its k or
+ * its items are others. Results as launcher_encode. Exported headers encode instead: their plans are
+ * constant. */
+CUresult launcher_put_maps(const struct launch_plan *plan, struct launch *launch);
+
 /* One launch without attributes, whose argument is complete. Allocates nothing and does not wait. */
 static inline CUresult launcher_enqueue_plain(CUfunction function, const struct kernel_launch *kernel,
                                               const unsigned grid[3], void *argument, CUstream stream)

@@ -3,8 +3,9 @@
  *
  * The argument is opaque: one block of bytes that every kernel of the plan takes by value. The plan gives the
  * offsets of pointers, scalars and k; launch_walk.h writes only these for each launch. Tensor maps (TMA) are
- * only described here; the code that loads the kernel encodes them (launcher.h). Exported headers contain
- * this file, with other names (tools/export/launch_text.sh): C99 that is C++, too.
+ * only described here; the code that loads the kernel encodes them (launcher.h), and sets maps_items and
+ * maps_k. Exported headers contain this file, with other names (tools/export/launch_text.sh): C99 that is
+ * C++, too.
  */
 #ifndef GT_LAUNCH_PLAN_H
 #define GT_LAUNCH_PLAN_H
@@ -95,6 +96,8 @@ struct launch_plan {
     int64_t batch_step_bytes[LAUNCH_OPERANDS]; /* from one item to the next; 0 for the workspace */
     int64_t k_step_bytes[2];                   /* of A, B: from one k to the next */
     struct launch_slots slots;
+    int64_t maps_items;        /* launches of so many items have their tensor maps in the argument, ... */
+    int64_t maps_k;            /* ... if this is their k, but for the addresses; maps_items 0: none has */
     int views, argument_bytes; /* used part of the arrays that follow */
     struct tensor_view view[LAUNCH_VIEWS_MAX];
     unsigned char argument[LAUNCH_ARGUMENT_MAX]; /* with 0 in the slots and in the views */

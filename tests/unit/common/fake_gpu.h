@@ -33,6 +33,11 @@ struct fake_view {
     unsigned type, rank, box[5], swizzle;
 };
 
+extern _Atomic int fake_maps_encoded, fake_maps_replaced; /* calls, refused ones among them */
+/* cuTensorMapReplaceAddress as it should be, or refusing, or with another byte changed. */
+enum fake_replacing { FAKE_REPLACES, FAKE_REPLACE_REFUSES, FAKE_REPLACE_DIFFERS };
+extern enum fake_replacing fake_replacing;
+
 extern struct fake_launch fake_launches[FAKE_LAUNCHES_MAX];
 extern int fake_launch_count;
 extern _Atomic int fake_attributes_set[8]; /* 0: dynamic shared memory, 1: carveout */

@@ -20,6 +20,8 @@ int fake_computes;
 _Atomic int fake_loads;
 _Atomic int fake_dirty_counters, fake_stale_launches, fake_modules;
 _Atomic int fake_fail_at, fake_torn;
+_Atomic int fake_maps_encoded, fake_maps_replaced;
+enum fake_replacing fake_replacing;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* modules, and the record of launches */
 
@@ -314,6 +316,7 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuui
                              .rank = rank,
                              .swizzle = (unsigned)swizzle};
     (void)promotion;
+    fake_maps_encoded++;
     if ((uintptr_t)map % 64 || view.address % 16 || rank < 1 || rank > 5 || interleave || fill)
         return CUDA_ERROR_INVALID_VALUE;
     for (unsigned i = 0; i < rank; i++) {
@@ -324,6 +327,19 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuui
             return CUDA_ERROR_INVALID_VALUE;
     }
     memset(map, 0, sizeof *map);
+    memcpy(map, &view, sizeof view);
+    return RESULT;
+}
+
+CUresult cuTensorMapReplaceAddress(CUtensorMap *map, void *address)
+{
+    struct fake_view view;
+    fake_maps_replaced++;
+    if ((uintptr_t)map % 64 || (uintptr_t)address % 16 || fake_replacing == FAKE_REPLACE_REFUSES)
+        return CUDA_ERROR_INVALID_VALUE;
+    memcpy(&view, map, sizeof view);
+    view.address = (unsigned long long)(uintptr_t)address;
+    if (fake_replacing == FAKE_REPLACE_DIFFERS) view.swizzle++;
     memcpy(map, &view, sizeof view);
     return RESULT;
 }

@@ -253,9 +253,12 @@ TEST(what_is_prepared_is_made_apart_from_the_calls_that_bring_it)
     assert_int_equal(launches[0].args.n, 512);
     assert_true((uintptr_t)launches[0].args.b == 0x20000 &&
                 (uintptr_t)launches[0].args.workspace == 0x700000);
+    _Atomic int *const encoded = dlsym(dlopen(FAKE_GPU, RTLD_NOW), "fake_maps_encoded");
+    const int encoded_before = *encoded;
     assert_ok(kernel.launch(kernel.self, &operands, 1, 0));
     assert_int_equal(*launch_count, 3);
     check_product(1, 0x700000);
+    assert_int_equal(*encoded, encoded_before); /* the maps were when the kernel was loaded */
     kernel_close(&kernel);
 }
 

@@ -9,6 +9,8 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define A         0x1000000u
 #define B         0x2000000u
@@ -24,6 +26,8 @@ static struct {
     int *launch_count;
     struct fake_extended *extended;
     int *extended_count;
+    _Atomic int *encoded, *replaced; /* maps */
+    enum fake_replacing *replacing;
 } fake;
 
 static int setup(void **state)
@@ -37,7 +41,12 @@ static int setup(void **state)
     fake.launch_count = dlsym(gpu, "fake_launch_count");
     fake.extended = dlsym(gpu, "fake_extended");
     fake.extended_count = dlsym(gpu, "fake_extended_count");
+    fake.encoded = dlsym(gpu, "fake_maps_encoded");
+    fake.replaced = dlsym(gpu, "fake_maps_replaced");
+    fake.replacing = dlsym(gpu, "fake_replacing");
     *fake.launch_count = *fake.extended_count = 0;
+    *fake.encoded = *fake.replaced = 0;
+    *fake.replacing = FAKE_REPLACES;
     return 0;
 }
 
@@ -210,6 +219,166 @@ TEST(an_empty_axis_is_still_a_view)
     assert_int_equal(view_in(&fake.extended[0], AT_VIEW_A).extent[0], 1);
 }
 
+/* ---- maps that were encoded ahead ---- */
+
+/* All five items and all of k in one launch. */
+static struct launch_plan whole_plan(struct problem *p)
+{
+    struct launch_plan plan = plan_of(p);
+    plan.batch_per_launch = 65535;
+    plan.k_slab = 0;
+    return plan;
+}
+
+/* So many maps were encoded, and so many addresses replaced, since the last time. */
+static void assert_asked(int encoded, int replaced)
+{
+    assert_int_equal(*fake.encoded, encoded);
+    assert_int_equal(*fake.replaced, replaced);
+    *fake.encoded = *fake.replaced = 0;
+}
+
+/* The launches of a plan get the arguments that they get where each encodes its maps, from whatever is asked
+ * of the driver, and leave the plan as it was. */
+static void check_as_encoded(const struct launch_plan *plan, uintptr_t a, int encoded, int replaced)
+{
+    static struct fake_extended expected[FAKE_EXTENDED_MAX];
+    const struct launch_call call = {.operand = {a, B, C}, .alpha = 2};
+    const struct launch_plan before = *plan;
+    struct launch_plan plain = *plan;
+    bool touched = false;
+    plain.maps_items = 0;
+    for (int i = 0; i < plan->views; i++) memset(plain.argument + plan->view[i].at, 0, LAUNCH_VIEW_BYTES);
+    *fake.launch_count = *fake.extended_count = 0;
+    assert_int_equal(launcher_enqueue(&plain, functions, &call, device.stream, &touched), CUDA_SUCCESS);
+    const int launches = *fake.launch_count, count = *fake.extended_count;
+    assert_asked(2 * launches, 0);
+    memcpy(expected, fake.extended, sizeof expected);
+    *fake.launch_count = *fake.extended_count = 0;
+    assert_int_equal(launcher_enqueue(plan, functions, &call, device.stream, &touched), CUDA_SUCCESS);
+    assert_int_equal(*fake.launch_count, launches);
+    assert_int_equal(*fake.extended_count, count);
+    for (int i = 0; i < count; i++)
+        assert_memory_equal(fake.extended[i].argument, expected[i].argument, (size_t)plan->argument_bytes);
+    assert_memory_equal(plan, &before, sizeof before);
+    assert_asked(encoded, replaced);
+}
+
+TEST(maps_are_encoded_once_and_launches_replace_their_addresses)
+{
+    struct problem p;
+    struct launch_plan plan = whole_plan(&p);
+    launcher_encode_ahead(&plan);
+    assert_asked(4, 2); /* two maps at two addresses, to compare with what replacing gives */
+    assert_true(plan.maps_items == 5 && plan.maps_k == 100);
+    for (unsigned i = 0; i < 5; i++) check_as_encoded(&plan, A + 16 * i, 0, 2 * 2); /* maps, kernels */
+    assert_int_equal(view_in(&fake.extended[0], AT_VIEW_A).address, A + 64);
+}
+
+/* Of 18 launches 8 are of two items and 40 k, as the first. */
+TEST(maps_of_other_extents_are_encoded_for_their_launch)
+{
+    struct problem p;
+    struct launch_plan plan = plan_of(&p);
+    launcher_encode_ahead(&plan);
+    assert_asked(4, 2);
+    assert_true(plan.maps_items == 2 && plan.maps_k == 40);
+    check_as_encoded(&plan, A, 2 * 10, 2 * 8);
+    plan = whole_plan(&p);
+    plan.batch_per_launch = 2; /* the last piece has one item */
+    launcher_encode_ahead(&plan);
+    assert_asked(4, 2);
+    check_as_encoded(&plan, A, 2 * 2, 2 * 4);
+    plan = whole_plan(&p);
+    plan.k_slab = 60; /* the second has 40 */
+    launcher_encode_ahead(&plan);
+    assert_asked(4, 2);
+    check_as_encoded(&plan, A, 2 * 2, 2 * 2);
+}
+
+TEST(a_driver_that_cannot_replace_encodes_at_each_launch)
+{
+    struct problem p;
+    struct launch_plan plan = whole_plan(&p);
+    const struct cuda_api whole = cuda;
+    cuda.TensorMapReplaceAddress = NULL;
+    launcher_encode_ahead(&plan);
+    assert_asked(0, 0);
+    cuda = whole;
+    check_as_encoded(&plan, A, 2 * 2, 0);
+    *fake.replacing = FAKE_REPLACE_REFUSES;
+    launcher_encode_ahead(&plan);
+    assert_asked(4, 1);
+    check_as_encoded(&plan, A, 2 * 2, 0);
+    *fake.replacing = FAKE_REPLACES;
+    launcher_encode_ahead(&plan);
+    assert_asked(4, 2);
+    *fake.replacing = FAKE_REPLACE_REFUSES; /* all of a sudden */
+    check_as_encoded(&plan, A, 2 * 2, 2);
+    cuda.TensorMapReplaceAddress = NULL;
+    check_as_encoded(&plan, A, 2 * 2, 0);
+    cuda = whole;
+}
+
+TEST(a_driver_that_makes_another_map_by_replacing_is_not_asked_to)
+{
+    struct problem p;
+    struct launch_plan plan = whole_plan(&p);
+    *fake.replacing = FAKE_REPLACE_DIFFERS;
+    launcher_encode_ahead(&plan);
+    assert_asked(4, 1);
+    assert_int_equal(plan.maps_items, 0);
+    check_as_encoded(&plan, A, 2 * 2, 0);
+}
+
+TEST(what_encoding_refuses_is_refused_where_addresses_are_replaced)
+{
+    struct problem p;
+    struct launch_plan plan = whole_plan(&p);
+    const struct launch_call unaligned = {.operand = {A + 4, B, C}, .alpha = 2};
+    const struct launch_call call = {.operand = {A, B, C}, .alpha = 2};
+    bool touched = true;
+    launcher_encode_ahead(&plan);
+    assert_asked(4, 2);
+    assert_int_equal(launcher_enqueue(&plan, functions, &unaligned, device.stream, &touched),
+                     CUDA_ERROR_INVALID_VALUE);
+    assert_false(touched);
+    assert_asked(1, 0);                   /* whether replacing minds is the driver's affair */
+    check_as_encoded(&plan, 0, 2 * 2, 0); /* nor is no address replaced */
+    plan.view[0].stride_bytes[1] += 4;
+    launcher_encode_ahead(&plan);
+    assert_asked(1, 0);
+    assert_int_equal(plan.maps_items, 0);
+    assert_int_equal(launcher_enqueue(&plan, functions, &call, device.stream, &touched),
+                     CUDA_ERROR_INVALID_VALUE);
+    plan = whole_plan(&p);
+    plan.views = 0;
+    *fake.encoded = 0;
+    launcher_encode_ahead(&plan);
+    plan = whole_plan(&p);
+    plan.kernels = 0;
+    launcher_encode_ahead(&plan);
+    assert_asked(0, 0);
+}
+
+TEST(a_forked_child_reaches_no_driver_for_its_maps)
+{
+    struct problem p;
+    int left = 0;
+    struct launch_plan plan = whole_plan(&p);
+    const struct launch_call call = {.operand = {A, B, C}, .alpha = 2};
+    launcher_encode_ahead(&plan);
+    *fake.replaced = 0;
+    const pid_t child = fork();
+    if (child == 0) {
+        bool touched;
+        const CUresult result = launcher_enqueue(&plan, functions, &call, device.stream, &touched);
+        _exit(result == CUDA_ERROR_NOT_INITIALIZED && *fake.replaced == 0 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &left, 0), child);
+    assert_int_equal(left, 0);
+}
+
 #define ON_FAKE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -220,6 +389,12 @@ int main(void)
         ON_FAKE(a_refusal_says_whether_c_was_touched),
         ON_FAKE(what_driver_or_gpu_lack_is_refused_when_a_kernel_is_loaded),
         ON_FAKE(an_empty_axis_is_still_a_view),
+        ON_FAKE(maps_are_encoded_once_and_launches_replace_their_addresses),
+        ON_FAKE(maps_of_other_extents_are_encoded_for_their_launch),
+        ON_FAKE(a_driver_that_cannot_replace_encodes_at_each_launch),
+        ON_FAKE(a_driver_that_makes_another_map_by_replacing_is_not_asked_to),
+        ON_FAKE(what_encoding_refuses_is_refused_where_addresses_are_replaced),
+        ON_FAKE(a_forked_child_reaches_no_driver_for_its_maps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

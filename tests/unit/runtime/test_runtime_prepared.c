@@ -69,10 +69,20 @@ TEST(an_operand_is_split_once_for_products_with_any_other)
         assert_int_equal(view.extent[1], 512);
         assert_int_equal(view.stride[1], 512 * 1024 * 2);
     }
+    _Atomic int *const encoded = dlsym(dlopen(FAKE_GPU, RTLD_NOW), "fake_maps_encoded");
+    _Atomic int *const replaced = dlsym(dlopen(FAKE_GPU, RTLD_NOW), "fake_maps_replaced");
+    const int encoded_before = *encoded, replaced_before = *replaced;
+    assert_used(handle, PROBLEM, prepared);
+    assert_int_equal(*encoded, encoded_before);           /* the maps were when the plans were made */
+    assert_int_equal(*replaced, replaced_before + 2 * 2); /* two maps, two kernels */
     const int before = *fake.launch_count;
     assert_gt(call(handle, PROBLEM, NULL)); /* the plan serves calls without, too */
     assert_int_equal(launch_number(before)->grid[0], (256 + 512) / 64 * 1024 / 64);
     assert_int_equal(launch_number(before)->args.n, 512);
+    const int encoded_now = *encoded, replaced_now = *replaced;
+    assert_gt(call(handle, PROBLEM, NULL));
+    assert_int_equal(*encoded, encoded_now);
+    assert_int_equal(*replaced, replaced_now + 2 * 2);
     gt_prepared_free(prepared);
     assert_gt_fails(call(handle, PROBLEM, prepared), GT_INVALID, "was freed");
     gt_prepared_free(prepared);
