@@ -222,8 +222,9 @@ struct gt_options {
                        wait for them on the device. 0: 8; at most 16; GT_NO_WORKSPACES: only the caller's, see
                        gt_call */
     size_t workspace_bytes; /* device memory that a launch may take beside the operands; 0:
-                               GEMMTUNE_WORKSPACE (such as 256M), else 64 MiB; 1: none. What needs more is
-                               passed over for the next best that does not */
+                               GEMMTUNE_WORKSPACE (such as 256M), else 64 MiB for strict FP32 and 1 GiB for
+                               other types; 1: none. What needs more is passed over for the next best that
+                               does not */
     void *reserved[6];      /* NULL */
 };
 

@@ -203,7 +203,7 @@ static enum status load_algorithm(struct wanted *wanted, const struct config *co
 static enum status load_lt(struct wanted *wanted, struct way *way)
 {
     struct gpu_context *context = wanted->plan->context;
-    const size_t limit = (size_t)context->handle->workspace_bytes;
+    const size_t limit = (size_t)workspace_allowed(&wanted->problem, context->handle->workspace_bytes);
     const struct blas_lt_wish wish = {.scalars_on_device = wanted->plan->traits.scalars_on_device,
                                       .alignment = wanted->alignment,
                                       .workspace_bytes = wanted->which & PLAN_WITHOUT ? 0

@@ -61,7 +61,8 @@ static void check_options(const struct tune_options *o)
     }
     PROMISE(isfinite(o->budget_s) && o->budget_s >= 0 && o->budget_s <= 366 * 86400.0, "%g s", o->budget_s);
     PROMISE(o->max_trials >= 0 && o->compilers >= 0 && o->compilers <= 1024, "%d compilers", o->compilers);
-    PROMISE(o->workspace_bytes >= 0, "%lld bytes", (long long)o->workspace_bytes);
+    PROMISE(o->workspace_bytes >= 0 || o->workspace_bytes == WORKSPACE_DEFAULT, "%lld bytes",
+            (long long)o->workspace_bytes);
     PROMISE(o->device_count == CHILDREN_ALL_DEVICES ||
                 (o->device_count >= 1 && o->device_count <= CHILDREN_WORKERS_MAX),
             "%d devices", o->device_count);
@@ -86,7 +87,7 @@ static void check_value(const char *name, const char *value)
         setenv(WORKSPACE_VARIABLE, value, 1);
         PROMISE(cache_limit() >= 1 << 20, "'%s' is %lld bytes", value, (long long)cache_limit());
         number = workspace_from_environment();
-        PROMISE(number >= 0, "'%s' is %lld bytes", value, (long long)number);
+        PROMISE(number >= 0 || number == WORKSPACE_DEFAULT, "'%s' is %lld bytes", value, (long long)number);
         unsetenv(WORKSPACE_VARIABLE);
     }
     if (strcmp(name, "when") == 0 && time_parse(value, &number) == OK)

@@ -88,7 +88,7 @@ static enum status from_model(struct children *children, const struct gpu *gpu, 
     int count = 0, best = -1;
     double best_us = 0;
     enum status st = field_space("", &space);
-    if (!st) st = field_open(space, problem, gpu, WORKSPACE_DEFAULT_BYTES, false, &field);
+    if (!st) st = field_open(space, problem, gpu, WORKSPACE_DEFAULT, false, &field);
     if (st) goto out;
     count = field.count < MODEL_FIRST ? (int)field.count : MODEL_FIRST;
     for (int i = 0; i < count; i++) kernels[i] = kernel_key_of(&field.config[i], problem, gpu->arch);

@@ -13,8 +13,8 @@ int64_t workspace_of(const struct config *config, const struct problem *problem)
 
 int64_t workspace_allowed(const struct problem *problem, int64_t most_bytes)
 {
-    const bool pieces = gemm_type_has_limits(problem->type) && most_bytes == WORKSPACE_DEFAULT_BYTES;
-    return pieces ? WORKSPACE_PIECES_BYTES : most_bytes;
+    if (most_bytes != WORKSPACE_DEFAULT) return most_bytes;
+    return problem->type == GEMM_SGEMM ? INT64_C(64) << 20 : INT64_C(1) << 30;
 }
 
 const char *workspace_refuses(const struct config *config, const struct problem *problem, int64_t most_bytes)
@@ -32,7 +32,7 @@ enum status workspace_parse(const char *source, const char *text, int64_t *bytes
 
 int64_t workspace_from_environment(void)
 {
-    int64_t bytes = WORKSPACE_DEFAULT_BYTES;
+    int64_t bytes = WORKSPACE_DEFAULT;
     env_bytes(WORKSPACE_VARIABLE, &bytes);
     return bytes;
 }

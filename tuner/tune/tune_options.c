@@ -189,7 +189,8 @@ static const struct command_option rows[] = {
      OPTION_FLAG(struct option_parser, o.cold)},
     {"hot", 0, NULL, "time with operands in L2", OPTION_CLEARS(struct option_parser, o.cold)},
     {"workspace", 0, "SIZE",
-     "most device memory for a kernel's workspace: 0, 512K, 64M, 1G (GEMMTUNE_WORKSPACE, else 64M)",
+     "most device memory for a kernel's workspace: 0, 512K, 64M, 1G (GEMMTUNE_WORKSPACE, else 64M; 1G for "
+     "all types but sgemm)",
      OPTION_CALL(set_workspace)},
     {"jobs", 0, "N", "compiler processes (one per core that this process may use; at most 4 per core, or 16)",
      OPTION_INT(struct option_parser, o.compilers, 1, 1024)},

@@ -59,7 +59,7 @@ static void say_too_large(const struct winner_store *store, const struct stored_
            "the winner for %.200s is passed over: it takes %.1f MiB of workspace, and %.1f are allowed "
            "(workspace_bytes of gt_options, or " WORKSPACE_VARIABLE ")",
            problem, (double)workspace_of(config, &winner->base.problem) / (1 << 20),
-           (double)store->workspace_bytes / (1 << 20));
+           (double)workspace_allowed(&winner->base.problem, store->workspace_bytes) / (1 << 20));
 }
 
 /* The user's pin, if it may be used for operands with this alignment. found: the winner without the pin, NULL
@@ -396,7 +396,7 @@ enum status lookup_others(struct winner_store *store, const struct problem *prob
         model_roofline_us(problem, gpu_peak_tflops(&store->gpu, problem->type), store->gpu.memory_gb_per_s);
     if (l.count == 0 && l.model_best_us > TRUSTED_SHARE * least)
         list_cublas(&l, modelled ? "nothing similar was measured, and the model expects no gain: cuBLAS"
-                                 : "no winners are known for this GPU: cuBLAS");
+                                 : "no winner that may be used is known for this GPU: cuBLAS");
     const bool measured_only = gemm_type_has_limits(problem->type); /* unknown errors may be too large */
     if (!measured_only) list_modelled(&l, best, modelled);
     list_cublas(&l, "no known winner could be used: cuBLAS");

@@ -24,8 +24,8 @@ struct stored_problem {
 
 struct winner_store {
     struct gpu gpu;
-    int64_t workspace_bytes;  /* limit for a configuration: the default of workspace.h, or the
-                                 environment's, until it is set */
+    int64_t workspace_bytes;  /* limit for a configuration (workspace.h): the environment's or the default,
+                                 until it is set */
     char driver[DB_TEXT_MAX]; /* current version; "" unknown */
     struct notices *notices;
     struct db *db;    /* NULL: none */

@@ -40,7 +40,7 @@ static inline struct candidates candidates_for(const char *file, const struct pr
     struct candidates all;
     if (file) assert_ok(space_load(file, &space));
     else assert_ok(space_load_all(GT_SOURCE_DIR "/configs/spaces", &space));
-    assert_ok(space_enumerate(space, p, gpu, WORKSPACE_DEFAULT_BYTES, &all));
+    assert_ok(space_enumerate(space, p, gpu, WORKSPACE_DEFAULT, &all));
     space_free(space);
     return all;
 }

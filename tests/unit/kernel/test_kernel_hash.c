@@ -3,6 +3,7 @@
 #include "kernel_hash.h"
 #include "template.h"
 #include "unit.h"
+#include "workspace.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -148,7 +149,7 @@ TEST(a_source_of_today_has_its_rows_and_a_changed_one_has_none)
 }
 
 /* Of the database of the same version tests/unit/db/test_db_version2.c says it. */
-TEST(all_winners_that_ship_are_of_kernels_of_today)
+TEST(all_winners_that_ship_are_of_kernels_of_today_and_need_no_more_workspace_than_the_default)
 {
     static const char *const files[] = {"h200", "h100_sxm"};
     int winners = 0, algorithms = 0;
@@ -171,12 +172,14 @@ TEST(all_winners_that_ship_are_of_kernels_of_today)
             assert_int_equal(config_parse(texts[1], &config), OK);
             const struct kernel_key key = kernel_key_of(&config, &problem, 90);
             if (!kernel_hash_means(&key, texts[2])) fail_msg("%s: %s", texts[0], texts[2]);
+            const char *const why = workspace_refuses(&config, &problem, WORKSPACE_DEFAULT);
+            if (why) fail_msg("%s, by default: %s", texts[0], why);
             winners++;
             algorithms += template_is_library(config.template);
         }
         fclose(file);
     }
-    assert_true(winners == 297 && algorithms < winners / 2);
+    assert_true(winners == 477 && algorithms < winners / 2);
 }
 
 TEST(a_function_in_a_device_header_counts_for_those_who_include_it)
@@ -306,7 +309,7 @@ int main(void)
         cmocka_unit_test(comments_and_white_space_do_not_count_and_all_else_does),
         cmocka_unit_test(any_text_is_hashed),
         cmocka_unit_test(a_source_of_today_has_its_rows_and_a_changed_one_has_none),
-        cmocka_unit_test(all_winners_that_ship_are_of_kernels_of_today),
+        cmocka_unit_test(all_winners_that_ship_are_of_kernels_of_today_and_need_no_more_workspace_than_the_default),
         cmocka_unit_test(a_function_in_a_device_header_counts_for_those_who_include_it),
         cmocka_unit_test(kernels_with_an_epilogue_are_others),
         cmocka_unit_test(kernels_that_take_pointers_are_others),

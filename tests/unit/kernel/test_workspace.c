@@ -51,13 +51,13 @@ TEST(anything_else_is_refused)
 TEST(the_environment_says_how_much_and_is_checked)
 {
     unsetenv(WORKSPACE_VARIABLE);
-    assert_int_equal(workspace_from_environment(), 64 << 20);
+    assert_int_equal(workspace_from_environment(), WORKSPACE_DEFAULT);
     setenv(WORKSPACE_VARIABLE, "", 1);
-    assert_int_equal(workspace_from_environment(), 64 << 20);
+    assert_int_equal(workspace_from_environment(), WORKSPACE_DEFAULT);
     setenv(WORKSPACE_VARIABLE, "2G", 1);
     assert_int_equal(workspace_from_environment(), INT64_C(2) << 30);
     setenv(WORKSPACE_VARIABLE, "much", 1);
-    assert_int_equal(workspace_from_environment(), 64 << 20);
+    assert_int_equal(workspace_from_environment(), WORKSPACE_DEFAULT);
     unsetenv(WORKSPACE_VARIABLE);
 }
 

@@ -260,18 +260,21 @@ TEST(parts_of_k_keep_the_place_of_pieces_that_are_prepared)
     assert_int_equal(plan.workspace_bytes, workspace_bytes);
 }
 
-/* The default limit is for parts of sums; pieces are as large as the operands. A limit of the user's holds.
- */
+/* The default limit is for parts of sums; pieces and packed operands are as large as the operands, and only
+ * strict FP32 has none on tensor cores. A limit of the user's holds. */
 TEST(pieces_have_more_room_than_the_default_unless_the_user_says_less)
 {
     const struct config config = base();
     const struct problem large = problem_of("sgemm_accurate:nn:4096x4096x4096"),
                          huge = problem_of("sgemm_accurate:nn:16384x16384x16384"),
-                         tf32 = problem_of("tf32gemm:nn:4096x4096x4096");
-    assert_null(workspace_refuses(&config, &large, WORKSPACE_DEFAULT_BYTES));
-    assert_non_null(workspace_refuses(&config, &large, WORKSPACE_DEFAULT_BYTES - 1));
-    assert_non_null(workspace_refuses(&config, &huge, WORKSPACE_DEFAULT_BYTES));
-    assert_non_null(workspace_refuses(&config, &tf32, WORKSPACE_DEFAULT_BYTES));
+                         tf32 = problem_of("tf32gemm:nn:4096x4096x4096"),
+                         strict = problem_of("sgemm:nn:4096x4096x4096");
+    assert_null(workspace_refuses(&config, &large, WORKSPACE_DEFAULT));
+    assert_non_null(workspace_refuses(&config, &large, INT64_C(64) << 20));
+    assert_non_null(workspace_refuses(&config, &huge, WORKSPACE_DEFAULT));
+    assert_null(workspace_refuses(&config, &tf32, WORKSPACE_DEFAULT));
+    assert_non_null(workspace_refuses(&config, &tf32, INT64_C(64) << 20));
+    assert_int_equal(workspace_allowed(&strict, WORKSPACE_DEFAULT), INT64_C(64) << 20);
 }
 
 TEST(what_is_refused_early_is_refused_whatever_follows)

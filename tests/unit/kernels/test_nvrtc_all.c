@@ -135,7 +135,7 @@ static void add_some(size_t number, const char *type, const struct space *space,
     char text[64];
     snprintf(text, sizeof text, "%s:%s:%s", type, ops[op], shape);
     assert_ok(problem_parse(text, &problem));
-    assert_ok(space_enumerate(space, &problem, &gpu, WORKSPACE_DEFAULT_BYTES, &all));
+    assert_ok(space_enumerate(space, &problem, &gpu, WORKSPACE_DEFAULT, &all));
     if (family) keep_family(&all, family);
     assert_true(all.count > 0);
     for (size_t i = 0; i < number; i++) {

@@ -55,7 +55,7 @@ static size_t enumerate(const char *text, const char *shape, struct candidates *
     struct space *space = load(text);
     struct gpu gpu = h200();
     struct problem p = problem_of(shape);
-    assert_ok(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, candidates));
+    assert_ok(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT, candidates));
     space_free(space);
     return candidates->count;
 }
@@ -180,7 +180,7 @@ TEST(when_nothing_is_legal_the_commonest_reason_is_told)
     struct gpu gpu = h200();
     struct problem p = problem_of("64x64x64");
     struct candidates c;
-    assert_fails(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &c), E_ABSENT,
+    assert_fails(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT, &c), E_ABSENT,
                  "a block holds at most 1024 threads");
     assert_non_null(strstr(status_text(), "sgemm:nn:64x64x64"));
     assert_int_equal(c.count, 0);
@@ -220,7 +220,7 @@ TEST(a_folder_is_the_union_of_its_files_and_a_family_without_one_is_not_searched
         if (i == 2) assert_fails(space_load_all(of, &space), E_IO, "holds no space file");
         else {
             assert_ok(space_load_all(of, &space));
-            assert_ok(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &c));
+            assert_ok(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT, &c));
             assert_int_equal(c.count, 2 - i);
             assert_string_equal(c.config[0].template->name,
                                 i == 0 ? "simt" : "skinny"); /* in the table's order */
@@ -245,7 +245,7 @@ static void enumerate_shipped(const char *shape, const struct gpu *gpu, struct c
     struct problem p = problem_of(shape);
     assert_ok(space_load_all(SHIPPED, &space));
     clock_t begin = clock();
-    assert_ok(space_enumerate(space, &p, gpu, WORKSPACE_DEFAULT_BYTES, c));
+    assert_ok(space_enumerate(space, &p, gpu, WORKSPACE_DEFAULT, c));
     double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
     print_message("%s on %s: %.3g raw, %zu legal, rules asked %.3g times, %.0f ms\n", shape, gpu->id,
                   c->raw_count, c->count, c->checks, 1e3 * seconds);
@@ -346,8 +346,8 @@ TEST(what_is_redundant_is_legal_and_reached_if_it_was_tried)
     assert_int_equal(instead, 3);
     assert_ok(space_load(SHIPPED "/wide/simt.conf", &space));
     reached = more;
-    assert_false(space_reach(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, false, &reached));
-    assert_true(space_reach(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, true, &reached));
+    assert_false(space_reach(space, &p, &gpu, WORKSPACE_DEFAULT, false, &reached));
+    assert_true(space_reach(space, &p, &gpu, WORKSPACE_DEFAULT, true, &reached));
     assert_true(config_equal(&reached, &more));
     space_free(space);
 }
@@ -418,7 +418,7 @@ TEST(a_space_beyond_bounds_is_refused_with_a_sentence)
     struct gpu gpu = h200();
     struct problem p = problem_of("4096x512x4096");
     struct candidates c;
-    assert_fails(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &c), E_INPUT,
+    assert_fails(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT, &c), E_INPUT,
                  "more than 1000000 legal candidates");
     assert_null(c.config);
     space_free(space);
@@ -441,11 +441,11 @@ TEST(the_limit_is_for_all_parts_of_a_space)
         struct problem p = problem_of("4096x512x4096");
         struct candidates c;
         if (i == 0) {
-            assert_ok(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &c));
+            assert_ok(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT, &c));
             assert_in_range(c.count, 260000, 1000000);
             candidates_free(&c);
         } else {
-            assert_fails(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &c), E_INPUT,
+            assert_fails(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT, &c), E_INPUT,
                          "more than 1000000 legal candidates");
             assert_null(c.config);
         }

@@ -53,7 +53,7 @@ TEST(every_shipped_winner_is_in_the_wide_space_of_its_problem)
         assert_ok(problem_parse(json_string_value(json_object_get(row, "problem")), &p));
         assert_ok(config_parse(text, &winner));
         reached = winner;
-        const bool found = space_reach(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, false, &reached);
+        const bool found = space_reach(space, &p, &gpu, WORKSPACE_DEFAULT, false, &reached);
         if (!found || !runs_alike(&winner, &reached, &p)) {
             print_error("not in the wide space: %s\n", text);
             missing++;
@@ -81,11 +81,11 @@ TEST(what_the_curated_spaces_list_is_in_the_wide_ones)
         const struct problem p = problem_of(problems[i]);
         struct candidates c;
         size_t asked = 0, missing = 0;
-        assert_ok(space_enumerate(curated, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &c));
+        assert_ok(space_enumerate(curated, &p, &gpu, WORKSPACE_DEFAULT, &c));
         for (size_t k = 0; k < c.count; k += 1 + c.count / 20000) {
             struct config same = c.config[k];
             asked++;
-            if (space_reach(wide, &p, &gpu, WORKSPACE_DEFAULT_BYTES, false, &same) &&
+            if (space_reach(wide, &p, &gpu, WORKSPACE_DEFAULT, false, &same) &&
                 runs_alike(&same, &c.config[k], &p))
                 continue;
             if (missing++ == 0) {
@@ -118,7 +118,7 @@ TEST(a_sample_is_legal_and_the_same_each_time_and_costs_little)
         const struct problem p = problem_of(problems[i]);
         const struct gpu *gpu = &gpus[i % gpu_count];
         struct candidates c, again;
-        assert_ok(space_enumerate(space, &p, gpu, WORKSPACE_DEFAULT_BYTES, &c));
+        assert_ok(space_enumerate(space, &p, gpu, WORKSPACE_DEFAULT, &c));
         print_message("%s on %s: %zu of %.2g, rules asked %.2g times\n", problems[i], gpu->id, c.count,
                       c.legal, c.checks);
         assert_true(c.sampled && c.legal > 1e6);
@@ -126,7 +126,7 @@ TEST(a_sample_is_legal_and_the_same_each_time_and_costs_little)
         for (size_t k = 0; k < c.count; k += 97)
             assert_null(c.config[k].template->check(&c.config[k], &p, gpu));
         if (i < 2) {
-            assert_ok(space_enumerate(space, &p, gpu, WORKSPACE_DEFAULT_BYTES, &again));
+            assert_ok(space_enumerate(space, &p, gpu, WORKSPACE_DEFAULT, &again));
             assert_int_equal(again.count, c.count);
             for (size_t k = 0; k < c.count; k++) assert_true(config_equal(&again.config[k], &c.config[k]));
             candidates_free(&again);
@@ -205,11 +205,11 @@ TEST(neighbours_that_a_sample_lacks_are_reached_if_they_are_legal)
         const struct problem p = problem_of(problems[i]);
         struct candidates c;
         size_t itself = 0, asked = 0, legal = 0, reached = 0;
-        assert_ok(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &c));
+        assert_ok(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT, &c));
         for (size_t k = 0; k < c.count; k += 53) {
             struct config same = c.config[k];
             asked++;
-            if (space_reach(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, false, &same))
+            if (space_reach(space, &p, &gpu, WORKSPACE_DEFAULT, false, &same))
                 itself += runs_alike(&same, &c.config[k], &p);
             const struct config *other = &c.config[(k * 7919 + 13) % c.count];
             const struct template *t = c.config[k].template;
@@ -218,7 +218,7 @@ TEST(neighbours_that_a_sample_lacks_are_reached_if_they_are_legal)
             if (other->template != t || other->value[n] == changed.value[n]) continue;
             changed.value[n] = other->value[n];
             found = changed;
-            const bool there = space_reach(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, false, &found);
+            const bool there = space_reach(space, &p, &gpu, WORKSPACE_DEFAULT, false, &found);
             if (there) assert_null(found.template->check(&found, &p, &gpu));
             legal += !t->check(&changed, &p, &gpu);
             reached += there;
@@ -242,10 +242,10 @@ TEST(a_value_that_the_file_does_not_list_is_not_reached)
         config_parse("simt BM=128 BN=256 BK=8 WM=128 WN=32 TM=16 TN=8 WARPS_K=1 STAGES=2 LOADER=1 PACK=0 "
                      "VA=4 VB=4 VC=4 UNROLL=8 STORE_AT=4 ORDER=1 MIN_BLOCKS=1 REDUCE=0 GROUP=8 SPLIT_K=1",
                      &c));
-    assert_true(space_reach(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, false, &c));
+    assert_true(space_reach(space, &p, &gpu, WORKSPACE_DEFAULT, false, &c));
     config_set(&c, "STORE_AT", 5);
     assert_null(c.template->check(&c, &p, &gpu));
-    assert_false(space_reach(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, false, &c));
+    assert_false(space_reach(space, &p, &gpu, WORKSPACE_DEFAULT, false, &c));
     space_free(space);
 }
 
@@ -260,7 +260,7 @@ TEST(all_launches_of_a_kernel_are_listed_once)
         config_parse("simt BM=64 BN=64 BK=16 WM=32 WN=64 TM=8 TN=8 WARPS_K=1 STAGES=3 LOADER=1 PACK=0 VA=4 "
                      "VB=4 VC=4 UNROLL=16 STORE_AT=8 ORDER=0 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1",
                      &c));
-    assert_ok(space_launches(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &c, &launches));
+    assert_ok(space_launches(space, &p, &gpu, WORKSPACE_DEFAULT, &c, &launches));
     assert_true(launches.count > 20);
     for (size_t i = 0; i < launches.count; i++) {
         assert_true(config_same_kernel(&launches.config[i], &c));

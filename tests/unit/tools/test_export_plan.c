@@ -98,7 +98,7 @@ static void assert_exported(const char *spaces, const char *problem, const char 
     uint64_t random = 1;
     if (strstr(spaces, ".conf")) assert_ok(space_load(spaces, &space));
     else assert_ok(space_load_all(spaces, &space));
-    assert_ok(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, &c));
+    assert_ok(space_enumerate(space, &p, &gpu, WORKSPACE_DEFAULT, &c));
     for (int i = 0; i < count; i++) {
         const struct config *config = &c.config[stats_random_below(&random, c.count)];
         assert_fits(config, &p, &gpu);

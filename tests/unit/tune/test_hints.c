@@ -44,7 +44,7 @@ static void check_hints_for(const char *shape, struct db *db, const struct space
     struct field field;
     struct search *search;
     size_t given, index;
-    assert_ok(field_open(space, &problem, &context.gpu, WORKSPACE_DEFAULT_BYTES, false, &field));
+    assert_ok(field_open(space, &problem, &context.gpu, WORKSPACE_DEFAULT, false, &field));
     assert_ok(search_start("gp", field.config, field.count, field.predicted_us, NULL, 1, &search));
     assert_ok(hints_give(&field, db, NULL, &context, &problem, true, search, &given));
     assert_true(given > 0);

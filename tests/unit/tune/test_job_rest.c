@@ -14,7 +14,7 @@ static struct problem problem;
 static struct tune_options options = {.strategy = "gp",
                                       .seed = 1,
                                       .cold = true,
-                                      .workspace_bytes = WORKSPACE_DEFAULT_BYTES,
+                                      .workspace_bytes = WORKSPACE_DEFAULT,
                                       .problems = &problem,
                                       .problem_count = 1};
 static struct session session = {.options = &options};

@@ -34,7 +34,7 @@ static struct field open_field(const char *shape)
     const struct gpu gpu = h200();
     const struct problem p = problem_of(shape);
     struct field field;
-    assert_ok(field_open(space, &p, &gpu, WORKSPACE_DEFAULT_BYTES, false, &field));
+    assert_ok(field_open(space, &p, &gpu, WORKSPACE_DEFAULT, false, &field));
     assert_non_null(field.sample);
     return field;
 }
@@ -190,7 +190,7 @@ TEST(a_space_that_can_be_listed_is_no_sample)
     struct field field;
     const struct config config = config_of(HIDDEN);
     assert_ok(field_space("curated", &curated));
-    assert_ok(field_open(curated, &p, &gpu, WORKSPACE_DEFAULT_BYTES, false, &field));
+    assert_ok(field_open(curated, &p, &gpu, WORKSPACE_DEFAULT, false, &field));
     assert_null(field.sample);
     assert_null(field_growth(&field));
     assert_true(field.legal == (double)field.count);
@@ -217,7 +217,7 @@ TEST(a_sample_holds_what_the_model_likes_best_of_each_family_and_not_only_of_the
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         const struct problem p = problem_of(shapes[i]);
         struct field wide = open_field(shapes[i]), narrow;
-        assert_ok(field_open(curated, &p, &gpu, WORKSPACE_DEFAULT_BYTES, false, &narrow));
+        assert_ok(field_open(curated, &p, &gpu, WORKSPACE_DEFAULT, false, &narrow));
         for (size_t t = 0; t < template_count; t++) {
             const double best = best_of_family(&narrow, templates[t]),
                          found = best_of_family(&wide, templates[t]);
