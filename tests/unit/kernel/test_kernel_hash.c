@@ -149,7 +149,7 @@ TEST(a_source_of_today_has_its_rows_and_a_changed_one_has_none)
 }
 
 /* Of the database of the same version tests/unit/db/test_db_version2.c says it. */
-TEST(all_winners_that_ship_are_of_kernels_of_today_and_need_no_more_workspace_than_the_default)
+TEST(winners_that_ship_are_of_kernels_of_today_and_usable_by_default)
 {
     static const char *const files[] = {"h200", "h100_sxm"};
     int winners = 0, algorithms = 0;
@@ -309,7 +309,7 @@ int main(void)
         cmocka_unit_test(comments_and_white_space_do_not_count_and_all_else_does),
         cmocka_unit_test(any_text_is_hashed),
         cmocka_unit_test(a_source_of_today_has_its_rows_and_a_changed_one_has_none),
-        cmocka_unit_test(all_winners_that_ship_are_of_kernels_of_today_and_need_no_more_workspace_than_the_default),
+        cmocka_unit_test(winners_that_ship_are_of_kernels_of_today_and_usable_by_default),
         cmocka_unit_test(a_function_in_a_device_header_counts_for_those_who_include_it),
         cmocka_unit_test(kernels_with_an_epilogue_are_others),
         cmocka_unit_test(kernels_that_take_pointers_are_others),
