@@ -72,8 +72,6 @@ static const struct kept_kernel mma[] = {
 };
 
 static const struct kept_kernel wgmma[] = {
-    {90, 1, 1, {0, 0}, 0xa04330f553853d31},
-    {90, 1, 0, {0, 0}, 0x5fd710c8e1844043},
     {90, 0, 1, {0, 0}, 0xda82933ffd1d9453},
     {90, 0, 0, {0, 0}, 0x9f0fa03320b0727f},
 };

@@ -106,9 +106,10 @@ def squeezed(text):
     return " ".join(text.split())
 
 
-# Stored winners: all that tell rows apart, once what they share.
-subprocess.run([program, "import", sources + "/configs/winners/h200.jsonl"], env=environment, check=True,
-               stdout=subprocess.DEVNULL)
+# Stored winners: all that tell rows apart, once what they share. Names of other types leave no room for ratios in 60 columns.
+with open(sources + "/configs/winners/h200.jsonl") as shipped, open("strict.jsonl", "w") as strict:
+    strict.writelines(line for line in shipped if '"problem": "sgemm:' in line)
+subprocess.run([program, "import", "strict.jsonl"], env=environment, check=True, stdout=subprocess.DEVNULL)
 winners = json.loads(subprocess.run([program, "query", "--format", "json"], env=environment, check=True,
                                     stdout=subprocess.PIPE).stdout)
 check(len(winners) > 30, "too few winners to look at")

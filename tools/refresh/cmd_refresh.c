@@ -61,7 +61,8 @@ static const struct command_option rows[] = {
     {"budget", 0, "TIME", "time for all that is tuned again: 30s, 10m, 8h (10m a problem, or less)",
      OPTION_CALL(set_budget)},
     {"workspace", 0, "SIZE",
-     "most device memory for a kernel's workspace (GEMMTUNE_WORKSPACE, else 64M; 1G for all types but sgemm)",
+     "most device memory for a kernel's workspace (GEMMTUNE_WORKSPACE, else 64M for sgemm and 1G for other "
+     "types)",
      OPTION_TEXT(struct refresh, workspace)},
     {"jobs", 0, "N", "compiler processes (one per core that this process may use)",
      OPTION_INT(struct refresh, compilers, 1, 1024)},

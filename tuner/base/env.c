@@ -75,7 +75,7 @@ static const struct variable variables[] = {
     {.name = "GEMMTUNE_WORKSPACE",
      .kind = SIZE,
      .form = "a size such as 64M, 1G or 0",
-     .instead = "64M (sgemm) or 1G"},
+     .instead = "64M for sgemm, 1G for others,"},
     TEXT_OF("GEMMTUNE_LIBCUDA"),
     TEXT_OF("GEMMTUNE_LIBNVRTC"),
     TEXT_OF("GEMMTUNE_LIBCUBLAS"),

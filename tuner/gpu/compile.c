@@ -352,8 +352,7 @@ static enum status define(const struct kernel_key *kernel, struct definitions *d
     const struct template *t = kernel->config.template;
     d->count = kernel_key_definitions(kernel, d->list, KERNEL_DEFINITIONS_MAX, d->text, sizeof d->text);
     if (d->count == 0) return fail(E_COMPILER, "the definitions of template %s do not fit", t->name);
-    /* invariant.h: in all kernels alike, alpha * sum is rounded before a bias is added. */
-    if (t->invariant && kernel->epilogue) d->list[d->count++] = "-fmad=false";
+    if (!kernel_key_contracts(kernel)) d->list[d->count++] = "-fmad=false";
     return OK;
 }
 

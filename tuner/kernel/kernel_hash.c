@@ -128,7 +128,8 @@ uint64_t kernel_hash(const struct kernel_key *key)
     const uint64_t source = source_of(key->config.template);
     const unsigned char macros[] = {key->epilogue != 0, key->pointers};
     const bool plain = !macros[0] && !macros[1];
-    return find_kept(key, source, plain ? source : XXH64(macros, sizeof macros, source) | 1);
+    const uint64_t hash = find_kept(key, source, plain ? source : XXH64(macros, sizeof macros, source) | 1);
+    return kernel_key_contracts(key) ? hash : hash + 2; /* compiled with another option */
 }
 
 void kernel_hash_format(const struct kernel_key *key, char text[KERNEL_HASH_TEXT])

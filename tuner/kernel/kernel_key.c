@@ -50,6 +50,11 @@ const char *kernel_key_check(const struct kernel_key *key, const struct gpu *gpu
                            : t->check(&key->config, NULL, gpu);
 }
 
+bool kernel_key_contracts(const struct kernel_key *key)
+{
+    return !key->config.template->invariant || !key->epilogue;
+}
+
 struct definitions {
     const char **options;
     int limit, count;

@@ -35,6 +35,10 @@ const char *kernel_key_op(const struct kernel_key *key);
  * compile-time values, for no particular problem. */
 const char *kernel_key_check(const struct kernel_key *key, const struct gpu *gpu);
 
+/* May the compiler contract a product and an addition to one rounding? Not where rows are to have the same
+ * bits from all kernels (invariant.h): there alpha * sum is rounded before a bias is added. */
+bool kernel_key_contracts(const struct kernel_key *key);
+
 #define KERNEL_DEFINITIONS_MAX (CONFIG_PARAMS_MAX + 8)
 
 /* The one place that turns a kernel into compiler definitions: "-DBM=128" ... then the op as "-DTRANS_A=0"

@@ -96,11 +96,10 @@ struct launch_plan {
     int64_t batch_step_bytes[LAUNCH_OPERANDS]; /* from one item to the next; 0 for the workspace */
     int64_t k_step_bytes[2];                   /* of A, B: from one k to the next */
     struct launch_slots slots;
-    int64_t maps_items;        /* launches of so many items have their tensor maps in the argument, ... */
-    int64_t maps_k;            /* ... if this is their k, but for the addresses; maps_items 0: none has */
-    int views, argument_bytes; /* used part of the arrays that follow */
+    int64_t maps_items, maps_k; /* of launches whose maps the argument holds; 0 items: of none */
+    int views, argument_bytes;  /* used part of the arrays that follow */
     struct tensor_view view[LAUNCH_VIEWS_MAX];
-    unsigned char argument[LAUNCH_ARGUMENT_MAX]; /* with 0 in the slots and in the views */
+    unsigned char argument[LAUNCH_ARGUMENT_MAX]; /* with 0 in the slots, and in views without maps */
 };
 
 /* A plan that launches nothing. */

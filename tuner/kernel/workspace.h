@@ -9,7 +9,7 @@
 #include "problem.h"
 #include "status.h"
 
-#define WORKSPACE_DEFAULT  (-1) /* a limit that nobody has set, which depends on the type */
+#define WORKSPACE_DEFAULT  INT64_C(-1) /* a limit that nobody has set, which depends on the type */
 #define WORKSPACE_VARIABLE "GEMMTUNE_WORKSPACE"
 
 /* Bytes of workspace of a legal configuration for a problem. */
@@ -17,7 +17,7 @@ int64_t workspace_of(const struct config *config, const struct problem *problem)
 
 /* A limit in bytes, as it holds for a problem. The default is 64 MiB for strict FP32, which is meant for
  * parts of sums, and 1 GiB for other types: kernels for tensor cores may need copies of their operands,
- * packed ones where TMA cannot read them (two of 4095 x 4097 in BF16 take 67 MB), or pieces, half as large
+ * packed ones where TMA cannot read them (two of 4095 x 4097 in BF16 take 68 MB), or pieces, half as large
  * again. */
 int64_t workspace_allowed(const struct problem *problem, int64_t most_bytes);
 

@@ -189,8 +189,8 @@ static const struct command_option rows[] = {
      OPTION_FLAG(struct option_parser, o.cold)},
     {"hot", 0, NULL, "time with operands in L2", OPTION_CLEARS(struct option_parser, o.cold)},
     {"workspace", 0, "SIZE",
-     "most device memory for a kernel's workspace: 0, 512K, 64M, 1G (GEMMTUNE_WORKSPACE, else 64M; 1G for "
-     "all types but sgemm)",
+     "most device memory for a kernel's workspace: 0, 512K, 64M, 1G (GEMMTUNE_WORKSPACE, else 64M for sgemm "
+     "and 1G for other types)",
      OPTION_CALL(set_workspace)},
     {"jobs", 0, "N", "compiler processes (one per core that this process may use; at most 4 per core, or 16)",
      OPTION_INT(struct option_parser, o.compilers, 1, 1024)},
@@ -418,7 +418,7 @@ enum status tune_options_fill(struct tune_options *o)
 {
     enum status st = OK;
     limit_compilers(o);
-    if (o->workspace_bytes < 0) o->workspace_bytes = workspace_from_environment();
+    if (o->workspace_bytes == WORKSPACE_DEFAULT) o->workspace_bytes = workspace_from_environment();
     if (!*o->db) st = db_default_path(o->db, sizeof o->db);
     if (!st && !*o->cache) st = compile_cache_path(o->cache, sizeof o->cache);
     const struct search_strategy *strategy;
@@ -476,7 +476,7 @@ struct tune_options tune_options_default(int argc, char **argv)
     struct tune_options o = {.device_count = 1,
                              .seed = 1,
                              .strategy = "gp",
-                             .workspace_bytes = -1,
+                             .workspace_bytes = WORKSPACE_DEFAULT,
                              .cold = true,
                              .pretuned = true,
                              .transfer = true,

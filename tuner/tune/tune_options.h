@@ -30,7 +30,7 @@ struct tune_options {
     uint64_t seed;
     const char *strategy;
     int compilers;           /* 0: one a core */
-    int64_t workspace_bytes; /* a kernel may take at most; WORKSPACE_DEFAULT */
+    int64_t workspace_bytes; /* the most that a kernel may take, or WORKSPACE_DEFAULT */
     bool cold, again;
     bool pretuned; /* begin from the winners that ship, too */
     bool transfer; /* and from what trials of other problems teach */

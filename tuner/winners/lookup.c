@@ -396,7 +396,7 @@ enum status lookup_others(struct winner_store *store, const struct problem *prob
         model_roofline_us(problem, gpu_peak_tflops(&store->gpu, problem->type), store->gpu.memory_gb_per_s);
     if (l.count == 0 && l.model_best_us > TRUSTED_SHARE * least)
         list_cublas(&l, modelled ? "nothing similar was measured, and the model expects no gain: cuBLAS"
-                                 : "no winner that may be used is known for this GPU: cuBLAS");
+                                 : "no usable winner is known for this GPU: cuBLAS");
     const bool measured_only = gemm_type_has_limits(problem->type); /* unknown errors may be too large */
     if (!measured_only) list_modelled(&l, best, modelled);
     list_cublas(&l, "no known winner could be used: cuBLAS");

@@ -406,6 +406,31 @@ TEST(memory_is_given_back_when_it_is_asked_for)
     assert_gt_fails(gt_trim(NULL), GT_INVALID, "handle");
 }
 
+#define MMA16 "mma16 BM=128 BN=128 BK=64 WM=64 WN=32 SWAP=0 WARPS_K=1 STAGES=3 PRELOAD=1 "
+#define REST  "MIN_BLOCKS=1 REDUCE=1 GROUP=1 SPLIT_K=1 PDL=0 ASK=0"
+
+/* Both operands packed: 64.5 MiB. */
+TEST(unless_a_limit_is_set_packed_operands_have_more_room_than_strict_fp32)
+{
+    static const char text[] = "bf16gemm:nn:4095x4097x4093", other[] = "bf16gemm:nn:4095x4097x4091",
+                      packed[] = MMA16 "PACK=3 VA=8 VB=8 VC=1 " REST,
+                      read_as_they_are[] = MMA16 "PACK=0 VA=1 VB=1 VC=1 " REST;
+    const size_t limits[] = {0, (size_t)65 << 20, (size_t)64 << 20};
+    put_winner(text, packed, 5, false);
+    put_winner(other, read_as_they_are, 6, false);
+    for (int i = 0; i < 3; i++) {
+        const struct gt_options options = {.size = sizeof(struct gt_options), .workspace_bytes = limits[i]};
+        stderr_catch();
+        struct gt_handle *handle = open_handle(&options);
+        const struct gt_plan_info info = info_of(make_plan(handle, text));
+        const char *const said = stderr_release();
+        const bool taken = info.source == GT_EXACT && strcmp(info.config, packed) == 0;
+        const bool refused = strstr(said, "takes 64.5 MiB of workspace, and 64.0 are allowed") != NULL;
+        if (taken != (i < 2) || refused != (i == 2)) fail_msg("%d: %s, %s", i, info.config, said);
+        gt_close(handle);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -424,6 +449,7 @@ int main(void)
         ON_FAKES(memory_that_comes_back_is_used_again),
         ON_FAKES(what_does_not_fit_does_not_disturb_what_does),
         ON_FAKES(memory_is_given_back_when_it_is_asked_for),
+        ON_FAKES(unless_a_limit_is_set_packed_operands_have_more_room_than_strict_fp32),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
