@@ -73,9 +73,9 @@ TEST(every_kernel_that_ships_as_a_winner_is_in_the_wide_space_of_its_problem)
 TEST(what_the_curated_spaces_list_is_in_the_wide_ones)
 {
     static const char *const problems[] = {
-        "2048x2048x2048",      "sgemm:nt:1536x4096x1024",    "4x5124x2560",
-        "32x1605632x27",       "tf32gemm:nn:4096x4096x4096", "bf16gemm:nn:1023x1025x1027",
-        "hgemm:nt:8x4096x4096"};
+        "2048x2048x2048",       "sgemm:nt:1536x4096x1024",          "4x5124x2560",
+        "32x1605632x27",        "tf32gemm:nn:4096x4096x4096",       "bf16gemm:nn:1023x1025x1027",
+        "hgemm:nt:8x4096x4096", "sgemm_accurate:nn:1024x1024x1024", "sgemm_normwise:nn:512x512x8192"};
     struct space *wide = load(WIDE), *curated = load(CURATED);
     const struct gpu gpu = h200();
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
