@@ -17,8 +17,9 @@
 #define MODEL_KEPT   2
 
 /* A choice by the model alone is assumed to be as good as cuBLAS if its time is at most this multiple of the
- * machine's limit. */
+ * machine's limit, or if cuBLAS is known to be slow. */
 #define TRUSTED_SHARE 1.5
+#define THIN_SIDE_MAX 16 /* of products that the bandwidth limits, cuBLAS's too */
 /* Share lost per unit of distance from the measured problem, in addition to what the model predicts. */
 #define LOSS_PER_DISTANCE 0.03
 
@@ -378,6 +379,17 @@ static void list_plain(struct listing *l)
     for (int i = 0; i < count; i++) list(l, &found[i]);
 }
 
+/* 16-bit operands whose lines no copies of 16 bytes can read: cuBLAS takes 2.5 to 7 times the machine's
+ * limit. On an H100 and an H200 what the model chose was 1.5 to 2.7 times as fast for all such problems of
+ * the public suite for which it was measured (docs/results/h200-types.md). */
+static bool cublas_is_slow(const struct problem *problem, int alignment)
+{
+    const struct problem p = nearest_as_aligned(problem, alignment);
+    const int whole = element_vector(gemm_type_row(p.type)->a);
+    return element_bytes(gemm_type_row(p.type)->a) == 2 && p.m > THIN_SIDE_MAX && p.n > THIN_SIDE_MAX &&
+           (problem_align_a(&p) < whole || problem_align_b(&p) < whole);
+}
+
 enum status lookup_others(struct winner_store *store, const struct problem *problem, int alignment,
                           struct choice choices[CHOICES_MAX], int *count)
 {
@@ -394,7 +406,9 @@ enum status lookup_others(struct winner_store *store, const struct problem *prob
     list_predicted(&l);
     double least =
         model_roofline_us(problem, gpu_peak_tflops(&store->gpu, problem->type), store->gpu.memory_gb_per_s);
-    if (l.count == 0 && l.model_best_us > TRUSTED_SHARE * least)
+    const bool trusted =
+        l.model_best_us <= TRUSTED_SHARE * least || (modelled > 0 && cublas_is_slow(problem, alignment));
+    if (l.count == 0 && !trusted)
         list_cublas(&l, modelled ? "nothing similar was measured, and the model expects no gain: cuBLAS"
                                  : "no usable winner is known for this GPU: cuBLAS");
     const bool measured_only = gemm_type_has_limits(problem->type); /* unknown errors may be too large */
