@@ -46,7 +46,7 @@ step types "$here/test_types_gpu"
 step invariant "$here/test_invariant_gpu"
 step export "$here/gpu.sh" "$here/tune" "$here/winners.jsonl" "${CC:-cc}" "$cuda"
 step host "$here/bench_host"
-step dropin "$here/bench_dropin" "$here/libgemmtune_cublas.so"
+step dropin "$here/bench_eager" "$here/libgemmtune_cublas.so"
 step dropin-types "$here/test_dropin_gpu.sh" "$here/test_dropin_gpu" "$here/libgemmtune_cublas.so" "$here/tune"
 step torch "${PYTHON:-python3}" "$here/torch_dropin.py" --dropin "$here/libgemmtune_cublas.so" --tune "$here/tune" \
     --budget "${BUDGET:-90s}" --model-budget "${MODEL_BUDGET:-150s}" --json "$here/torch.json"

@@ -8,7 +8,7 @@ build=$1 folder=$2
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 mkdir -p "$folder/lib" "$folder/tools" "$folder/docs/results"
-programs="tune tests/test_device_gpu tests/test_launcher_gpu tests/test_judge_gpu tests/test_runtime_gpu tests/test_runtime_memory_gpu tests/test_prepared_gpu tests/test_types_gpu tests/test_invariant_gpu tests/test_dropin_gpu tests/sanitize_one tests/side_by_side tests/row_bits tests/bench_host tests/bench_calls tests/bench_dropin
+programs="tune tests/test_device_gpu tests/test_launcher_gpu tests/test_judge_gpu tests/test_runtime_gpu tests/test_runtime_memory_gpu tests/test_prepared_gpu tests/test_types_gpu tests/test_invariant_gpu tests/test_dropin_gpu tests/sanitize_one tests/side_by_side tests/row_bits tests/bench_host tests/bench_calls tests/bench_eager
 runtime/dropin/libgemmtune_cublas.so runtime/dropin/libgemmtune_cublas_engine.so"
 for program in $programs; do
     cp "$build/$program" "$folder/"
