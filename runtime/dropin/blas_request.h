@@ -25,8 +25,9 @@ struct blas_request {
     blas_handle handle;           /* has stream, pointer mode and math mode; NULL: they are below */
     CUstream stream;
     bool scalars_on_device;
-    bool (*is_plain)(const void *); /* a slow check, made last; NULL: none is needed */
-    const void *is_plain_of;
+    const char *(*why_unusual)(
+        const void *); /* a slow check, made last; NULL: none is needed, or it passed */
+    const void *why_unusual_of;
     _Atomic(struct route *) *last; /* the route used last for these sizes; NULL: not cached */
     void *workspace;               /* the program's own, for this call; NULL: none */
     size_t workspace_bytes;

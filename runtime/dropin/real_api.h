@@ -31,6 +31,8 @@ struct real_blas {
 
 struct real_lt {
     __typeof__(cublasLtMatmul) *Matmul;
+    int (*DescInit)(lt_desc, size_t bytes, int compute, int scale);
+    int (*DescSet)(lt_desc, int what, const void *value, size_t bytes);
     int (*DescGet)(lt_desc, int what, void *value, size_t room, size_t *written);
     int (*LayoutGet)(lt_layout, int what, void *value, size_t room, size_t *written);
     __typeof__(cublasLtMatmulAlgoGetIds) *AlgoGetIds;

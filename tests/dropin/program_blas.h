@@ -18,6 +18,7 @@ int cublasGetSmCountTarget(blas_handle handle, int *count);
 int cublasLtCreate(lt_handle *handle);
 int cublasLtDestroy(lt_handle handle);
 
+int cublasLtMatmulDescInit_internal(lt_desc desc, size_t bytes, int compute, int scale);
 int cublasLtMatmulDescCreate(lt_desc *desc, int compute, int scale);
 int cublasLtMatmulDescSetAttribute(lt_desc desc, int what, const void *value, size_t bytes);
 int cublasLtMatmulDescGetAttribute(lt_desc desc, int what, void *value, size_t room, size_t *written);
@@ -32,6 +33,12 @@ enum { PROGRAM_LT_ALGORITHM = 7, PROGRAM_LT_WORKSPACE = 1024 };
 
 /* Its second word, if it takes no epilogue. */
 enum { PROGRAM_LT_NO_EPILOGUE = 99 };
+
+/* The first bytes of a descriptor. */
+enum { PROGRAM_LT_VERSION = 6 };
+
+/* An attribute of descriptors that no version has yet, of 4 bytes, and its default. */
+enum { PROGRAM_LT_FUTURE = 60, PROGRAM_LT_FUTURE_DEFAULT = 7 };
 
 /* Calls that arrived here. nested: those of cublasLtMatmul that cublasGemmEx makes, as the real one does. */
 extern int program_blas_calls, program_lt_calls, program_nested_calls;

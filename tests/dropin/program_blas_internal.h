@@ -6,7 +6,7 @@
 
 #include "program_blas.h"
 
-enum { SUCCESS = 0, NOT_INITIALIZED = 1, INVALID_VALUE = 7 };
+enum { SUCCESS = 0, NOT_INITIALIZED = 1, ALLOC_FAILED = 3, INVALID_VALUE = 7 };
 
 struct program_strides {
     long long a, b, c;

@@ -13,10 +13,27 @@ struct cublasLtContext {
     int magic;
 };
 
-/* Every attribute as a word, and 0 is what it is unless set, but for two. */
+/* As the real one: a version first, which only larger descriptors have, and bytes that nobody has set. */
+enum { ATTRIBUTES = 64 };
 struct lt_desc {
-    int64_t value[64];
+    uint32_t version, whatever;
+    int64_t value[ATTRIBUTES];
 };
+
+/* Bytes of each attribute; 0: there is none. */
+static const unsigned char desc_bytes[ATTRIBUTES] = {[0] = 4,  [1] = 4,  [2] = 4,
+                                                     [3] = 4,  [4] = 4,  [5] = 4,
+                                                     [6] = 4,  [7] = 4,  [8] = 8,
+                                                     [10] = 8, [11] = 8, [12] = 8,
+                                                     [13] = 8, [14] = 8, [15] = 4,
+                                                     [16] = 4, [17] = 8, [18] = 8,
+                                                     [19] = 8, [20] = 8, [21] = 8,
+                                                     [22] = 4, [23] = 8, [24] = 8,
+                                                     [25] = 1, [26] = 4, [27] = 4,
+                                                     [28] = 4, [29] = 8, [30] = 8,
+                                                     [31] = 4, [32] = 4, [33] = 4,
+                                                     [34] = 4, [35] = 4, [36] = 8,
+                                                     [37] = 4, [38] = 8, [PROGRAM_LT_FUTURE] = 4};
 
 int cublasLtCreate(lt_handle *handle)
 {
@@ -54,22 +71,31 @@ int cublasLtMatmulAlgoCheck(lt_handle handle, lt_desc desc, lt_layout layout_a, 
     return SUCCESS;
 }
 
+int cublasLtMatmulDescInit_internal(lt_desc desc, size_t bytes, int compute, int scale)
+{
+    static uint32_t whatever;
+    if (bytes < sizeof *desc) return ALLOC_FAILED;
+    desc->version = PROGRAM_LT_VERSION;
+    desc->whatever = ++whatever;
+    for (int i = 0; i < ATTRIBUTES; i++) desc->value[i] = desc_bytes[i] ? 0 : (int64_t)whatever;
+    desc->value[LT_DESC_COMPUTE_TYPE] = compute;
+    desc->value[LT_DESC_SCALE_TYPE] = scale;
+    desc->value[LT_DESC_FILL_MODE] = LT_FILL_FULL;
+    desc->value[LT_DESC_EPILOGUE] = LT_EPILOGUE_DEFAULT;
+    desc->value[LT_DESC_BIAS_DATA_TYPE] = desc->value[22] = UINT32_MAX;
+    desc->value[PROGRAM_LT_FUTURE] = PROGRAM_LT_FUTURE_DEFAULT;
+    return SUCCESS;
+}
+
 int cublasLtMatmulDescCreate(lt_desc *desc, int compute, int scale)
 {
-    *desc = calloc(1, sizeof **desc);
-    if (!*desc) return INVALID_VALUE;
-    (*desc)->value[LT_DESC_COMPUTE_TYPE] = compute;
-    (*desc)->value[LT_DESC_SCALE_TYPE] = scale;
-    (*desc)->value[LT_DESC_FILL_MODE] = LT_FILL_FULL;
-    (*desc)->value[LT_DESC_EPILOGUE] = LT_EPILOGUE_DEFAULT;
-    (*desc)->value[LT_DESC_BIAS_DATA_TYPE] = -1;
-    return SUCCESS;
+    *desc = malloc(sizeof **desc);
+    return *desc ? cublasLtMatmulDescInit_internal(*desc, sizeof **desc, compute, scale) : INVALID_VALUE;
 }
 
 int cublasLtMatmulDescSetAttribute(lt_desc desc, int what, const void *value, size_t bytes)
 {
-    if (what < 0 || what >= 64 || bytes > 8) return INVALID_VALUE;
-    desc->value[what] = 0;
+    if (what < 0 || what >= ATTRIBUTES || !bytes || bytes != desc_bytes[what]) return INVALID_VALUE;
     memcpy(&desc->value[what], value, bytes);
     return SUCCESS;
 }
@@ -77,9 +103,10 @@ int cublasLtMatmulDescSetAttribute(lt_desc desc, int what, const void *value, si
 int cublasLtMatmulDescGetAttribute(lt_desc desc, int what, void *value, size_t room, size_t *written)
 {
     program_blas_count(&program_lt_questions);
-    if (what < 0 || what >= 64 || room > 8) return INVALID_VALUE;
-    memcpy(value, &desc->value[what], room);
-    *written = room;
+    if (what < 0 || what >= ATTRIBUTES || !desc_bytes[what] || (room && room != desc_bytes[what]))
+        return INVALID_VALUE;
+    if (room) memcpy(value, &desc->value[what], room);
+    *written = desc_bytes[what];
     return SUCCESS;
 }
 

@@ -88,6 +88,77 @@ TEST(lt_in_any_other_form_goes_to_cublas)
     operands_free(&o);
 }
 
+/* Numbers of cublasLt 12 and 13, with the chunks and counters (27 to 30) and the emulation (38) that only the
+ * real one knows of; and one that no version has yet. */
+static void try_every_attribute(uint32_t version)
+{
+    struct operand_set o = arrive_tuned("sgemm:nn:16x24x32", 0);
+    struct lt_call x = lt_make();
+    int tried = 0;
+    memcpy(x.desc, &version, sizeof version);
+    for (int what = LT_DESC_BIAS_BATCH_STRIDE + 1; what <= PROGRAM_LT_FUTURE; what++) {
+        int64_t usual = 0, other;
+        size_t bytes, written;
+        if (what == LT_DESC_BIAS_DATA_TYPE) continue; /* read with the epilogue */
+        if (cublasLtMatmulDescGetAttribute(x.desc, what, NULL, 0, &bytes)) continue;
+        assert_int_equal(cublasLtMatmulDescGetAttribute(x.desc, what, &usual, bytes, &written), 0);
+        other = usual ^ 1;
+        assert_int_equal(cublasLtMatmulDescSetAttribute(x.desc, what, &other, bytes), 0);
+        *fake.launch_count = program_lt_calls = 0;
+        assert_int_equal(lt_run(&x, &o, &zero, o.c), 0);
+        if (program_lt_calls != 1 || *fake.launch_count)
+            fail_msg("attribute %d was answered by a kernel that knows nothing of it", what);
+        assert_int_equal(cublasLtMatmulDescSetAttribute(x.desc, what, &usual, bytes), 0);
+        assert_went(lt_run(&x, &o, &zero, o.c), 1, 0);
+        tried++;
+    }
+    assert_int_equal(tried, 28);
+    lt_free(&x);
+    operands_free(&o);
+}
+
+static void lt_attributes_that_no_kernel_honours_go_to_cublas(void **state)
+{
+    (void)state;
+    try_every_attribute(PROGRAM_LT_VERSION);
+}
+
+/* One that a program has initialised with the headers of an earlier version lies otherwise. */
+static void lt_descriptors_of_an_older_form_are_queried(void **state)
+{
+    (void)state;
+    try_every_attribute(PROGRAM_LT_VERSION - 1);
+}
+
+TEST(the_log_says_why_such_calls_go_to_cublas)
+{
+    static const char why[] =
+        "cublasLtMatmul sgemm:nn:16x24x32 -> cuBLAS: its descriptor has an attribute that no tuned "
+        "kernel honours";
+    const char *text = scenario_log("lt_attributes_that_no_kernel_honours_go_to_cublas");
+    const char *said = strstr(text, why);
+    if (!said) fail_msg("not said: %s", text);
+    assert_null(strstr(said + 1, why)); /* once */
+}
+
+/* What is queried is queried once, by whatever descriptor. */
+static void lt_descriptors_cost_no_questions(void **state)
+{
+    (void)state;
+    struct operand_set o = arrive_tuned("sgemm:nn:16x24x32", 0);
+    struct lt_call x = lt_make();
+    assert_went(lt_run(&x, &o, &zero, o.c), 1, 0);
+    lt_free(&x);
+    for (int i = 0; i < 3; i++) {
+        x = lt_make();
+        const int before = program_lt_questions;
+        assert_went(lt_run(&x, &o, &zero, o.c), 1, 0);
+        assert_int_equal(program_lt_questions, before);
+        lt_free(&x);
+    }
+    operands_free(&o);
+}
+
 /* A call whose layouts are of a side of their own. */
 static void matmul_of_side(struct lt_call *x, uint64_t side)
 {
@@ -130,10 +201,15 @@ static const struct scenario scenarios[] = {
     SCENARIO(lt_in_its_plain_form_is_answered),
     SCENARIO(lt_descriptors_that_change_are_asked_again),
     SCENARIO(lt_in_any_other_form_goes_to_cublas),
+    SCENARIO(lt_attributes_that_no_kernel_honours_go_to_cublas),
+    SCENARIO(lt_descriptors_of_an_older_form_are_queried),
+    SCENARIO(lt_descriptors_cost_no_questions),
 };
+
+static const struct CMUnitTest more[] = {cmocka_unit_test(the_log_says_why_such_calls_go_to_cublas)};
 
 int main(int argc, char **argv)
 {
-    return dropin_main(argc, argv, "test_dropin_lt", scenarios, sizeof scenarios / sizeof *scenarios, NULL,
-                       0);
+    return dropin_main(argc, argv, "test_dropin_lt", scenarios, sizeof scenarios / sizeof *scenarios, more,
+                       sizeof more / sizeof *more);
 }

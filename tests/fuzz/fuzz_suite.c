@@ -44,12 +44,19 @@ const char *const fuzz_words[] = {"sgemm:nn:",
                                   "GemmStridedBatchedTunableOp_Half_NN,nn_8_16_32_B_4_ld_8_32_8",
                                   NULL};
 
+/* NULL: there is none. CR LF are two, with an empty line between. */
+static const uint8_t *line_end(const uint8_t *at, const uint8_t *end)
+{
+    while (at < end && *at != '\n' && *at != '\r') at++;
+    return at < end ? at : NULL;
+}
+
 /* The lines one by one: how many problems until the first that is none. */
 static bool each_line(const uint8_t *data, size_t size, struct problem *problems, size_t *count)
 {
     *count = 0;
     for (size_t start = 0; start < size;) {
-        const uint8_t *end = memchr(data + start, '\n', size - start);
+        const uint8_t *end = line_end(data + start, data + size);
         size_t length = end ? (size_t)(end - data) - start : size - start;
         char *line = malloc(length + 1);
         if (!line) abort();
@@ -57,7 +64,7 @@ static bool each_line(const uint8_t *data, size_t size, struct problem *problems
         line[length] = '\0';
         bool good = strlen(line) == length; /* no NUL */
         start += length + 1;
-        line[strcspn(line, "#\r")] = '\0';
+        line[strcspn(line, "#")] = '\0';
         char *text = line + strspn(line, " \t");
         for (length = strlen(text); length > 0 && strchr(" \t\v\f", text[length - 1]);) text[--length] = '\0';
         const enum status st =

@@ -74,7 +74,7 @@ enum status problem_list_check(const struct problem_list *list)
 enum status problem_list_shape(void *list, const struct command_option *option, char *value)
 {
     struct problem problem;
-    char line[PROBLEM_TEXT_MAX];
+    char line[SUITE_LINE_MAX];
     enum status st = OK;
     int lines = 0;
     (void)option;

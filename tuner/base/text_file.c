@@ -1,6 +1,7 @@
 #include "text_file.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,10 +18,19 @@ static enum status too_large(const struct text_file *t)
         t->what, t->path, TEXT_BYTES_MAX >> 20, TEXT_LINES_MAX);
 }
 
+/* A line ends with LF, CR LF or, as on old systems and in some exports, CR alone. */
+static bool is_end(FILE *file, int c)
+{
+    if (c != '\r') return c == '\n';
+    const int next = getc_unlocked(file);
+    if (next != EOF) ungetc(next, file);
+    return next != '\n';
+}
+
 static enum status read_line(struct text_file *t, size_t *length)
 {
     errno = 0;
-    for (int c = 0; c != '\n' && (c = getc_unlocked(t->file)) != EOF;) {
+    for (int c = 0; !is_end(t->file, c) && (c = getc_unlocked(t->file)) != EOF;) {
         if (!*length && t->number++ == TEXT_LINES_MAX) return too_large(t);
         if (c == '\0')
             return fail(E_INPUT, "%s:%d: holds a NUL byte, and a %s is text: name another file", t->path,

@@ -184,7 +184,7 @@ enum status problem_parse_as(const char *text, enum gemm_type type, struct probl
     const char *at = text;
     struct problem p = {.type = type, .batch = 1, .alpha = 1.0, STRIDES_ABSENT};
     if (strlen(text) >= PROBLEM_TEXT_MAX)
-        return fail(E_INPUT, "a problem is at most %d characters", PROBLEM_TEXT_MAX - 1);
+        return fail(E_INPUT, "'%.60s...': a problem is at most %d characters", text, PROBLEM_TEXT_MAX - 1);
 
     for (const char *colon; isalpha((unsigned char)*at) && (colon = strchr(at, ':'));) {
         int length = (int)(colon - at);

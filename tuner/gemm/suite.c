@@ -70,12 +70,19 @@ static enum status tunable_type(const char *element, const char **type)
 /* "GemmTunableOp_float_NT,nt_25088_4096_64_ld_25088_4096_25088": the operation, the type of the elements, the
  * ops; then the ops, m, n, k, with a batch B and its length, and in newer files ld with the leading
  * dimensions. What follows another comma, such as a result, is not read. */
+#define TUNABLE_MAX 255
 static enum status tunable_line(const char *text, struct problem *problem)
 {
     enum { M = 1, N, K, WORDS_MAX = 12 };
-    char copy[256], full[512], *rest = NULL, *word[WORDS_MAX + 1] = {NULL};
-    const char *type, *op_words[2] = {NULL};
-    snprintf(copy, sizeof copy, "%s", text);
+    char copy[TUNABLE_MAX + 1], full[512], *rest = NULL, *word[WORDS_MAX + 1] = {NULL};
+    const char *type, *op_words[2] = {NULL}, *const comma = strchr(text, ',');
+    const size_t length = comma ? (size_t)(comma - text) + 1 + strcspn(comma + 1, ",") : strlen(text);
+    if (length > TUNABLE_MAX)
+        return fail(E_INPUT,
+                    "'%.60s...' is no line of TunableOp: its first two columns have %zu characters, and may "
+                    "have %d",
+                    text, length, TUNABLE_MAX);
+    snprintf(copy, sizeof copy, "%.*s", (int)length, text);
     char *name = strtok_r(copy, ",", &rest), *sizes = strtok_r(NULL, ",", &rest);
     if (!sizes) return fail(E_INPUT, "'%.60s' is no line of TunableOp: it has one column", text);
     int words = 0;
@@ -122,7 +129,8 @@ enum status suite_line(const char *text, enum gemm_type type, const char *op, st
     return problem_parse_as(full, type, problem);
 }
 
-bool suite_range(const char *text, int64_t *m, char *line)
+/* A text that does not fit is cut, and still too long to be a problem. */
+bool suite_range(const char *text, int64_t *m, char line[SUITE_LINE_MAX])
 {
     const char *const dots = strstr(text, ".."), *first = dots;
     char *end = NULL;
@@ -134,13 +142,13 @@ bool suite_range(const char *text, int64_t *m, char *line)
     if (*m == (ranges ? most : 1)) return false;
     if (!ranges) {
         *m = 1;
-        snprintf(line, PROBLEM_TEXT_MAX, "%s", text);
+        snprintf(line, SUITE_LINE_MAX, "%s", text);
         return true;
     }
     int64_t next = 1;
     while (next <= *m) next *= 2;
     *m = *m == 0 ? least : next < most ? next : most;
-    snprintf(line, PROBLEM_TEXT_MAX, "%.*s%" PRId64 "%s", (int)(first - text), text, *m, end);
+    snprintf(line, SUITE_LINE_MAX, "%.*s%" PRId64 "%s", (int)(first - text), text, *m, end);
     return true;
 }
 

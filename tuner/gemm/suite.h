@@ -12,6 +12,8 @@
     "standard "                                                                                              \
     "input; may be repeated"
 
+#define SUITE_LINE_MAX (PROBLEM_TEXT_MAX + 1) /* room for a text that is too long to be a problem */
+
 struct suite {
     struct problem *at; /* owned */
     size_t count;
@@ -27,8 +29,8 @@ enum status suite_line(const char *text, enum gemm_type type, const char *op, st
 
 /* The lines that a line with a range of M stands for, such as "nt:5..64x4096x4096" of 5, 8, 16, 32 and 64
  * rows: the first, the powers of two after it, and the last. Any other line stands for itself. *m: 0 at
- * first. Returns false after the last one; line: PROBLEM_TEXT_MAX bytes, of which a longer text fills all. */
-bool suite_range(const char *text, int64_t *m, char *line);
+ * first. Returns false after the last one. A longer text fills the line, which suite_line then refuses. */
+bool suite_range(const char *text, int64_t *m, char line[SUITE_LINE_MAX]);
 
 /* path "-": standard input. '#' starts a comment, blank lines are skipped. What is left out is told on
  * standard error. Errors: E_IO, E_INPUT (with file:line, or because no problem is left). */

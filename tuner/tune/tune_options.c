@@ -356,7 +356,7 @@ static enum status collect_problems(struct option_parser *r)
     enum status st = check_op_and_type(r, &type);
     for (size_t i = 0; i < r->shape_count && !st; i++) {
         struct problem problem;
-        char line[PROBLEM_TEXT_MAX];
+        char line[SUITE_LINE_MAX];
         for (int64_t m = 0; !st && suite_range(r->shapes[i], &m, line);) {
             st = suite_line(line, type, r->op, &problem);
             if (st == E_ABSENT) st = fail(E_INPUT, "'%.60s': %s", line, status_text());

@@ -28,7 +28,8 @@ enum {
     SAID_SHORT = 32,
     SAID_SHARED = 64,
     SAID_PEDANTIC = 128,
-    SAID_BIAS = 256
+    SAID_BIAS = 256,
+    SAID_UNUSUAL = 512
 };
 
 static struct {
@@ -340,8 +341,11 @@ static bool attend(const struct blas_request *request, struct route *route, cons
     /* This check is slow: it is not made only to count calls for the log. */
     const bool matters = route_is_tuned(route) || recorder_on() ||
                          !(atomic_load_explicit(&route->said, memory_order_relaxed) & SAID_PASS);
-    if (matters && request->is_plain && !request->is_plain(request->is_plain_of)) {
-        leave_out("it asks cublasLt for more than a product and its epilogue", &modes.stream, intercept);
+    const char *unusual =
+        matters && request->why_unusual ? request->why_unusual(request->why_unusual_of) : NULL;
+    if (unusual) {
+        leave_out(unusual, &modes.stream, intercept);
+        tell(request, route, SAID_UNUSUAL, unusual);
         return false;
     }
     if (modes.other || route->unnamed)

@@ -1,6 +1,7 @@
 #include "lt_epilogue.h"
 
 #include "epilogue.h"
+#include "lt_descriptor.h"
 
 static struct refusal gradient = {"cublasLtMatmul", "its epilogue is a gradient", ATOMIC_FLAG_INIT};
 static struct refusal auxiliary = {"cublasLtMatmul", "its epilogue stores an auxiliary matrix for a gradient",
@@ -22,14 +23,12 @@ static struct refusal *read_bias(const struct matmul *x, struct blas_request *re
 {
     const int type = lt_desc_get(x, LT_DESC_BIAS_DATA_TYPE);
     const enum element element = gemm_type_row(request->type)->c;
-    size_t written;
-    if (x->real->DescGet(x->desc, LT_DESC_BIAS_POINTER, &request->bias, sizeof request->bias, &written) ||
-        !request->bias || (uintptr_t)request->bias % (uintptr_t)element_bytes(element))
+    if (!lt_desc_read(x, LT_DESC_BIAS_POINTER, &request->bias, sizeof request->bias) || !request->bias ||
+        (uintptr_t)request->bias % (uintptr_t)element_bytes(element))
         return &bias_place;
     if (type != -1 && type != blas_data_type(element)) return &bias_type;
     if (request->batch == 1) return NULL;
-    if (x->real->DescGet(x->desc, LT_DESC_BIAS_BATCH_STRIDE, &request->stride_bias,
-                         sizeof request->stride_bias, &written) ||
+    if (!lt_desc_read(x, LT_DESC_BIAS_BATCH_STRIDE, &request->stride_bias, sizeof request->stride_bias) ||
         (request->stride_bias != 0 && request->stride_bias != request->m))
         return &bias_stride;
     return NULL;

@@ -4,6 +4,7 @@
 #include "lt_matmul.h"
 #include "call_types.h"
 #include "dropin.h"
+#include "lt_descriptor.h"
 #include "lt_epilogue.h"
 #include "memo.h"
 #include "verdicts.h"
@@ -338,19 +339,14 @@ static bool is_valid_algorithm(const struct question *q)
     return true;
 }
 
-/* The rarer attributes of the descriptor have their defaults, and the real library would accept the call. */
-static bool is_usual(const void *of)
+/* NULL: the call is a product and its epilogue, and the real library would accept it. */
+static const char *why_unusual(const void *of)
 {
-    static const int pointers[] = {LT_DESC_A_SCALE_POINTER, LT_DESC_B_SCALE_POINTER, LT_DESC_C_SCALE_POINTER,
-                                   LT_DESC_D_SCALE_POINTER, LT_DESC_AMAX_D_POINTER};
     const struct question *q = of;
-    for (size_t i = 0; i < sizeof pointers / sizeof *pointers; i++)
-        if (!lt_desc_is_null(q->matmul, pointers[i])) return false;
-    const int multiprocessors = lt_desc_get(q->matmul, LT_DESC_SM_COUNT_TARGET); /* -1: an old version */
-    return multiprocessors <= 0 && lt_desc_get(q->matmul, LT_DESC_SCALE_TYPE) == BLAS_R_32F &&
-           lt_desc_get(q->matmul, LT_DESC_TRANSC) == BLAS_OP_N &&
-           lt_desc_get(q->matmul, LT_DESC_FILL_MODE) == LT_FILL_FULL && is_valid_handle(q->matmul) &&
-           is_valid_algorithm(q);
+    if (!lt_desc_is_usual(q->matmul)) return "its descriptor has an attribute that no tuned kernel honours";
+    return is_valid_handle(q->matmul) && is_valid_algorithm(q)
+               ? NULL
+               : "cublasLt may refuse its handle or algorithm";
 }
 
 static struct refusal types = {"cublasLtMatmul", CALL_TYPES_OTHER, ATOMIC_FLAG_INIT};
@@ -420,8 +416,8 @@ bool lt_matmul_take(const struct matmul *x, struct intercept *intercept, int *re
         .stream = x->stream,
         .workspace = workspace_of(x),
         .workspace_bytes = x->workspace_bytes,
-        .is_plain = is_usual,
-        .is_plain_of = &question,
+        .why_unusual = why_unusual,
+        .why_unusual_of = &question,
     };
     if (!dropin_on() || !x->real->DescGet || !x->real->LayoutGet) return false;
     struct refusal *refusal = understand(x, &spare, &request, &question);

@@ -45,6 +45,8 @@ static const struct symbol blas_symbols[] = {
 
 static const struct symbol lt_symbols[] = {
     {"cublasLtMatmul", offsetof(struct real_lt, Matmul)},
+    {"cublasLtMatmulDescInit_internal", offsetof(struct real_lt, DescInit)},
+    {"cublasLtMatmulDescSetAttribute", offsetof(struct real_lt, DescSet)},
     {"cublasLtMatmulDescGetAttribute", offsetof(struct real_lt, DescGet)},
     {"cublasLtMatrixLayoutGetAttribute", offsetof(struct real_lt, LayoutGet)},
     {"cublasLtMatmulAlgoGetIds", offsetof(struct real_lt, AlgoGetIds)},

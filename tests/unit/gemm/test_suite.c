@@ -42,7 +42,7 @@ TEST(sizes_may_stand_between_blanks_or_commas)
 static const char *lines_of(const char *text)
 {
     static char all[2000];
-    char line[PROBLEM_TEXT_MAX];
+    char line[SUITE_LINE_MAX];
     all[0] = '\0';
     for (int64_t m = 0; suite_range(text, &m, line);) {
         strncat(all, line, sizeof all - strlen(all) - 1);
@@ -62,7 +62,7 @@ TEST(a_range_of_m_stands_for_its_ends_and_the_powers_of_two_between)
                                         "..4x1x1",  "1..x1x1",   "1..99999999999x1x1", "1x1x1..4",
                                         "1x1..4x1", "-1..4x1x1", "1x1x1:batch=1..4"};
     for (size_t i = 0; i < sizeof alone / sizeof *alone; i++) {
-        char line[PROBLEM_TEXT_MAX];
+        char line[SUITE_LINE_MAX];
         int64_t m = 0;
         assert_true(suite_range(alone[i], &m, line));
         assert_string_equal(line, alone[i]);
@@ -128,6 +128,71 @@ TEST(kinds_of_tunableop_that_are_not_done_are_left_out_with_a_reason)
         struct problem problem;
         if (suite_line(broken[i], GEMM_SGEMM, NULL, &problem) != E_INPUT)
             fail_msg("'%s' was read", broken[i]);
+    }
+}
+
+/* What commands do with a problem on the command line. */
+static const char *read_first(const char *text)
+{
+    char line[SUITE_LINE_MAX];
+    int64_t m = 0;
+    assert_true(suite_range(text, &m, line));
+    return read_line(line);
+}
+
+/* Cut at any place it would be another problem: with leading zeros, every number can have any length. */
+TEST(a_text_that_is_too_long_is_refused_and_never_another_problem)
+{
+    char text[2 * PROBLEM_TEXT_MAX];
+    static const char *const forms[][2] = {{"64x64x64:ldc=", "128099"}, {"1..4x64x64:ldc=", "128099"}};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        for (int zeros = 300; zeros < PROBLEM_TEXT_MAX; zeros++) {
+            snprintf(text, sizeof text, "%s%0*d%s", forms[i][0], zeros, 0, forms[i][1]);
+            const char *read = read_first(text), *dots = strstr(text, "..4");
+            if (strlen(text) - (dots ? strlen("..4") : 0) < PROBLEM_TEXT_MAX)
+                assert_non_null(strstr(read, ":ldc=128099"));
+            else if (!strstr(read, "a problem is at most 319 characters"))
+                fail_msg("%zu characters: '%s'", strlen(text), read);
+        }
+    /* Blanks that are cut, too, and an op that is added. */
+    snprintf(text, sizeof text, "64 64 64%*s:ldc=128099", 310, "");
+    assert_non_null(strstr(read_first(text), "a problem is at most 319 characters"));
+    snprintf(text, sizeof text, "64x64x64:ldc=%0*d", 303, 128);
+    assert_string_equal(read_as(text, GEMM_SGEMM, "nt"), "sgemm:nt:64x64x64:ldc=128");
+    snprintf(text, sizeof text, "64x64x64:ldc=%0*d", 306, 128);
+    assert_non_null(strstr(read_as(text, GEMM_SGEMM, "nt"), "a problem is at most 319 characters"));
+}
+
+/* What it measured may be of any length. */
+TEST(of_a_line_of_tunableop_the_first_two_columns_have_a_limit)
+{
+    char text[1000];
+    for (int zeros = 180; zeros < 400; zeros++) {
+        snprintf(text, sizeof text, "GemmTunableOp_float_NN,nn_16_32_%0*d", zeros, 64128);
+        const char *read = read_line(text);
+        if (strlen(text) < 256) assert_string_equal(read, "sgemm:nn:32x16x64128");
+        else if (!strstr(read, "its first two columns have")) fail_msg("%zu: '%s'", strlen(text), read);
+    }
+    snprintf(text, sizeof text, "GemmTunableOp_float_NN,nn_16_32_64,%*s,0.03", 600, "Gemm_Rocblas");
+    assert_string_equal(read_line(text), "sgemm:nn:32x16x64");
+}
+
+TEST(lines_end_with_lf_or_cr_or_both)
+{
+    static const char *const texts[] = {"4 5 6\n7 8 9\n", "4 5 6\r\n7 8 9\r\n", "4 5 6\r7 8 9\r",
+                                        "# a head\r4 5 6 # a tail\r\r7 8 9"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char path[] = "/tmp/gemmtune-suite-XXXXXX";
+        struct suite suite;
+        FILE *file = fdopen(mkstemp(path), "w");
+        assert_non_null(file);
+        fputs(texts[i], file);
+        fclose(file);
+        assert_ok(suite_read(path, GEMM_SGEMM, NULL, &suite));
+        unlink(path);
+        if (suite.count != 2) fail_msg("text %zu: %zu problems", i, suite.count);
+        assert_true(suite.at[0].m == 4 && suite.at[1].k == 9);
+        suite_free(&suite);
     }
 }
 
@@ -253,6 +318,9 @@ int main(void)
         cmocka_unit_test(heads_of_tables_hold_no_problem),
         cmocka_unit_test(tunableop_is_read_as_the_row_major_problem_of_the_same_addresses),
         cmocka_unit_test(kinds_of_tunableop_that_are_not_done_are_left_out_with_a_reason),
+        cmocka_unit_test(a_text_that_is_too_long_is_refused_and_never_another_problem),
+        cmocka_unit_test(of_a_line_of_tunableop_the_first_two_columns_have_a_limit),
+        cmocka_unit_test(lines_end_with_lf_or_cr_or_both),
         cmocka_unit_test(a_file_may_mix_them),
         cmocka_unit_test(standard_input_is_a_suite),
         cmocka_unit_test(suite_errors_name_file_and_line),

@@ -1,0 +1,26 @@
+/* lt_descriptor.h — the attributes of cublasLt's descriptors of products.
+ *
+ * A query takes tens of nanoseconds, and a call needs a dozen. So where a library keeps its attributes is
+ * found out once, on descriptors of our own. Where that cannot be found out, and for descriptors of older
+ * forms, the library is asked each time.
+ */
+#ifndef GT_LT_DESCRIPTOR_H
+#define GT_LT_DESCRIPTOR_H
+
+#include "engine.h"
+
+/* An attribute of that many bytes. False: this version does not know it. */
+bool lt_desc_read(const struct matmul *x, int what, void *value, size_t bytes);
+
+/* One of 4 bytes; -1: this version does not know it. */
+static inline int32_t lt_desc_get(const struct matmul *x, int what)
+{
+    int32_t value = -1;
+    return lt_desc_read(x, what, &value, sizeof value) ? value : -1;
+}
+
+/* All attributes that the library knows have their defaults, those that this program knows nothing of too;
+ * except for what lt_matmul.c and lt_epilogue.c read: compute type, pointer mode, ops, epilogue and bias. */
+bool lt_desc_is_usual(const struct matmul *x);
+
+#endif
