@@ -464,3 +464,14 @@ void plan_describe(const struct gt_plan *plan, struct gt_plan_info *info)
         if (way) memcpy(info->instead, way->info.config, sizeof info->instead);
     }
 }
+
+const struct blas_lt_choice *plan_algorithm(const struct gt_plan *plan)
+{
+    const struct way *usual = atomic_load_explicit(&plan->way[PLAN_USUAL], memory_order_acquire);
+    return usual->by_lt && usual->lt.needs_alignment ? &usual->lt.promised : NULL;
+}
+
+struct workspace_need plan_need(const struct gt_plan *plan)
+{
+    return atomic_load_explicit(&plan->way[PLAN_USUAL], memory_order_acquire)->need;
+}

@@ -23,7 +23,7 @@ enum plan_case { PLAN_USUAL = 0, PLAN_UNALIGNED = 1, PLAN_WITHOUT = 2, PLAN_OTHE
 #define PLAIN_ARGUMENT_MAX    144
 #define EXTENDED_ARGUMENT_MAX 192
 
-enum refusal {
+enum way_refusal {
     NOT_REFUSED,
     REFUSED,
     REFUSED_FOR_NOW /* for lack of memory: it may do another time */
@@ -31,7 +31,7 @@ enum refusal {
 
 struct way {
     struct way *next; /* of the same plan */
-    _Atomic(enum refusal) refusal;
+    _Atomic(enum way_refusal) refusal;
     bool usual;          /* one plain kernel launch without epilogue, and nothing else: what follows needs no
                             attention */
     bool usual_extended; /* the same with an epilogue */
@@ -107,5 +107,12 @@ void plan_improve(struct gt_plan *plan, enum plan_case which, struct way *stand_
 void plan_renew(struct gt_plan *plan);
 
 void plan_describe(const struct gt_plan *plan, struct gt_plan_info *info);
+
+/* The algorithm of cublasLt that computes the plan's usual calls, and has won; NULL: something else computes
+ * them. Valid until the plan is freed. */
+const struct blas_lt_choice *plan_algorithm(const struct gt_plan *plan);
+
+/* The workspace of its usual calls. */
+struct workspace_need plan_need(const struct gt_plan *plan);
 
 #endif

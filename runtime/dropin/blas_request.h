@@ -6,6 +6,7 @@
 #include "gemm_type.h"
 #include "real_api.h"
 
+struct matmul;
 struct route;
 
 struct blas_request {
@@ -28,6 +29,8 @@ struct blas_request {
     const char *(*why_unusual)(
         const void *); /* a slow check, made last; NULL: none is needed, or it passed */
     const void *why_unusual_of;
+    const struct matmul
+        *matmul; /* the call itself, if cublasLt may make it with an algorithm of ours; or NULL */
     _Atomic(struct route *) *last; /* the route used last for these sizes; NULL: not cached */
     void *workspace;               /* the program's own, for this call; NULL: none */
     size_t workspace_bytes;

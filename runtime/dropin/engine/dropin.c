@@ -377,6 +377,7 @@ bool dropin_take(const struct blas_request *request, struct intercept *intercept
     if (type != request->type) {
         enough = *request;
         enough.type = type;
+        enough.matmul = NULL; /* its descriptor asks for what the call's type is */
         route = route_of(&enough, scalars.adds);
         /* A kernel for strict FP32 may do what the user is content with. */
         const bool strict_too = type == settings.accuracy && !recorder_on();

@@ -384,6 +384,8 @@ static struct refusal *understand(const struct matmul *x, struct form *spare, st
     q->ops = (op_a != BLAS_OP_N) + 2 * (op_b != BLAS_OP_N);
     if (!fill_sizes(form, q->ops & 1, q->ops & 2, request)) return &forms_other;
     if (form->d.by_rows) request->a = x->b, request->b = x->a;
+    /* Algorithms are measured with all matrices in column order. */
+    if (!form->a.by_rows && !form->b.by_rows && !form->d.by_rows) request->matmul = x;
     /* If beta is 0, C is not read. */
     const bool reads_c = q->pointer == BLAS_DEVICE_SCALARS || *(const float *)x->beta != 0;
     if (reads_c && !c_lies_as_d(x, form)) return &other_c;

@@ -1,6 +1,9 @@
 #include "tuned.h"
 
+#include "engine.h"
+#include "plan.h"
 #include "public_problem.h"
+#include "relaxed.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -63,18 +66,72 @@ enum tuned_result tuned_prepare(const struct tuned_wish *wish, struct gt_plan **
     return info.provisional ? TUNED_LATER : TUNED_NEVER;
 }
 
+/* ---- launching ---- */
+
+/* Statuses of cublasLt: the arguments are refused; before anything is launched (_ALLOC_FAILED,
+ * _ARCH_MISMATCH, _NOT_SUPPORTED). */
+enum { LT_INVALID_VALUE = 7, LT_ALLOC_FAILED = 3, LT_ARCH_MISMATCH = 8, LT_NOT_SUPPORTED = 15 };
+
+/* The call's own library, which has the algorithm, and its workspace will do. */
+static bool takes_algorithm(const struct blas_request *request, const struct blas_lt_choice *choice)
+{
+    const struct matmul *x = request->matmul;
+    return (uintptr_t)x->real->Matmul == (uintptr_t)blas_lt.Matmul &&
+           (choice->workspace_bytes == 0 ||
+            (request->workspace && choice->workspace_bytes <= request->workspace_bytes));
+}
+
+/* The program's call as it came, with another algorithm: its handle, descriptor and layouts are made and
+ * known to cublasLt already. */
+static enum tuned_result run_algorithm(const struct matmul *x, const struct blas_lt_choice *choice,
+                                       bool *untouched, char why[TUNED_WHY_MAX])
+{
+    CUstreamCaptureMode mode = relaxed_begin(); /* its first call loads kernels */
+    const int result = x->real->Matmul(x->handle, x->desc, x->alpha, x->a, x->layout_a, x->b, x->layout_b,
+                                       x->beta, x->c, x->layout_c, x->d, x->layout_d, &choice->algorithm,
+                                       x->workspace, x->workspace_bytes, x->stream);
+    relaxed_end(mode);
+    if (result == BLAS_SUCCESS) return TUNED_READY;
+    *untouched = result == LT_INVALID_VALUE || result == LT_ALLOC_FAILED || result == LT_ARCH_MISMATCH ||
+                 result == LT_NOT_SUPPORTED;
+    snprintf(why, TUNED_WHY_MAX, "cublasLt could not run its algorithm (status %d)", result);
+    return result == LT_INVALID_VALUE  ? TUNED_NOT_THIS
+           : result == LT_ALLOC_FAILED ? TUNED_LATER
+                                       : TUNED_NEVER;
+}
+
+/* Blocks that count themselves in need counters that are 0. In the program's workspace they would have to be
+ * cleared before each call, which takes the host as long as half a launch and the GPU a gap between kernels;
+ * in ours the last block leaves them 0. */
+#define OWN_COUNTERS_BYTES ((size_t)4 << 20)
+
+static bool wants_own_workspace(const struct gt_plan *plan)
+{
+    const struct workspace_need need = plan_need(plan);
+    return need.counters > 0 && need.bytes <= OWN_COUNTERS_BYTES;
+}
+
 /* The operands are exchanged: see route.c. */
 enum tuned_result tuned_launch(struct gt_plan *plan, const struct blas_request *request, CUstream stream,
                                bool *untouched, char why[TUNED_WHY_MAX])
 {
+    const struct blas_lt_choice *algorithm = request->matmul ? plan_algorithm(plan) : NULL;
+    if (algorithm && takes_algorithm(request, algorithm))
+        return run_algorithm(request->matmul, algorithm, untouched, why);
+    const bool own = request->workspace && wants_own_workspace(plan);
     struct gt_call call =
         gt_call_make(request->alpha, request->b, request->a, request->beta, request->c, stream);
     call.bias = request->bias;
     call.source = request->source;
-    call.workspace = request->workspace;
-    call.workspace_bytes = request->workspace_bytes;
+    call.workspace = own ? NULL : request->workspace;
+    call.workspace_bytes = own ? 0 : request->workspace_bytes;
     call.flags = GT_AS_PLANNED; /* otherwise cuBLAS computes it */
     enum gt_status status = gt_launch(plan, &call);
+    if (status == GT_MEMORY && own) { /* nothing was enqueued */
+        call.workspace = request->workspace;
+        call.workspace_bytes = request->workspace_bytes;
+        status = gt_launch(plan, &call);
+    }
     *untouched = status == GT_INVALID || status == GT_UNAVAILABLE || status == GT_MEMORY;
     if (status == GT_OK) return TUNED_READY;
     const enum tuned_result result = refused(status, "the tuned kernel failed", why);

@@ -12,7 +12,7 @@
 
 enum tuned_result {
     TUNED_READY,
-    TUNED_NOT_THIS, /* no workspace for this call; nothing was enqueued */
+    TUNED_NOT_THIS, /* no workspace for this call, or cublasLt refuses its arguments; nothing was enqueued */
     TUNED_LATER,    /* out of memory, or a failure of the device: may succeed another time */
     TUNED_NEVER     /* the kernel cannot be built, or is not the winner's */
 };
