@@ -1,4 +1,4 @@
-/* lt_descriptor.h — the attributes of cublasLt's descriptors of products.
+/* lt_descriptor.h — the attributes of cublasLt's descriptors of products, and of layouts beyond those known.
  *
  * A query takes tens of nanoseconds, and a call needs a dozen. So where a library keeps its attributes is
  * found out once, on descriptors of our own. Where that cannot be found out, and for descriptors of older
@@ -22,5 +22,8 @@ static inline int32_t lt_desc_get(const struct matmul *x, int what)
 /* All attributes that the library knows have their defaults, those that this program knows nothing of too;
  * except for what lt_matmul.c and lt_epilogue.c read: compute type, pointer mode, ops, epilogue and bias. */
 bool lt_desc_is_usual(const struct matmul *x);
+
+/* The attributes of a layout that this program knows nothing of have their defaults. */
+bool lt_layout_is_usual(const struct real_lt *real, lt_layout layout);
 
 #endif
