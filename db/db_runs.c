@@ -1,5 +1,7 @@
 #include "db_internal.h"
 
+#include "driver_version.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -210,6 +212,6 @@ bool db_read_stale(struct reader *r, const struct db_context *now)
     read_text(r, "nvrtc", nvrtc, sizeof nvrtc);
     double power = read_real(r, "power_limit_w", 0, 1e6);
     int64_t protocol = read_long(r, "protocol", 0, INT32_MAX);
-    return db_differ(driver, now->driver) || db_differ(nvrtc, now->nvrtc) ||
+    return driver_differs(driver, now->driver) || db_differ(nvrtc, now->nvrtc) ||
            (power > 0 && now->power_limit_w > 0 && power != now->power_limit_w) || protocol != DB_PROTOCOL;
 }

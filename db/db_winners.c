@@ -1,5 +1,6 @@
 #include "db_exchange.h"
 #include "db_internal.h"
+#include "driver_version.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -249,7 +250,7 @@ static void judge_age(const struct db_winner *w, double power_limit_w, int64_t p
     else if (protocol == DB_PROTOCOL_IMPORTED) snprintf(why, room, "imported: it was not raced here");
     else if (protocol != DB_PROTOCOL)
         snprintf(why, room, "measured by protocol %lld, now it is %d", (long long)protocol, DB_PROTOCOL);
-    else if (now && db_differ(w->driver, now->driver))
+    else if (now && driver_differs(w->driver, now->driver))
         snprintf(why, room, "measured with driver %.60s, now it is %.60s", w->driver, now->driver);
     else if (now && db_differ(w->cublas, now->cublas))
         snprintf(why, room, "raced against cuBLAS %.60s, now it is %.60s", w->cublas, now->cublas);

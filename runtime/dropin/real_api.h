@@ -34,6 +34,7 @@ struct real_lt {
     int (*DescInit)(lt_desc, size_t bytes, int compute, int scale);
     int (*DescSet)(lt_desc, int what, const void *value, size_t bytes);
     int (*DescGet)(lt_desc, int what, void *value, size_t room, size_t *written);
+    int (*LayoutInit)(lt_layout, size_t bytes, int type, uint64_t rows, uint64_t columns, int64_t ld);
     int (*LayoutGet)(lt_layout, int what, void *value, size_t room, size_t *written);
     __typeof__(cublasLtMatmulAlgoGetIds) *AlgoGetIds;
     __typeof__(cublasLtMatmulAlgoCheck) *AlgoCheck;

@@ -23,6 +23,8 @@ int cublasLtMatmulDescCreate(lt_desc *desc, int compute, int scale);
 int cublasLtMatmulDescSetAttribute(lt_desc desc, int what, const void *value, size_t bytes);
 int cublasLtMatmulDescGetAttribute(lt_desc desc, int what, void *value, size_t room, size_t *written);
 int cublasLtMatmulDescDestroy(lt_desc desc);
+int cublasLtMatrixLayoutInit_internal(lt_layout layout, size_t bytes, int type, uint64_t rows,
+                                      uint64_t columns, int64_t ld);
 int cublasLtMatrixLayoutCreate(lt_layout *layout, int type, uint64_t rows, uint64_t columns, int64_t ld);
 int cublasLtMatrixLayoutSetAttribute(lt_layout layout, int what, const void *value, size_t bytes);
 int cublasLtMatrixLayoutGetAttribute(lt_layout layout, int what, void *value, size_t room, size_t *written);
@@ -37,7 +39,7 @@ enum { PROGRAM_LT_NO_EPILOGUE = 99 };
 /* The first bytes of a descriptor. */
 enum { PROGRAM_LT_VERSION = 6 };
 
-/* An attribute of descriptors that no version has yet, of 4 bytes, and its default. */
+/* An attribute of descriptors and layouts that no version has yet, of 4 bytes, and its default. */
 enum { PROGRAM_LT_FUTURE = 60, PROGRAM_LT_FUTURE_DEFAULT = 7 };
 
 /* Calls that arrived here. nested: those of cublasLtMatmul that cublasGemmEx makes, as the real one does. */

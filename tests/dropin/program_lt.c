@@ -124,7 +124,10 @@ static char *place(lt_layout layout, int what, size_t *bytes)
         what == LT_LAYOUT_ROWS || what == LT_LAYOUT_COLS || what == LT_LAYOUT_LD || what >= LT_LAYOUT_STRIDE
             ? 8
             : 4;
+    if (what == PROGRAM_LT_FUTURE) *bytes = 4;
     switch (what) {
+    case PROGRAM_LT_FUTURE:
+        return at + 12;
     case LT_LAYOUT_TYPE:
         return at;
     case LT_LAYOUT_ORDER:
@@ -138,16 +141,25 @@ static char *place(lt_layout layout, int what, size_t *bytes)
     }
 }
 
+int cublasLtMatrixLayoutInit_internal(lt_layout layout, size_t bytes, int type, uint64_t rows,
+                                      uint64_t columns, int64_t ld)
+{
+    int batch = 1, future = PROGRAM_LT_FUTURE_DEFAULT;
+    if (bytes < sizeof *layout) return ALLOC_FAILED;
+    memset((void *)(uintptr_t)layout, 0, sizeof *layout);
+    cublasLtMatrixLayoutSetAttribute(layout, LT_LAYOUT_TYPE, &type, sizeof type);
+    cublasLtMatrixLayoutSetAttribute(layout, LT_LAYOUT_ROWS, &rows, sizeof rows);
+    cublasLtMatrixLayoutSetAttribute(layout, LT_LAYOUT_COLS, &columns, sizeof columns);
+    cublasLtMatrixLayoutSetAttribute(layout, LT_LAYOUT_LD, &ld, sizeof ld);
+    cublasLtMatrixLayoutSetAttribute(layout, PROGRAM_LT_FUTURE, &future, sizeof future);
+    return cublasLtMatrixLayoutSetAttribute(layout, LT_LAYOUT_BATCH_COUNT, &batch, sizeof batch);
+}
+
 int cublasLtMatrixLayoutCreate(lt_layout *layout, int type, uint64_t rows, uint64_t columns, int64_t ld)
 {
-    int batch = 1;
     *layout = calloc(1, sizeof **layout);
-    if (!*layout) return INVALID_VALUE;
-    cublasLtMatrixLayoutSetAttribute(*layout, LT_LAYOUT_TYPE, &type, sizeof type);
-    cublasLtMatrixLayoutSetAttribute(*layout, LT_LAYOUT_ROWS, &rows, sizeof rows);
-    cublasLtMatrixLayoutSetAttribute(*layout, LT_LAYOUT_COLS, &columns, sizeof columns);
-    cublasLtMatrixLayoutSetAttribute(*layout, LT_LAYOUT_LD, &ld, sizeof ld);
-    return cublasLtMatrixLayoutSetAttribute(*layout, LT_LAYOUT_BATCH_COUNT, &batch, sizeof batch);
+    return *layout ? cublasLtMatrixLayoutInit_internal(*layout, sizeof **layout, type, rows, columns, ld)
+                   : INVALID_VALUE;
 }
 
 int cublasLtMatrixLayoutSetAttribute(lt_layout layout, int what, const void *value, size_t bytes)
@@ -164,8 +176,8 @@ int cublasLtMatrixLayoutGetAttribute(lt_layout layout, int what, void *value, si
     size_t own;
     const char *at = place(layout, what, &own);
     program_blas_count(&program_lt_questions);
-    if (!at || room != own) return INVALID_VALUE;
-    memcpy(value, at, own);
+    if (!at || (room && room != own)) return INVALID_VALUE;
+    if (room) memcpy(value, at, own);
     *written = own;
     return SUCCESS;
 }

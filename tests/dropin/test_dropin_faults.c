@@ -145,8 +145,25 @@ static const struct scenario scenarios[] = {
     SCENARIO(threads_share_one_kernel),
 };
 
+/* Those of vLLM. The first alone asks for equal bits in equal calls, which tuned kernels give, too. */
+TEST(everything_passes_where_bits_must_not_depend_on_the_batch)
+{
+    setenv("CUBLAS_WORKSPACE_CONFIG", ":16:8", 1);
+    setenv("CUBLASLT_WORKSPACE_SIZE", "1", 1);
+    const char *text = scenario_log("everything_passes_when_switched_off");
+    assert_non_null(strstr(text, "gemmtune: everything goes to cuBLAS: CUBLAS_WORKSPACE_CONFIG=:16:8 and "
+                                 "CUBLASLT_WORKSPACE_SIZE=1 ask for bits that do not depend on the batch"));
+    unsetenv("CUBLASLT_WORKSPACE_SIZE");
+    setenv("EXPECT_KERNEL", "1", 1);
+    assert_int_equal(scenario_start("only_calls_without_a_context_pass_otherwise", NULL), 0);
+    unsetenv("EXPECT_KERNEL");
+    unsetenv("CUBLAS_WORKSPACE_CONFIG");
+}
+
 int main(int argc, char **argv)
 {
+    const struct CMUnitTest more[] = {
+        cmocka_unit_test(everything_passes_where_bits_must_not_depend_on_the_batch)};
     return dropin_main(argc, argv, "test_dropin_faults", scenarios, sizeof scenarios / sizeof *scenarios,
-                       NULL, 0);
+                       more, sizeof more / sizeof *more);
 }

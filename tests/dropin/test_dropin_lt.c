@@ -64,11 +64,8 @@ TEST(lt_in_any_other_form_goes_to_cublas)
                 {LT_DESC_SM_COUNT_TARGET, 16, 4},
                 {LT_DESC_D_SCALE_POINTER, somewhere, 8},
                 {LT_DESC_A_SCALE_POINTER, somewhere, 8}},
-      layout[] = {{LT_LAYOUT_TYPE, 2, 4},
-                  {LT_LAYOUT_ORDER, 1, 4},
-                  {LT_LAYOUT_BATCH_COUNT, 2, 4},
-                  {LT_LAYOUT_PLANE_OFFSET, 64, 8},
-                  {LT_LAYOUT_ROWS, 20, 8}};
+      layout[] = {{LT_LAYOUT_TYPE, 2, 4},          {LT_LAYOUT_ORDER, 1, 4}, {LT_LAYOUT_BATCH_COUNT, 2, 4},
+                  {LT_LAYOUT_PLANE_OFFSET, 64, 8}, {LT_LAYOUT_ROWS, 20, 8}, {PROGRAM_LT_FUTURE, 0, 4}};
     program_blas_idle = 1; /* some of these make no sense, and are not to be computed */
     for (size_t i = 0; i < sizeof desc / sizeof *desc; i++) {
         struct lt_call x = lt_make();

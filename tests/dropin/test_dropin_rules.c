@@ -292,17 +292,20 @@ TEST(what_is_excluded_stays_with_cublas)
     assert_non_null(strstr(said, "'512*' is passed over: a pattern is for a problem's full text"));
 }
 
+/* Whatever ends its lines. */
 static void a_file_may_name_what_is_excluded(void **state)
 {
     char path[] = "/tmp/gemmtune-list-XXXXXX", value[64];
+    static const char *const lists[] = {
+        "# problems, and how often\nsgemm:nn:16x24x32  # count=3 time_us=1, and more\n\nsgemm:nt:*\n",
+        "# problems, and how often\rsgemm:nn:16x24x32  # count=3 time_us=1, and more\r\rsgemm:nt:*\r"};
     (void)state;
-    FILE *file = fdopen(mkstemp(path), "w");
-    assert_non_null(file);
-    fputs("# problems, and how often\nsgemm:nn:16x24x32  # count=3 time_us=1, and more\n\nsgemm:nt:*\n",
-          file);
-    fclose(file);
+    close(mkstemp(path));
     snprintf(value, sizeof value, "@%s", path);
-    exclude(value, "01001");
+    for (int i = 0; i < 2; i++) {
+        file_write(path, lists[i]);
+        exclude(value, "01001");
+    }
     unlink(path);
     assert_non_null(strstr(exclude(value, "00000"), "everything is excluded: "));
 }

@@ -1,6 +1,7 @@
 #include "this_gpu.h"
 
 #include "env.h"
+#include "text_file.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -26,31 +27,12 @@ static void read_information(const char *path, struct this_gpu *gpu)
 {
     FILE *file = fopen(path, "r");
     if (!file) return;
-    char line[512];
-    while (fgets(line, sizeof line, file)) {
+    struct text_file lines = text_file_start(file, "description of a GPU", path);
+    for (const char *line; (line = text_file_line(&lines));) {
         take(line, "Model:", gpu->name, sizeof gpu->name);
         take(line, "GPU UUID:", gpu->uuid, sizeof gpu->uuid);
     }
-    fclose(file);
-}
-
-/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  Tue ...": the first word that is a dotted
- * number. */
-static void read_driver(const char *path, char *driver, size_t room)
-{
-    FILE *file = fopen(path, "r");
-    char line[512];
-    driver[0] = '\0';
-    if (!file) return;
-    if (fgets(line, sizeof line, file)) {
-        char *rest = NULL;
-        for (char *word = strtok_r(line, " \t\n", &rest); word; word = strtok_r(NULL, " \t\n", &rest)) {
-            size_t length = strlen(word);
-            if (!strchr(word, '.') || strspn(word, "0123456789.") != length || length >= room) continue;
-            memcpy(driver, word, length + 1);
-            break;
-        }
-    }
+    text_file_end(&lines);
     fclose(file);
 }
 
@@ -58,11 +40,10 @@ void this_gpus(struct this_gpu gpus[THIS_GPUS_MAX], int *count)
 {
     const char *proc = env_text("GEMMTUNE_PROC");
     if (!proc) proc = "/proc";
-    char path[PATH_MAX], driver[sizeof gpus->driver];
+    char path[PATH_MAX], driver[DRIVER_VERSION_MAX];
     *count = 0;
-    snprintf(path, sizeof path, "%s/driver/nvidia/version", proc);
-    read_driver(path, driver, sizeof driver);
-    snprintf(path, sizeof path, "%s/driver/nvidia/gpus", proc);
+    driver_release(driver);
+    if (snprintf(path, sizeof path, "%s/driver/nvidia/gpus", proc) >= (int)sizeof path) return;
     struct dirent **entries;
     int found = scandir(path, &entries, NULL, alphasort);
     for (int i = 0; i < found; i++) {

@@ -4,13 +4,14 @@
 #ifndef GT_THIS_GPU_H
 #define GT_THIS_GPU_H
 
+#include "driver_version.h"
 #include "gpu.h"
 #include "status.h"
 
 struct this_gpu {
-    char name[GPU_NAME_MAX]; /* "NVIDIA H200" */
-    char uuid[48];           /* "GPU-..."; "" if it is not told */
-    char driver[32];         /* "580.95.05"; "" if it is not told */
+    char name[GPU_NAME_MAX];         /* "NVIDIA H200" */
+    char uuid[48];                   /* "GPU-..."; "" if it is not told */
+    char driver[DRIVER_VERSION_MAX]; /* "580.95.05"; "" if it is not told */
 };
 
 #define THIS_GPUS_MAX 64

@@ -184,10 +184,10 @@ static void look_at_cache(struct report *report, const char *chosen)
 {
     static const char advice[] =
         "set GEMMTUNE_CACHE to a folder you can write; until then each run compiles its kernels anew";
-    char path[1024], detail[1300];
+    char usual[1024], detail[1300];
+    const char *const path = chosen ? chosen : usual;
     int64_t entries = 0, bytes = 0;
-    enum status st = chosen ? cache_make_folder(chosen) : compile_cache_folder(path, sizeof path);
-    if (chosen) snprintf(path, sizeof path, "%s", chosen);
+    enum status st = chosen ? cache_make_folder(chosen) : compile_cache_folder(usual, sizeof usual);
     if (!st) st = cache_usage(path, &entries, &bytes);
     if (st) {
         add(report, "cache", false, "", status_text(), advice);

@@ -83,12 +83,14 @@ static void without(const char *program, const char *why)
 }
 
 /* The program may change its folder. */
-static void set_path(const char *variable, const char *file)
+static enum status set_path(const char *variable, const char *file)
 {
-    char folder[PATH_MAX], path[2 * PATH_MAX];
+    char folder[PATH_MAX], path[PATH_MAX];
     const bool relative = file[0] != '/' && getcwd(folder, sizeof folder);
-    snprintf(path, sizeof path, "%s%s%s", relative ? folder : "", relative ? "/" : "", file);
+    if (snprintf(path, sizeof path, "%s%s%s", relative ? folder : "", relative ? "/" : "", file) >= PATH_MAX)
+        return fail(E_USAGE, "the path %.60s... is longer than %d characters", path, PATH_MAX - 1);
     setenv(variable, path, 1);
+    return OK;
 }
 
 /* Before others that are preloaded. False: it cannot be named there. */
@@ -159,8 +161,9 @@ enum status cmd_run(int argc, char **argv)
     if (own + 1 >= argc || !*argv[own + 1])
         return fail(E_USAGE, "say which program: tune run -- PROGRAM ARGUMENTS");
     char **words = argv + own + 1;
-    if (r.db) set_path("GEMMTUNE_DB", r.db);
-    if (r.capture) set_path("GEMMTUNE_CAPTURE", r.capture);
+    if (r.db) st = set_path("GEMMTUNE_DB", r.db);
+    if (r.capture && !st) st = set_path("GEMMTUNE_CAPTURE", r.capture);
+    if (st) return st;
     if (r.log) setenv("GEMMTUNE_LOG", "1", 1);
     if (r.off) setenv("GEMMTUNE_DROPIN", "off", 1);
     cmd_run_exit = 126;

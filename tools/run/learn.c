@@ -82,9 +82,13 @@ static enum status run_child(void (*become)(char **words), char **words, const s
 static enum status capture_file(const char *chosen, char path[PATH_MAX])
 {
     const char *folder = env_text("TMPDIR");
-    if (chosen) snprintf(path, PATH_MAX, "%s", chosen);
-    else {
-        snprintf(path, PATH_MAX, "%s/gemmtune-learn-XXXXXX", folder ? folder : "/tmp");
+    const int length = chosen
+                           ? snprintf(path, PATH_MAX, "%s", chosen)
+                           : snprintf(path, PATH_MAX, "%s/gemmtune-learn-XXXXXX", folder ? folder : "/tmp");
+    if (length >= PATH_MAX)
+        return fail(E_INPUT, "the path %.60s... of the capture is longer than %d characters", path,
+                    PATH_MAX - 1);
+    if (!chosen) {
         const int file = mkstemp(path);
         if (file < 0) return fail(E_IO, "cannot create %s: %s", path, strerror(errno));
         close(file);
@@ -107,16 +111,13 @@ static void tune(const struct learn *learn, char *capture, const sigset_t *held)
                      (char[]){"--from-capture"},
                      capture,
                      (char[]){"--budget"},
-                     NULL,
+                     (char *)(uintptr_t)learn->budget, /* execv changes none of them */
                      NULL};
-    char budget[64];
     int status = 0;
     if (is_empty(capture)) {
         print_line(stderr, "tune run: nothing is tuned: the program made no product that was recorded");
         return;
     }
-    snprintf(budget, sizeof budget, "%s", learn->budget);
-    words[5] = budget;
     enum status st = run_child(become_tuner, words, held, &status);
     if (!st && !(WIFEXITED(status) && WEXITSTATUS(status) == 0))
         print_line(stderr, "tune run: the tuner ended early; what it had finished is kept");

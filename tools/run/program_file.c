@@ -28,12 +28,13 @@ static bool is_program(const char *path)
 bool program_find(const char *name, char *path, size_t room)
 {
     const char *folders = env_text("PATH");
-    snprintf(path, room, "%s", name);
-    if (strchr(name, '/')) return is_program(path);
+    const bool fits = snprintf(path, room, "%s", name) < (int)room;
+    if (strchr(name, '/')) return fits && is_program(path);
     for (const char *at = folders ? folders : "/bin:/usr/bin"; at;) {
         const size_t length = strcspn(at, ":");
-        snprintf(path, room, "%.*s/%s", (int)length, length ? at : ".", name);
-        if (is_program(path)) return true;
+        if (snprintf(path, room, "%.*s/%s", length ? (int)length : 1, length ? at : ".", name) < (int)room &&
+            is_program(path))
+            return true;
         at = at[length] ? at + length + 1 : NULL;
     }
     snprintf(path, room, "%s", name);

@@ -1,5 +1,7 @@
 #include "cores.h"
 
+#include "text_file.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
@@ -79,11 +81,13 @@ static bool lists(const char *words, const char *word)
 
 int cores_of_quota(const char *groups, const char *mounts)
 {
-    char line[PATH_MAX + 64], root[PATH_MAX];
+    char root[PATH_MAX], *line;
     int least = INT_MAX;
     FILE *file = fopen(groups, "re");
+    if (!file) return least;
+    struct text_file lines = text_file_start(file, "list of groups", groups);
     /* Lines are NUMBER:CONTROLLERS:/GROUP, for version 2 without controllers. */
-    while (file && fgets(line, sizeof line, file)) {
+    while ((line = text_file_line(&lines))) {
         line[strcspn(line, "\n")] = '\0';
         char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
         if (!group) continue;
@@ -95,12 +99,15 @@ int cores_of_quota(const char *groups, const char *mounts)
          * together. */
         const char *const names[] = {controllers, "cpu"};
         for (int i = 0; i < (version_2 ? 1 : 2); i++) {
-            snprintf(root, sizeof root, "%s%s%s", mounts, version_2 ? "" : "/", names[i]);
+            if (snprintf(root, sizeof root, "%s%s%s", mounts, version_2 ? "" : "/", names[i]) >=
+                (int)sizeof root)
+                continue;
             const int cores = quota_upwards(root, group, version_2);
             if (cores < least) least = cores;
         }
     }
-    if (file) fclose(file);
+    text_file_end(&lines);
+    fclose(file);
     return least;
 }
 

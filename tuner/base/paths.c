@@ -35,14 +35,13 @@ enum status paths_configs(const char *what, char *path, size_t room)
     const char *join = *what ? "/" : "";
     const char *given = env_text("GEMMTUNE_CONFIGS");
     if (given) {
-        snprintf(path, room, "%s%s%s", given, join, what);
-        if (is_folder(path)) return OK;
+        if (snprintf(path, room, "%s%s%s", given, join, what) < (int)room && is_folder(path)) return OK;
         return fail(E_IO, "no folder %s (GEMMTUNE_CONFIGS names its parent)", path);
     }
     char folder[4096] = "";
     if (program_folder(folder, sizeof folder)) {
-        snprintf(path, room, "%s/%s/configs%s%s", folder, GT_SHARE_FROM_BIN, join, what);
-        if (is_folder(path)) return OK;
+        const int length = snprintf(path, room, "%s/%s/configs%s%s", folder, GT_SHARE_FROM_BIN, join, what);
+        if (length < (int)room && is_folder(path)) return OK;
     }
     snprintf(path, room, "%s/configs%s%s", GT_SOURCE_DIR, join, what);
     if (is_folder(path)) return OK;

@@ -24,8 +24,8 @@ struct text_file {
 /* The file stays its owner's. */
 struct text_file text_file_start(FILE *file, const char *what, const char *path);
 
-/* The next line with its end (LF, CR LF or CR), NUL-terminated, valid until the next call and without other NUL bytes. NULL at
- * the end of the file and on errors: E_INPUT (a limit, a NUL byte), E_IO, E_MEMORY. */
+/* The next line with its end (LF, CR LF or CR), NUL-terminated, valid until the next call and without other
+ * NUL bytes. NULL at the end of the file and on errors: E_INPUT (a limit, a NUL byte), E_IO, E_MEMORY. */
 char *text_file_line(struct text_file *text);
 
 /* Frees what was read; returns text->st. */

@@ -3,6 +3,7 @@
 #include "clock.h"
 #include "compile.h"
 #include "device.h"
+#include "driver_version.h"
 #include "nvml.h"
 #include "print.h"
 #include "rivals.h"
@@ -57,7 +58,7 @@ static void look_at_gpu(json_t *findings, int ordinal)
 
 static void look_at_driver(json_t *findings)
 {
-    char version[80], release[64] = "", detail[64];
+    char version[80], release[DRIVER_VERSION_MAX] = "", detail[64];
     int count = 0;
     if (device_count(&count)) {
         add(findings, "driver", false, "", status_text(),
@@ -65,7 +66,7 @@ static void look_at_driver(json_t *findings)
     } else {
         snprintf(detail, sizeof detail, "supports CUDA %d.%d; %d GPU%s", device_driver_version() / 1000,
                  device_driver_version() % 1000 / 10, count, PRINT_S(count));
-        nvml_driver_version(release, sizeof release);
+        if (!nvml_driver_version(release, sizeof release)) driver_release(release);
         add(findings, "driver", true, release, detail, "");
     }
     for (int i = 0; i < count; i++) look_at_gpu(findings, i);

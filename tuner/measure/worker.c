@@ -10,6 +10,7 @@
 #include "command_line.h"
 #include "compile.h"
 #include "contenders.h"
+#include "driver_version.h"
 #include "env.h"
 #include "frame.h"
 #include "lt_kernel.h"
@@ -119,16 +120,16 @@ static enum status open_worker(struct worker *w)
 
 static json_t *answer_hello(struct worker *w)
 {
-    char driver[64] = "", cuda_text[32], path[256];
+    char release[64], driver[DRIVER_VERSION_MAX], cuda_text[32], path[256];
     int count = 0, version = 0, sm_clock_mhz, memory_clock_mhz;
     double power_limit_w;
     enum status st = open_worker(w);
     if (!st) st = device_count(&count);
     if (st) return message_failure(st);
-    bool nvml = nvml_driver_version(driver, sizeof driver);
+    bool nvml = nvml_driver_version(release, sizeof release);
     version = device_driver_version();
     snprintf(cuda_text, sizeof cuda_text, "%d.%d", version / 1000, version % 1000 / 10);
-    if (!nvml) snprintf(driver, sizeof driver, "CUDA %s", cuda_text);
+    driver_version(nvml ? release : "", version, driver);
     if (rival_version(w->cublas, path, sizeof path)) w->cublas[0] = '\0';
     nvml_limits(&w->setup.watch.nvml, &sm_clock_mhz, &memory_clock_mhz, &power_limit_w);
     return json_pack("{s:b, s:o, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:i, s:f}", "ok", 1, "gpu",

@@ -198,10 +198,11 @@ enum status space_load(const char *path, struct space **out)
 static enum status read_family(const char *folder, const char *name, struct space *space)
 {
     char path[4096];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    enum status st = read_file(path, space);
-    for (int i = 0; st == E_ABSENT && template_folders[i]; i++) {
-        snprintf(path, sizeof path, "%s/%s", template_folders[i], name);
+    enum status st = E_ABSENT;
+    for (int i = -1; st == E_ABSENT && (i < 0 || template_folders[i]); i++) {
+        const char *in = i < 0 ? folder : template_folders[i];
+        if (snprintf(path, sizeof path, "%s/%s", in, name) >= (int)sizeof path)
+            return fail(E_INPUT, "the path %.60s... is longer than %zu characters", in, sizeof path - 1);
         st = read_file(path, space);
     }
     return st;

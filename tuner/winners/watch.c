@@ -125,8 +125,9 @@ struct watch *watch_start(const char *database, void (*changed)(void *self), voi
     env_seconds("GEMMTUNE_RENEW_S", &every_s);
     struct watch *w = every_s > 0 ? calloc(1, sizeof *w) : NULL;
     if (!w) return NULL;
-    if (database) snprintf(w->path, sizeof w->path, "%s", database);
-    else if (db_default_path(w->path, sizeof w->path)) w->path[0] = '\0';
+    const bool named = database ? snprintf(w->path, sizeof w->path, "%s", database) < (int)sizeof w->path
+                                : db_default_path(w->path, sizeof w->path) == OK;
+    if (!named) w->path[0] = '\0'; /* nothing is watched */
     w->every_s = every_s;
     w->changed = changed;
     w->self = self;

@@ -1,5 +1,6 @@
 #include "winner_store.h"
 
+#include "driver_version.h"
 #include "env.h"
 #include "pretuned.h"
 #include "workspace.h"
@@ -10,16 +11,6 @@
 #include <string.h>
 
 #define READ_TOGETHER 128 /* problems whose winners are read in one query */
-
-void winner_store_driver(char version[DB_TEXT_MAX])
-{
-    version[0] = '\0';
-    FILE *file = fopen("/sys/module/nvidia/version", "re");
-    if (!file) return;
-    if (!fgets(version, DB_TEXT_MAX, file)) version[0] = '\0';
-    version[strcspn(version, "\n")] = '\0';
-    fclose(file);
-}
 
 /* ---- winners ---- */
 
@@ -38,8 +29,8 @@ static struct stored_winner describe(const struct winner_store *store, const str
                               .base.time_us = brief->base.time_us,
                               .base.anchor_us = brief->base.anchor_us,
                               .base.ratio = brief->base.ratio};
-    bool other_driver = store->driver[0] && brief->driver[0] && strcmp(store->driver, brief->driver) != 0;
-    w.stale = !brief->base.predicted && (other_driver || brief->protocol != DB_PROTOCOL);
+    w.stale = !brief->base.predicted &&
+              (driver_differs(store->driver, brief->driver) || brief->protocol != DB_PROTOCOL);
     snprintf(w.base.when, sizeof w.base.when, "%.23s", brief->base.when);
     return w;
 }
@@ -193,7 +184,7 @@ enum status winner_store_open(struct winner_store *store, const struct gpu *gpu,
 {
     *store = (struct winner_store){.gpu = *gpu, .notices = notices};
     store->workspace_bytes = workspace_from_environment();
-    winner_store_driver(store->driver);
+    driver_release(store->driver);
     if (!database || database[0]) open_database(store, database);
     enum status st = !database || database[0] ? open_system(store) : OK;
     if (!st && (!pretuned || pretuned[0])) st = open_pretuned(store, pretuned);

@@ -26,7 +26,7 @@ struct winner_store {
     struct gpu gpu;
     int64_t workspace_bytes;  /* limit for a configuration (workspace.h): the environment's or the default,
                                  until it is set */
-    char driver[DB_TEXT_MAX]; /* current version; "" unknown */
+    char driver[DB_TEXT_MAX]; /* the release in use; "" unknown */
     struct notices *notices;
     struct db *db;    /* NULL: none */
     char *waiting;    /* a database that was held by another process; opened at a later question */
@@ -78,8 +78,5 @@ enum status winner_store_load(struct winner_store *store);
  * E_MEMORY. */
 enum status winner_store_read_near(struct winner_store *store, const struct shape *shape, double within,
                                    bool *more);
-
-/* The driver's version according to NVIDIA's kernel module: "580.95.05"; "" if unknown. */
-void winner_store_driver(char version[DB_TEXT_MAX]);
 
 #endif

@@ -15,6 +15,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SAVE_EVERY_S 30.0
 
@@ -58,9 +59,21 @@ static void say_text(const char *text)
 
 /* ---- settings ---- */
 
-/* True if the program has chosen something other than strict FP32 for all of its cuBLAS calls. */
-static const char *loosened(void)
+/* As vLLM sets it for rows whose bits do not depend on the batch: cuBLAS divides no k. Winners that divide
+ * none would not do: each size has its own, and cuBLAS computes the others. */
+static bool wants_batch_invariance(void)
 {
+    const char *config = env_text("CUBLAS_WORKSPACE_CONFIG"), *kib = env_text("CUBLASLT_WORKSPACE_SIZE");
+    return config && kib && strcmp(config, ":16:8") == 0 && (strcmp(kib, "1") == 0 || strcmp(kib, "0") == 0);
+}
+
+/* What the program has chosen for all of its cuBLAS calls, if our kernels do not give it; else NULL. */
+static const char *chosen_otherwise(void)
+{
+    if (wants_batch_invariance())
+        return "CUBLAS_WORKSPACE_CONFIG=:16:8 and CUBLASLT_WORKSPACE_SIZE=1 ask for bits that do not depend "
+               "on "
+               "the batch";
     if (env_is_nonzero("NVIDIA_TF32_OVERRIDE")) return "NVIDIA_TF32_OVERRIDE allows TF32";
     if (env_is_nonzero("CUBLAS_EMULATE_SINGLE_PRECISION")) return "CUBLAS_EMULATE_SINGLE_PRECISION is set";
     return NULL;
@@ -104,7 +117,7 @@ static void take_new_winners(void)
 
 static void start(void)
 {
-    const char *loose = loosened();
+    const char *other = chosen_otherwise();
     bool on = false;
     settings.log = env_is_on("GEMMTUNE_LOG");
     settings.tf32_forbidden = tf32_is_forbidden();
@@ -112,8 +125,8 @@ static void start(void)
     exclude_start(env_text("GEMMTUNE_EXCLUDE"), say_text);
     route_rules.nearest = env_choice("GEMMTUNE_DROPIN") == ENV_DROPIN_NEAREST;
     if (!env_is_on("GEMMTUNE_QUIET")) env_report(say_text);
-    if (loose) {
-        if (settings.log) say("everything goes to cuBLAS: %s", loose);
+    if (other) {
+        if (settings.log) say("everything goes to cuBLAS: %s", other);
     } else if (device_load()) {
         if (settings.log) say("everything goes to cuBLAS: %s", status_text());
     } else {

@@ -63,11 +63,11 @@ static void add_all(char *texts, void (*say)(const char *why))
 {
     char *rest = NULL, line[700];
     int said = 0;
-    for (char *at = texts; (at = strchr(at, '#')); memset(at, ' ', strcspn(at, "\n"))) continue;
-    for (char *text = strtok_r(texts, ",\n", &rest); text; text = strtok_r(NULL, ",\n", &rest)) {
-        text += strspn(text, " \t\r");
+    for (char *at = texts; (at = strchr(at, '#')); memset(at, ' ', strcspn(at, "\r\n"))) continue;
+    for (char *text = strtok_r(texts, ",\r\n", &rest); text; text = strtok_r(NULL, ",\r\n", &rest)) {
+        text += strspn(text, " \t");
         size_t length = strlen(text);
-        while (length && strchr(" \t\r", text[length - 1])) text[--length] = '\0';
+        while (length && strchr(" \t", text[length - 1])) text[--length] = '\0';
         const char *why = length ? add(text) : NULL;
         if (!why || ++said > SAID_MAX) continue;
         snprintf(line, sizeof line, "GEMMTUNE_EXCLUDE: '%.80s' is passed over: %.500s", text, why);

@@ -24,6 +24,10 @@ struct places {
     size_t words;         /* of a descriptor of this version, up to its last attribute */
     uint64_t mask[WORDS]; /* the bits of all attributes that must have their defaults */
     uint64_t wanted[WORDS];
+
+    uint64_t layout_known; /* bit i: layouts have an attribute i that we know nothing of */
+    uint64_t layout_usual[8 * sizeof(uint64_t)];
+    unsigned char layout_bytes[8 * sizeof(uint64_t)];
 };
 
 static _Atomic(const struct places *) known[LIBRARIES];
@@ -120,6 +124,25 @@ static bool find_places(struct places *p, const union desc *plain)
     return p->words > 0 && version_tells_size(p);
 }
 
+/* No version has one so far. */
+static void list_layout_attributes(struct places *p)
+{
+    const struct real_lt *real = p->real;
+    uint64_t room[WORDS] = {0};
+    const lt_layout plain = (lt_layout)(void *)room;
+    size_t bytes, written;
+    if (!real->LayoutInit || real->LayoutInit(plain, sizeof room, BLAS_R_32F, 1, 1, 1)) return;
+    for (unsigned what = LT_LAYOUT_BATCH_MODE + 1; what < 8 * sizeof p->layout_known; what++) {
+        bytes = 0;
+        if (real->LayoutGet(plain, (int)what, NULL, 0, &bytes) || bytes == 0) continue;
+        p->layout_known |= UINT64_C(1) << what;
+        if (bytes > sizeof p->layout_usual[what] ||
+            real->LayoutGet(plain, (int)what, &p->layout_usual[what], bytes, &written))
+            continue; /* layout_bytes is 0: none is usual */
+        p->layout_bytes[what] = (unsigned char)bytes;
+    }
+}
+
 static const struct places *search(const struct real_lt *real, int *free_place)
 {
     for (*free_place = 0; *free_place < LIBRARIES; ++*free_place) {
@@ -141,6 +164,7 @@ static const struct places *learn(const struct real_lt *real)
         fresh->real = real;
         fresh->listed = list_attributes(fresh, &plain);
         fresh->found = fresh->listed && find_places(fresh, &plain);
+        list_layout_attributes(fresh);
         atomic_store_explicit(&known[at], fresh, memory_order_release);
         p = fresh;
     }
@@ -197,4 +221,20 @@ bool lt_desc_is_usual(const struct matmul *x)
         different |= (word ^ p->wanted[i]) & p->mask[i];
     }
     return !different;
+}
+
+bool lt_layout_is_usual(const struct real_lt *real, lt_layout layout)
+{
+    const struct places *p = places_of(real);
+    if (!p) return false;
+    for (uint64_t left = p->layout_known; left; left &= left - 1) {
+        const int what = __builtin_ctzll(left);
+        uint64_t value = 0;
+        size_t written;
+        if (!p->layout_bytes[what] ||
+            real->LayoutGet(layout, what, &value, p->layout_bytes[what], &written) ||
+            value != p->layout_usual[what])
+            return false;
+    }
+    return true;
 }

@@ -1,8 +1,9 @@
-/* lt_descriptor.h — the attributes of cublasLt's descriptors of products.
+/* lt_descriptor.h — the attributes of cublasLt's descriptors of products, and of layouts beyond those known.
  *
  * A query takes tens of nanoseconds, and a call needs a dozen. So where a library keeps its attributes is
  * found out once, on descriptors of our own. Where that cannot be found out, and for descriptors of older
- * forms, the library is asked each time.
+ * forms, the library is asked each time. With cublasLt 12.4 and 13.1 a query takes 22 ns, and a look at all
+ * attributes 34.
  */
 #ifndef GT_LT_DESCRIPTOR_H
 #define GT_LT_DESCRIPTOR_H
@@ -22,5 +23,8 @@ static inline int32_t lt_desc_get(const struct matmul *x, int what)
 /* All attributes that the library knows have their defaults, those that this program knows nothing of too;
  * except for what lt_matmul.c and lt_epilogue.c read: compute type, pointer mode, ops, epilogue and bias. */
 bool lt_desc_is_usual(const struct matmul *x);
+
+/* The attributes of a layout that this program knows nothing of have their defaults. */
+bool lt_layout_is_usual(const struct real_lt *real, lt_layout layout);
 
 #endif

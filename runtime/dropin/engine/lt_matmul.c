@@ -56,7 +56,7 @@ _Static_assert(sizeof(struct form_key) == 3 * 64 + sizeof(void *), "a key has no
 
 /* ---- what a layout means ---- */
 
-/* False: neither column nor row order, or a batch without a stride. */
+/* False: neither column nor row order, a batch without a stride, or an attribute that nobody here knows. */
 static bool read_layout(const struct real_lt *real, lt_layout layout, struct matrix *matrix)
 {
     uint32_t type = 0, mode = 0;
@@ -76,6 +76,7 @@ static bool read_layout(const struct real_lt *real, lt_layout layout, struct mat
         return false;
     /* Versions before 13 do not know this attribute: their batches have strides. */
     if (real->LayoutGet(layout, LT_LAYOUT_BATCH_MODE, &mode, sizeof mode, &written)) mode = 0;
+    if (!lt_layout_is_usual(real, layout)) return false;
     if ((order != LT_ORDER_COL && order != LT_ORDER_ROW) || plane || mode || rows > PROBLEM_DIM_MAX ||
         columns > PROBLEM_DIM_MAX)
         return false;

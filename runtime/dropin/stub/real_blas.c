@@ -48,6 +48,7 @@ static const struct symbol lt_symbols[] = {
     {"cublasLtMatmulDescInit_internal", offsetof(struct real_lt, DescInit)},
     {"cublasLtMatmulDescSetAttribute", offsetof(struct real_lt, DescSet)},
     {"cublasLtMatmulDescGetAttribute", offsetof(struct real_lt, DescGet)},
+    {"cublasLtMatrixLayoutInit_internal", offsetof(struct real_lt, LayoutInit)},
     {"cublasLtMatrixLayoutGetAttribute", offsetof(struct real_lt, LayoutGet)},
     {"cublasLtMatmulAlgoGetIds", offsetof(struct real_lt, AlgoGetIds)},
     {"cublasLtMatmulAlgoCheck", offsetof(struct real_lt, AlgoCheck)},

@@ -55,3 +55,4 @@ tune --shape 32x32x32 --space "$SOURCES/tests/fake/space.conf" --budget 2h --max
 t tune run --learn 1s --capture seen.txt -- sh -c "$record"
 t cat seen.txt
 t ls temporary
+t tune run --learn "$(printf %069d 1)s" --capture seen.txt -- sh -c "$record"

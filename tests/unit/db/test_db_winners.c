@@ -235,6 +235,42 @@ TEST(what_is_due_follows_from_what_has_changed)
     db_close(w.db);
 }
 
+/* Where NVML is missing, and /proc is hidden, all that is known is the version of CUDA. */
+TEST(a_driver_s_release_and_its_version_of_cuda_make_nothing_due)
+{
+    static const struct {
+        const char *then, *now;
+        enum db_due due;
+    } drivers[] = {{"580.95.05", "CUDA 13.0", DUE_NOTHING},
+                   {"CUDA 13.0", "580.95.05", DUE_NOTHING},
+                   {"CUDA 13.0", "CUDA 13.0", DUE_NOTHING},
+                   {"CUDA 13.0", "CUDA 13.1", DUE_RACE},
+                   {"580.95.05", "580.159.04", DUE_RACE}};
+    struct db *db = store_open(DB_WRITE);
+    const struct config config = store_legal_config();
+    const struct problem problem = problem_make(4096, 4096, 4096);
+    for (size_t i = 0; i < sizeof drivers / sizeof *drivers; i++) {
+        struct db_context then = store_context(), now = then;
+        struct winners winners = {0};
+        const struct db_winner winner = store_winner(&problem, &config);
+        struct outcome outcome;
+        bool stale;
+        snprintf(then.driver, sizeof then.driver, "%s", drivers[i].then);
+        snprintf(now.driver, sizeof now.driver, "%s", drivers[i].now);
+        const int64_t run = store_run(db, &then);
+        const struct outcome measured = store_outcome(20);
+        store_trial(db, run, &problem, &config, &measured);
+        assert_ok(db_set_winner(db, run, &winner, NULL, 0, NULL, 0));
+        assert_ok(db_winners(db, &(struct db_filter){0}, &now, keep_winner, &winners));
+        if (winners.last.due != drivers[i].due)
+            fail_msg("%s, then %s: due %d, %s", drivers[i].then, drivers[i].now, (int)winners.last.due,
+                     winners.last.why);
+        assert_ok(db_find(db, &now, &problem, &config, &outcome, &stale));
+        assert_int_equal(stale, drivers[i].due != DUE_NOTHING);
+    }
+    db_close(db);
+}
+
 TEST(a_winner_that_its_rules_refuse_is_unusable_and_says_why)
 {
     struct db *db = store_open(DB_WRITE);
@@ -452,6 +488,7 @@ int main(void)
         STORE_TEST(winners_are_filtered_by_gpu_and_problem),
         STORE_TEST(a_winner_is_stale_with_another_driver_or_cublas_and_says_why),
         STORE_TEST(what_is_due_follows_from_what_has_changed),
+        STORE_TEST(a_driver_s_release_and_its_version_of_cuda_make_nothing_due),
         STORE_TEST(a_winner_that_its_rules_refuse_is_unusable_and_says_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
