@@ -6,6 +6,7 @@
 #include "gemm_type.h"
 #include "real_api.h"
 
+struct calls;
 struct matmul;
 struct route;
 
@@ -30,7 +31,10 @@ struct blas_request {
         const void *); /* a slow check, made last; NULL: none is needed, or it passed */
     const void *why_unusual_of;
     const struct matmul
-        *matmul; /* the call itself, if cublasLt may make it with an algorithm of ours; or NULL */
+        *matmul;         /* the call itself, if cublasLt may make it with an algorithm of ours; or NULL */
+    struct calls *calls; /* of the thread; NULL: what answers such a call is not kept */
+    unsigned generation; /* of the routes, before they were asked */
+    bool repeated;       /* the same kernel has computed such a call of this thread */
     _Atomic(struct route *) *last; /* the route used last for these sizes; NULL: not cached */
     void *workspace;               /* the program's own, for this call; NULL: none */
     size_t workspace_bytes;

@@ -32,6 +32,7 @@ struct intercept {
     bool outer; /* set by the stub: the real function runs inside of this call */
     CUstream stream;
     struct sample *sample;
+    void **thread; /* set by the stub: what the engine keeps for this thread; NULL at first */
 };
 
 /* Why no tuned kernel can answer a call, whatever its sizes. */

@@ -1,7 +1,7 @@
 /* bench_eager.c — the host time of a product that a program calls without a CUDA graph, on a real GPU, with
  * the drop-in and without it.
  *
- *     bench_eager LIBGEMMTUNE_CUBLAS [--threads N] [--json FILE]
+ *     bench_eager LIBGEMMTUNE_CUBLAS [--threads N] [--cold 1] [--json FILE]
  *
  * cuBLAS and cublasLt are called as PyTorch calls them: before a product of cuBLAS the handle gets its
  * stream, its workspace and its math mode; a product of cublasLt has descriptors of its own, which are made,
@@ -14,14 +14,18 @@
  *
  * of problems without a winner, and with each kind of winner: a kernel, one with tensor maps, one whose
  * blocks add their parts by counters in a workspace, an algorithm of cublasLt. GEMMTUNE_DROPIN=off shows what
- * it costs then. Also what the drop-in asks the driver and the libraries for, each alone.
+ * it costs then. Also what the drop-in asks the driver and the libraries for, each alone, and bare launches.
+ * --cold 1: between two calls the processor's caches are filled with something else, as by a program that
+ * does other things between its products; each call is timed by itself.
  *
  * Rounds of all alternate, because the speed of a shared machine's processor changes by a half from second
  * to second: figures of different rounds, and of different processes, are not comparable. Printed is the
  * median over the rounds, of differences and ratios within each round. Exits with 77 if there is no GPU or no
  * cuBLAS, and with 1 if a winner did not answer or a bound is exceeded.
  */
+#include "compile.h"
 #include "cublas_abi.h"
+#include "kernel.h"
 #include "library.h"
 #include "loaded_from.h"
 #include "lt_kernel.h"
@@ -39,7 +43,7 @@
 #define KERNEL_BOUND  0.6 /* a product by a kernel of ours, of plain */
 #define LIBRARY_BOUND 1.0 /* by an algorithm of cublasLt */
 
-enum { SIZE = 256, K_MOST = 512, THREADS_MAX = 16, EAGER_ROUNDS = 151, EAGER_CALLS = 60 };
+enum { SIZE = 256, K_MOST = 512, THREADS_MAX = 16, EAGER_ROUNDS = 151, EAGER_CALLS = 60, COLD_CALLS = 10 };
 enum { WORKSPACE_BYTES = 32 << 20, LT_WORKSPACE_BYTES = 1 << 20 };
 
 /* ---- what is called ---- */
@@ -71,7 +75,8 @@ struct caller {
     struct device_buffer a, b, c, bias, workspace, lt_workspace;
 };
 static struct caller callers[THREADS_MAX];
-static int threads = 1;
+static int threads = 1, cold;
+static CUfunction nothing;
 
 enum call { SGEMM, MM, BMM, LINEAR, CALLS };
 enum winner { NONE, KERNEL, MAPS, COUNTERS, LIBRARY, WINNERS };
@@ -234,6 +239,31 @@ static int set_bytes(const struct caller *x)
     return (int)cuda.MemsetD8Async(x->lt_workspace.address, 0, 256, x->stream);
 }
 
+static int launch_nothing(const struct caller *x)
+{
+    const void *argument = NULL;
+    void *parameters[] = {&argument};
+    return (int)cuda.LaunchKernel(nothing, 1, 1, 1, 32, 1, 1, 0, x->stream, parameters, NULL);
+}
+
+static int launch_dependent(const struct caller *x)
+{
+    const void *argument = NULL;
+    void *parameters[] = {&argument};
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                                   .value.programmaticStreamSerializationAllowed = 1};
+    const CUlaunchConfig config = {.gridDimX = 1,
+                                   .gridDimY = 1,
+                                   .gridDimZ = 1,
+                                   .blockDimX = 32,
+                                   .blockDimY = 1,
+                                   .blockDimZ = 1,
+                                   .hStream = x->stream,
+                                   .attrs = &attribute,
+                                   .numAttrs = 1};
+    return (int)cuda.LaunchKernelEx(&config, nothing, parameters, NULL);
+}
+
 static const struct {
     const char *name;
     int (*run)(const struct caller *x);
@@ -243,7 +273,9 @@ static const struct {
                  {"cuStreamGetId", ask_stream_id},
                  {"cuThreadExchangeStreamCaptureMode, twice", exchange_mode},
                  {"a descriptor of cublasLt made and destroyed", make_desc},
-                 {"cuMemsetD8Async", set_bytes}};
+                 {"cuMemsetD8Async", set_bytes},
+                 {"cuLaunchKernel of an empty kernel", launch_nothing},
+                 {"the same with programmatic dependency", launch_dependent}};
 enum { QUESTIONS = sizeof questions / sizeof *questions };
 
 /* ---- rounds ---- */
@@ -266,16 +298,35 @@ static struct {
     int failed[THREADS_MAX];
 } now;
 
+static int do_call(const struct caller *x)
+{
+    return now.question >= 0 ? questions[now.question].run(x) : run(x, now.call, now.winner, now.variant);
+}
+
+/* Takes the place of all else in the caches of a core. */
+static void fill_caches(int thread)
+{
+    enum { BYTES = 4 << 20, LINE = 64 };
+    static unsigned char *other[THREADS_MAX];
+    if (!other[thread]) other[thread] = calloc(1, BYTES);
+    for (int i = 0; i < BYTES; i += LINE) other[thread][i]++;
+}
+
 static void do_item(int thread)
 {
     const struct caller *x = &callers[thread];
+    const int calls = cold ? COLD_CALLS : EAGER_CALLS;
     int failed = 0;
-    const double start = now_ns();
-    if (now.question >= 0)
-        for (int i = 0; i < EAGER_CALLS; i++) failed |= questions[now.question].run(x);
-    else
-        for (int i = 0; i < EAGER_CALLS; i++) failed |= run(x, now.call, now.winner, now.variant);
-    now.ns[thread] = (now_ns() - start) / EAGER_CALLS;
+    double ns = 0, start = now_ns();
+    for (int i = 0; i < calls; i++) {
+        if (cold) {
+            fill_caches(thread);
+            start = now_ns();
+        }
+        failed |= do_call(x);
+        if (cold) ns += now_ns() - start;
+    }
+    now.ns[thread] = (cold ? ns : now_ns() - start) / calls;
     now.failed[thread] = failed;
     if (cuda.StreamSynchronize(x->stream) != CUDA_SUCCESS) now.failed[thread] |= 1;
 }
@@ -355,7 +406,7 @@ static bool is_off(void)
  * timed. */
 static const char *beyond(enum winner winner, double added, double ratio)
 {
-    if (threads > 1) return NULL;
+    if (threads > 1 || cold) return NULL;
     if (is_off()) return added > OFF_BOUND_NS ? "more than 100 ns added" : NULL;
     if (winner == NONE) return added > NONE_BOUND_NS ? "more than 300 ns added" : NULL;
     if (winner == LIBRARY) return ratio > LIBRARY_BOUND ? "slower than plain" : NULL;
@@ -365,10 +416,11 @@ static const char *beyond(enum winner winner, double added, double ratio)
 static int print_all(FILE *json)
 {
     int over = 0;
-    printf("%s: host time of a call at 256x256x256 to 512, %d thread%s, drop-in %s; us, medians of %d rounds "
+    printf("%s: host time of a call at 256x256x256 to 512, %d thread%s, %s, drop-in %s; us, medians of %d "
+           "rounds "
            "of %d calls\n",
-           device.gpu.name, threads, threads > 1 ? "s" : "", is_off() ? "off" : "on", EAGER_ROUNDS,
-           EAGER_CALLS);
+           device.gpu.name, threads, threads > 1 ? "s" : "", cold ? "cold" : "warm", is_off() ? "off" : "on",
+           EAGER_ROUNDS, EAGER_CALLS);
     printf("%-20s %-22s %7s %7s %7s %9s %15s %7s %9s\n", "", "", "plain", "seen", "floor", "seen-plain",
            "(p10 to p90)", "ratio", "seen-floor");
     for (int call = 0; call < CALLS; call++)
@@ -387,11 +439,12 @@ static int print_all(FILE *json)
             over += why != NULL;
             if (json)
                 fprintf(json,
-                        "{\"call\": \"%s\", \"winner\": \"%s\", \"threads\": %d, \"off\": %s, \"plain_us\": "
+                        "{\"call\": \"%s\", \"winner\": \"%s\", \"threads\": %d, \"cold\": %s, \"off\": %s, "
+                        "\"plain_us\": "
                         "%.3f, "
                         "\"seen_us\": %.3f, \"floor_us\": %.3f, \"added_us\": %.3f, \"ratio\": %.3f}\n",
-                        call_name[call], winner_name[winner], threads, is_off() ? "true" : "false",
-                        1e-3 * quantile_of(cell, OF_VARIANT, PLAIN, 0.5),
+                        call_name[call], winner_name[winner], threads, cold ? "true" : "false",
+                        is_off() ? "true" : "false", 1e-3 * quantile_of(cell, OF_VARIANT, PLAIN, 0.5),
                         1e-3 * quantile_of(cell, OF_VARIANT, SEEN, 0.5),
                         1e-3 * quantile_of(cell, OF_VARIANT, FLOOR, 0.5), 1e-3 * added, ratio);
         }
@@ -524,15 +577,25 @@ static int missing_answers(const char *folder)
     return missing;
 }
 
-static int start(const char *library)
+static void load_nothing(const char *folder)
+{
+    const struct source_text source = {"nothing.cu", "extern \"C\" __global__ void nothing(const void *) {}"};
+    struct compiled built;
+    CUmodule module;
+    must(compile_sources(&source, 1, NULL, 0, device.gpu.arch, folder, &built) || !built.built, "compile");
+    must(kernel_open(built.path, built.checksum, &module), "load");
+    must(cuda.ModuleGetFunction(&nothing, module, "nothing") != CUDA_SUCCESS, "find a kernel");
+}
+
+static int start(const char *folder)
 {
     char version[16];
     if (device_load() || device_open(0, &device) || blas_load(version) || blas_lt_load()) {
         printf("skipped: %s\n", status_text());
         return 77;
     }
-    (void)library;
     find_functions();
+    load_nothing(folder);
     for (int i = 0; i < threads; i++) open_caller(&callers[i]);
     return 0;
 }
@@ -587,11 +650,13 @@ int main(int argc, char **argv)
     FILE *json = NULL;
     for (int i = 2; i < argc; i += 2) {
         if (i + 1 < argc && strcmp(argv[i], "--threads") == 0) threads = atoi(argv[i + 1]);
+        else if (i + 1 < argc && strcmp(argv[i], "--cold") == 0) cold = atoi(argv[i + 1]);
         else if (i + 1 < argc && strcmp(argv[i], "--json") == 0) json = fopen(argv[i + 1], "a");
         else argc = 0;
     }
     if (argc < 2 || threads < 1 || threads > THREADS_MAX) {
-        fprintf(stderr, "usage: bench_eager LIBGEMMTUNE_CUBLAS [--threads 1..%d] [--json FILE]\n",
+        fprintf(stderr,
+                "usage: bench_eager LIBGEMMTUNE_CUBLAS [--threads 1..%d] [--cold 0|1] [--json FILE]\n",
                 THREADS_MAX);
         return 2;
     }
@@ -603,7 +668,7 @@ int main(int argc, char **argv)
     must(!mkdtemp(folder), "make a folder");
     use_winners(folder);
     const int checked = is_off() ? 0 : check_answers(folder);
-    int code = checked ? checked : start(argv[1]);
+    int code = checked ? checked : start(folder);
     if (!code) code = bench(json) > 0;
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     return system(command) || code;

@@ -6,6 +6,7 @@
 #include "exclude.h"
 #include "graph_counts.h"
 #include "lt_matmul.h"
+#include "lt_shortcut.h"
 #include "print.h"
 #include "served.h"
 #include "tf32.h"
@@ -290,11 +291,29 @@ static bool is_other_algorithm(const struct blas_request *request, struct route 
     return why;
 }
 
+bool dropin_launch(const struct blas_request *request, struct route *route, struct gt_plan *plan,
+                   CUstream stream, bool reads_c, int *result)
+{
+    char why[TUNED_WHY_MAX];
+    bool untouched;
+    const enum tuned_result launched = tuned_launch(plan, request, stream, &untouched, why);
+    *result = BLAS_SUCCESS;
+    if (launched == TUNED_READY) return true;
+    if (launched == TUNED_NOT_THIS) {
+        tell(request, route, SAID_SHORT, why);
+        return false;
+    }
+    route_give_up(route, launched, why);
+    tell(request, route, SAID_FAILED, NULL);
+    /* Part of the result may be written; cuBLAS may still compute it if that is not read. */
+    *result = BLAS_EXECUTION_FAILED;
+    return !untouched && !request->source && reads_c;
+}
+
 /* True if the call is done. */
 static bool run_tuned(const struct blas_request *request, struct route *route, const struct modes *modes,
                       const struct scalars *scalars, int *result)
 {
-    char why[TUNED_WHY_MAX];
     struct gt_plan *plan = route_plan(route, scalars->on_device, modes->stream);
     if (!plan) {
         bool later = atomic_load(&route->state) == ROUTE_TUNED;
@@ -304,21 +323,14 @@ static bool run_tuned(const struct blas_request *request, struct route *route, c
     }
     if (is_other_algorithm(request, route, modes)) return false; /* it was chosen just now */
     tell(request, route, SAID_TUNED, NULL);
-    if (dropin_is_watched()) atomic_fetch_add_explicit(&route->tuned, 1, memory_order_relaxed);
-    bool untouched;
-    const enum tuned_result launched = tuned_launch(plan, request, modes->stream, &untouched, why);
-    *result = BLAS_SUCCESS;
-    if (launched == TUNED_READY) return true;
-    if (dropin_is_watched()) atomic_fetch_sub_explicit(&route->tuned, 1, memory_order_relaxed);
-    if (launched == TUNED_NOT_THIS) {
-        tell(request, route, SAID_SHORT, why);
+    if (!dropin_launch(request, route, plan, modes->stream, scalars->on_device || scalars->adds, result))
         return false;
+    if (*result == BLAS_SUCCESS) {
+        atomic_fetch_add_explicit(&route->tuned, 1, memory_order_relaxed);
+        if (request->matmul && request->calls && !dropin_is_watched())
+            lt_shortcut_keep(request, scalars->on_device, scalars->adds, route, plan);
     }
-    route_give_up(route, launched, why);
-    tell(request, route, SAID_FAILED, NULL);
-    /* Part of the result may be written; cuBLAS may still compute it if that is not read. */
-    *result = BLAS_EXECUTION_FAILED;
-    return !untouched && !request->source && (scalars->on_device || scalars->adds);
+    return true;
 }
 
 /* True if the result of a call with an epilogue is also read, as another operand. The operands are exchanged:

@@ -1,13 +1,33 @@
 #include "engine.h"
+#include "calls.h"
 #include "dropin.h"
 #include "graph_counts.h"
 #include "lt_matmul.h"
 
+static bool count(const struct intercept *intercept, bool answered)
+{
+    struct calls *mine = dropin_on() ? calls_of(intercept) : NULL;
+    if (!mine) return answered;
+    calls_count(&mine->products);
+    if (answered) calls_count(&mine->answered);
+    return answered;
+}
+
+static bool take(const struct blas_request *request, struct intercept *intercept, int *result)
+{
+    return count(intercept, dropin_take(request, intercept, result));
+}
+
+static bool take_matmul(const struct matmul *matmul, struct intercept *intercept, int *result)
+{
+    return count(intercept, lt_matmul_take(matmul, intercept, result));
+}
+
 const struct engine *gemmtune_cublas_engine(const struct engine_terms *terms)
 {
     static const struct engine engine = {.terms = ENGINE_TERMS,
-                                         .take = dropin_take,
-                                         .take_matmul = lt_matmul_take,
+                                         .take = take,
+                                         .take_matmul = take_matmul,
                                          .end = dropin_end,
                                          .refuse = dropin_refuse,
                                          .graph_gone = graph_counts_gone,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 /* More than any version has. */
-enum { ATTRIBUTES = 128, WORDS = 128, LIBRARIES = 8 };
+enum { ATTRIBUTES = 128, WORDS = LT_DESC_WORDS, LIBRARIES = 8 };
 
 /* A descriptor of ours. */
 union desc {
@@ -24,6 +24,7 @@ struct places {
     size_t words;         /* of a descriptor of this version, up to its last attribute */
     uint64_t mask[WORDS]; /* the bits of all attributes that must have their defaults */
     uint64_t wanted[WORDS];
+    uint64_t said[WORDS]; /* the bits of all attributes but where the bias is */
 
     uint64_t layout_known; /* bit i: layouts have an attribute i that we know nothing of */
     uint64_t layout_usual[8 * sizeof(uint64_t)];
@@ -119,6 +120,7 @@ static bool find_places(struct places *p, const union desc *plain)
         const size_t words = (p->at[what] + bytes + 7) / 8;
         if (words > p->words) p->words = words;
         if (!is_read_elsewhere(what)) memset(mask + p->at[what], 0xff, bytes);
+        if (what != LT_DESC_BIAS_POINTER) memset((unsigned char *)p->said + p->at[what], 0xff, bytes);
     }
     memcpy(p->wanted, plain, sizeof p->wanted);
     return p->words > 0 && version_tells_size(p);
@@ -237,4 +239,20 @@ bool lt_layout_is_usual(const struct real_lt *real, lt_layout layout)
             return false;
     }
     return true;
+}
+
+size_t lt_desc_words(const struct matmul *x, uint64_t words[LT_DESC_WORDS])
+{
+    const struct places *p = places_of(x->real);
+    if (!is_found(p, x->desc) || p->bytes[LT_DESC_BIAS_POINTER] != sizeof(void *)) return 0;
+    memcpy(words, x->desc, p->words * sizeof *words);
+    for (size_t i = 0; i < p->words; i++) words[i] &= p->said[i];
+    return p->words;
+}
+
+const void *lt_desc_bias(const struct matmul *x)
+{
+    const void *bias = NULL;
+    lt_desc_read(x, LT_DESC_BIAS_POINTER, &bias, sizeof bias);
+    return bias;
 }

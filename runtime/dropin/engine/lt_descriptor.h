@@ -10,6 +10,8 @@
 
 #include "engine.h"
 
+enum { LT_DESC_WORDS = 128 }; /* more than a descriptor of any version has */
+
 /* An attribute of that many bytes. False: this version does not know it. */
 bool lt_desc_read(const struct matmul *x, int what, void *value, size_t bytes);
 
@@ -26,5 +28,12 @@ bool lt_desc_is_usual(const struct matmul *x);
 
 /* The attributes of a layout that this program knows nothing of have their defaults. */
 bool lt_layout_is_usual(const struct real_lt *real, lt_layout layout);
+
+/* All that the descriptor says except where its bias is. Returns the number of words; 0: it cannot be told.
+ */
+size_t lt_desc_words(const struct matmul *x, uint64_t words[LT_DESC_WORDS]);
+
+/* Where its bias is; of one of which lt_desc_words can tell. */
+const void *lt_desc_bias(const struct matmul *x);
 
 #endif

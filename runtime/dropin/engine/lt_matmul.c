@@ -6,6 +6,7 @@
 #include "dropin.h"
 #include "lt_descriptor.h"
 #include "lt_epilogue.h"
+#include "lt_shortcut.h"
 #include "memo.h"
 #include "verdicts.h"
 
@@ -423,6 +424,11 @@ bool lt_matmul_take(const struct matmul *x, struct intercept *intercept, int *re
         .why_unusual_of = &question,
     };
     if (!dropin_on() || !x->real->DescGet || !x->real->LayoutGet) return false;
+    if (!dropin_is_watched()) {
+        request.calls = calls_of(intercept);
+        request.generation = route_generation();
+        if (request.calls && lt_shortcut_take(x, request.calls, result)) return true;
+    }
     struct refusal *refusal = understand(x, &spare, &request, &question);
     if (refusal) {
         dropin_refuse(refusal, &request, intercept);

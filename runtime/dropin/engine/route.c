@@ -104,6 +104,18 @@ static const char *describe(const struct route_key *k, struct problem *p)
 
 /* ---- decision ---- */
 
+static atomic_uint generation;
+
+unsigned route_generation(void)
+{
+    return atomic_load_explicit(&generation, memory_order_acquire);
+}
+
+static void count_change(void)
+{
+    atomic_fetch_add_explicit(&generation, 1, memory_order_release);
+}
+
 /* The lock `changing` is held. */
 static void give_up(struct route *r, enum tuned_result result, const char *why)
 {
@@ -117,6 +129,7 @@ static void give_up(struct route *r, enum tuned_result result, const char *why)
         snprintf(r->why, sizeof r->why, "%.250s", why);
     }
     atomic_store(&r->state, result == TUNED_LATER ? ROUTE_LATER : ROUTE_PASS);
+    count_change();
 }
 
 /* Why no tuned kernel answers; NULL: the chosen one does. *later: that may change. */
@@ -153,6 +166,7 @@ static void decide(struct route *r, struct context *context)
     tuned_describe(&choice, r->why);
     r->family = choice.config.template->name;
     r->ratio = choice.ratio;
+    r->time_us = choice.time_us;
     atomic_store(&r->by_library, template_is_library(choice.config.template));
     atomic_store(&r->state, ROUTE_TUNED);
 }
@@ -329,6 +343,7 @@ static void prepare(struct route *r, bool scalars_on_device)
         /* Whichever of the two plans is one: what an algorithm may not answer goes to cuBLAS. */
         if (template_is_library(choice.config.template)) atomic_store(&r->by_library, true);
         atomic_store_explicit(&r->plan[scalars_on_device], plan, memory_order_release);
+        count_change();
     } else {
         give_up(r, result, why);
     }
@@ -354,9 +369,11 @@ static void replace(struct route *r, const struct choice *choice, struct gt_plan
     config_format(&choice->config, r->config);
     r->family = choice->config.template->name;
     r->ratio = choice->ratio;
+    r->time_us = choice->time_us;
     r->rival_won = false;
     r->failures = 0;
     atomic_store(&r->state, ROUTE_TUNED);
+    count_change();
     pthread_mutex_unlock(&changing);
 }
 

@@ -47,14 +47,15 @@ struct route {
     char why[ROUTE_WHY_MAX];           /* of its present state; changes under a lock: route_why */
     char config[CONFIG_TEXT_MAX];      /* of its plans; "": not prepared yet; used by who prepares */
     const char *family;                /* of its winner; NULL: it has none */
-    double ratio;                      /* cuBLAS's time over the winner's */
+    double ratio, time_us;             /* cuBLAS's time over the winner's; the winner's, 0: unknown */
     bool rival_won;                    /* cuBLAS was measured to be as fast as any kernel */
     atomic_bool by_library;            /* its winner is an algorithm of cublasLt */
     atomic_int state;                  /* enum route_state */
     atomic_int calls_to_pass;          /* ROUTE_LATER: calls until the next attempt */
     _Atomic(struct gt_plan *) plan[2]; /* scalars on the host, on the device; NULL: not prepared */
     atomic_uint said;                  /* reasons that were logged, one bit each */
-    _Atomic uint64_t calls, tuned;     /* counted only for the log or a capture */
+    _Atomic uint64_t calls;            /* counted only for the log or a capture */
+    _Atomic uint64_t tuned;            /* calls that its kernel has computed; those by shortcuts come later */
 
     /* protected by a lock of route.c */
     bool preparing; /* a thread prepares its kernel */
@@ -64,6 +65,9 @@ struct route {
     uint64_t saved, seen; /* number of calls in the file; at the save in progress */
     struct timing timing;
 };
+
+/* Changes with every change of what computes a route's calls. */
+unsigned route_generation(void);
 
 /* How decisions are made; set before the first call. */
 struct route_rules {

@@ -72,25 +72,28 @@ enum tuned_result tuned_prepare(const struct tuned_wish *wish, struct gt_plan **
  * _ARCH_MISMATCH, _NOT_SUPPORTED). */
 enum { LT_INVALID_VALUE = 7, LT_ALLOC_FAILED = 3, LT_ARCH_MISMATCH = 8, LT_NOT_SUPPORTED = 15 };
 
-/* The call's own library, which has the algorithm, and its workspace will do. */
-static bool takes_algorithm(const struct blas_request *request, const struct blas_lt_choice *choice)
+const struct blas_lt_choice *tuned_algorithm(const struct gt_plan *plan, const struct blas_request *request)
 {
     const struct matmul *x = request->matmul;
-    return (uintptr_t)x->real->Matmul == (uintptr_t)blas_lt.Matmul &&
-           (choice->workspace_bytes == 0 ||
-            (request->workspace && choice->workspace_bytes <= request->workspace_bytes));
+    const struct blas_lt_choice *choice = x ? plan_algorithm(plan) : NULL;
+    if (!choice || (uintptr_t)x->real->Matmul != (uintptr_t)blas_lt.Matmul)
+        return NULL; /* another library's */
+    const bool fits = choice->workspace_bytes == 0 ||
+                      (request->workspace && choice->workspace_bytes <= request->workspace_bytes);
+    return fits ? choice : NULL;
 }
 
 /* The program's call as it came, with another algorithm: its handle, descriptor and layouts are made and
  * known to cublasLt already. */
 static enum tuned_result run_algorithm(const struct matmul *x, const struct blas_lt_choice *choice,
-                                       bool *untouched, char why[TUNED_WHY_MAX])
+                                       bool repeated, bool *untouched, char why[TUNED_WHY_MAX])
 {
-    CUstreamCaptureMode mode = relaxed_begin(); /* its first call loads kernels */
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    if (!repeated) mode = relaxed_begin(); /* the first call loads kernels */
     const int result = x->real->Matmul(x->handle, x->desc, x->alpha, x->a, x->layout_a, x->b, x->layout_b,
                                        x->beta, x->c, x->layout_c, x->d, x->layout_d, &choice->algorithm,
                                        x->workspace, x->workspace_bytes, x->stream);
-    relaxed_end(mode);
+    if (!repeated) relaxed_end(mode);
     if (result == BLAS_SUCCESS) return TUNED_READY;
     *untouched = result == LT_INVALID_VALUE || result == LT_ALLOC_FAILED || result == LT_ARCH_MISMATCH ||
                  result == LT_NOT_SUPPORTED;
@@ -115,9 +118,8 @@ static bool wants_own_workspace(const struct gt_plan *plan)
 enum tuned_result tuned_launch(struct gt_plan *plan, const struct blas_request *request, CUstream stream,
                                bool *untouched, char why[TUNED_WHY_MAX])
 {
-    const struct blas_lt_choice *algorithm = request->matmul ? plan_algorithm(plan) : NULL;
-    if (algorithm && takes_algorithm(request, algorithm))
-        return run_algorithm(request->matmul, algorithm, untouched, why);
+    const struct blas_lt_choice *algorithm = tuned_algorithm(plan, request);
+    if (algorithm) return run_algorithm(request->matmul, algorithm, request->repeated, untouched, why);
     const bool own = request->workspace && wants_own_workspace(plan);
     struct gt_call call =
         gt_call_make(request->alpha, request->b, request->a, request->beta, request->c, stream);

@@ -32,6 +32,10 @@ void tuned_describe(const struct choice *choice, char why[TUNED_WHY_MAX]);
 enum tuned_result tuned_prepare(const struct tuned_wish *wish, struct gt_plan **plan,
                                 char why[TUNED_WHY_MAX]);
 
+/* The algorithm of cublasLt with which tuned_launch would make the call of cublasLt that the request is;
+ * NULL: something else computes it. Valid as long as the plan. */
+const struct blas_lt_choice *tuned_algorithm(const struct gt_plan *plan, const struct blas_request *request);
+
 /* Enqueues the call. TUNED_READY: done. Otherwise C may be partly written, unless *untouched. */
 enum tuned_result tuned_launch(struct gt_plan *plan, const struct blas_request *request, CUstream stream,
                                bool *untouched, char why[TUNED_WHY_MAX]);

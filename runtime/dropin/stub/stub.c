@@ -11,6 +11,7 @@
 #define ENGINE_FILE "libgemmtune_cublas_engine.so"
 
 __thread bool stub_inside __attribute__((tls_model("initial-exec")));
+__thread void *stub_thread __attribute__((tls_model("initial-exec")));
 _Atomic(const struct engine *) stub_engine_found;
 
 /* ---- without an engine ---- */

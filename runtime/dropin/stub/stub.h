@@ -18,6 +18,9 @@
  * (initial-exec). */
 extern __thread bool stub_inside __attribute__((tls_model("initial-exec")));
 
+/* The engine's: thread-local variables of a library that is opened late cost it a call. */
+extern __thread void *stub_thread __attribute__((tls_model("initial-exec")));
+
 extern _Atomic(const struct engine *) stub_engine_found;
 const struct engine *stub_engine_find(void);
 
@@ -33,6 +36,7 @@ static inline bool stub_enter(struct intercept *intercept)
 {
     intercept->outer = stub_inside;
     intercept->sample = NULL;
+    intercept->thread = &stub_thread;
     stub_inside = true;
     return !intercept->outer;
 }

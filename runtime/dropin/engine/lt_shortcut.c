@@ -1,0 +1,167 @@
+#include "lt_shortcut.h"
+
+#include "blas_lt.h"
+#include "dropin.h"
+#include "lt_descriptor.h"
+
+#include <stdlib.h>
+
+enum { SHORTCUTS = 256 }; /* of a thread; a power of two */
+
+struct shortcut {
+    _Alignas(64) XXH128_hash_t hash;
+    struct gt_plan *plan;
+    const struct blas_lt_choice *algorithm; /* NULL: a kernel of ours */
+    uint64_t context;
+    unsigned generation;
+    bool scalars_on_device, adds, has_bias, out_of_place;
+    struct extents extents;        /* in the call's order: A and B exchanged */
+    _Atomic(struct route *) route; /* NULL: it is free */
+    _Atomic uint64_t answers;      /* not yet added to the route's */
+};
+
+/* What a call consists of, without addresses and scalars. The descriptor's attributes follow. */
+struct call_bytes {
+    const struct real_lt *real;
+    uint64_t handle, workspace_bytes, flags;
+    struct lt_layout a, b, c, d;
+    struct lt_algorithm algorithm;
+    uint64_t desc[LT_DESC_WORDS];
+};
+enum { IN_PLACE = 1, WORKSPACE_ALIGNED = 2, HAS_ALGORITHM = 4 };
+_Static_assert(offsetof(struct call_bytes, desc) == 4 * 8 + 5 * 64, "a key has no bytes that are nobody's");
+
+static bool is_complete(const struct matmul *x)
+{
+    return x->desc && x->alpha && x->beta && x->a && x->b && x->d && x->layout_a && x->layout_b &&
+           x->layout_c && x->layout_d;
+}
+
+/* False: there is no shortcut for such a call. */
+static bool hash_of(const struct matmul *x, XXH128_hash_t *hash)
+{
+    enum { ALIGNMENT = 16 };
+    struct call_bytes key;
+    const uintptr_t bits = (uintptr_t)x->a | (uintptr_t)x->b | (uintptr_t)x->c | (uintptr_t)x->d;
+    if (!is_complete(x) || bits % ALIGNMENT) return false;
+    const size_t words = lt_desc_words(x, key.desc);
+    if (!words) return false;
+    key.real = x->real;
+    key.handle = (uintptr_t)x->handle;
+    key.workspace_bytes = x->workspace_bytes;
+    key.flags = (x->c == x->d ? IN_PLACE : 0) |
+                (x->workspace && (uintptr_t)x->workspace % ALIGNMENT == 0 ? WORKSPACE_ALIGNED : 0) |
+                (x->algorithm ? HAS_ALGORITHM : 0);
+    key.a = *x->layout_a;
+    key.b = *x->layout_b;
+    key.c = *x->layout_c;
+    key.d = *x->layout_d;
+    if (x->algorithm) memcpy(&key.algorithm, x->algorithm, sizeof key.algorithm);
+    else memset(&key.algorithm, 0, sizeof key.algorithm);
+    *hash = XXH3_128bits(&key, offsetof(struct call_bytes, desc) + words * sizeof *key.desc);
+    return true;
+}
+
+static struct shortcut *slot_of(struct shortcut *table, const XXH128_hash_t *hash)
+{
+    return &table[hash->low64 % SHORTCUTS];
+}
+
+static bool scalars_fit(const struct shortcut *s, const struct matmul *x)
+{
+    return s->scalars_on_device ||
+           (*(const float *)x->alpha != 0 && (*(const float *)x->beta != 0) == s->adds);
+}
+
+/* A call with other addresses may be one that goes to cuBLAS: lt_matmul.c finds out. */
+static bool addresses_fit(const struct shortcut *s, const struct matmul *x, const void *bias)
+{
+    const struct extents *bytes = &s->extents;
+    const uintptr_t d = (uintptr_t)x->d;
+    if (s->has_bias && (!bias || (uintptr_t)bias % BLAS_LT_KEPT_ALIGNMENT)) return false;
+    return !ranges_meet((uintptr_t)x->a, bytes->a, d, bytes->c) &&
+           !ranges_meet((uintptr_t)x->b, bytes->b, d, bytes->c) &&
+           !ranges_meet((uintptr_t)bias, bytes->bias, d, bytes->c) &&
+           (!s->out_of_place ||
+            (x->c && (x->c == x->d || !ranges_meet((uintptr_t)x->c, bytes->c, d, bytes->c))));
+}
+
+bool lt_shortcut_take(const struct matmul *x, struct calls *mine, int *result)
+{
+    XXH128_hash_t hash;
+    struct shortcut *table = atomic_load_explicit(&mine->shortcuts, memory_order_relaxed);
+    if (!table || !hash_of(x, &hash)) return false;
+    struct shortcut *s = slot_of(table, &hash);
+    if (!atomic_load_explicit(&s->route, memory_order_relaxed) || !XXH128_isEqual(s->hash, hash) ||
+        s->generation != route_generation() || !scalars_fit(s, x))
+        return false;
+    const void *bias = s->has_bias ? lt_desc_bias(x) : NULL;
+    if (!addresses_fit(s, x, bias) || (!s->algorithm && contexts_current() != s->context)) return false;
+    const struct blas_request request = {.alpha = x->alpha,
+                                         .a = x->a,
+                                         .b = x->b,
+                                         .beta = x->beta,
+                                         .c = x->d,
+                                         .bias = bias,
+                                         .source = s->out_of_place ? x->c : NULL,
+                                         .stream = x->stream,
+                                         .matmul = x,
+                                         .repeated = true,
+                                         .workspace = (uintptr_t)x->workspace % 16 ? NULL : x->workspace,
+                                         .workspace_bytes = x->workspace_bytes};
+    const bool reads_c = s->scalars_on_device || s->adds;
+    struct route *route = atomic_load_explicit(&s->route, memory_order_relaxed);
+    if (!dropin_launch(&request, route, s->plan, x->stream, reads_c, result)) return false;
+    atomic_fetch_add_explicit(&s->answers, 1, memory_order_relaxed);
+    return true;
+}
+
+/* ---- keeping ---- */
+
+static void flush_one(struct shortcut *s)
+{
+    struct route *route = atomic_load_explicit(&s->route, memory_order_relaxed);
+    const uint64_t answers = route ? atomic_exchange_explicit(&s->answers, 0, memory_order_relaxed) : 0;
+    if (answers) atomic_fetch_add_explicit(&route->tuned, answers, memory_order_relaxed);
+}
+
+/* NULL: no memory. */
+static struct shortcut *table_of(struct calls *mine)
+{
+    struct shortcut *table = atomic_load_explicit(&mine->shortcuts, memory_order_relaxed);
+    if (table || !(table = aligned_alloc(64, SHORTCUTS * sizeof *table))) return table;
+    memset(table, 0, SHORTCUTS * sizeof *table);
+    atomic_store_explicit(&mine->shortcuts, table, memory_order_release);
+    return table;
+}
+
+void lt_shortcut_keep(const struct blas_request *request, bool scalars_on_device, bool adds,
+                      struct route *route, struct gt_plan *plan)
+{
+    XXH128_hash_t hash;
+    struct shortcut *table = hash_of(request->matmul, &hash) ? table_of(request->calls) : NULL;
+    if (!table) return;
+    struct shortcut *s = slot_of(table, &hash);
+    flush_one(s);
+    s->hash = hash;
+    s->plan = plan;
+    s->algorithm = tuned_algorithm(plan, request);
+    s->context = route->key.context;
+    s->generation = request->generation;
+    s->scalars_on_device = scalars_on_device;
+    s->adds = adds;
+    s->has_bias = request->bias;
+    s->out_of_place = request->source;
+    s->extents = (struct extents){
+        .a = route->extents.b, .b = route->extents.a, .c = route->extents.c, .bias = route->extents.bias};
+    atomic_store_explicit(&s->route, route, memory_order_relaxed);
+}
+
+void lt_shortcut_flush(struct calls *calls, bool forget)
+{
+    struct shortcut *table = atomic_load_explicit(&calls->shortcuts, memory_order_acquire);
+    for (int i = 0; table && i < SHORTCUTS; i++) flush_one(&table[i]);
+    if (!forget) return;
+    free(table);
+    atomic_store_explicit(&calls->shortcuts, NULL, memory_order_relaxed);
+}

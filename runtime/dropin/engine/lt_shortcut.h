@@ -1,0 +1,27 @@
+/* lt_shortcut.h — calls of cublasLt that a thread has made before, but for addresses and the values of the
+ * scalars. They are known again by a hash of all that they consist of: handle, layouts, algorithm, and the
+ * attributes of the descriptor, which the program has just written. What computes them is found beside the
+ * hash: a program that does much between its calls has nothing of ours in the processor's caches, and each
+ * table and each function on the way costs it as much as a query of the driver.
+ *
+ * A change of any route makes all shortcuts void. There are none while calls are logged or captured.
+ */
+#ifndef GT_LT_SHORTCUT_H
+#define GT_LT_SHORTCUT_H
+
+#include "calls.h"
+#include "route.h"
+
+/* True: the call is done, *result is the status for the program. False: lt_matmul.c decides. */
+bool lt_shortcut_take(const struct matmul *x, struct calls *mine, int *result);
+
+/* Keeps what has just computed a call; request->matmul is the call, request->generation that of the routes
+ * before they were asked. */
+void lt_shortcut_keep(const struct blas_request *request, bool scalars_on_device, bool adds,
+                      struct route *route, struct gt_plan *plan);
+
+/* Adds the answers of a thread to those of its routes. forget: there are no shortcuts afterwards; by the
+ * thread itself. */
+void lt_shortcut_flush(struct calls *calls, bool forget);
+
+#endif
