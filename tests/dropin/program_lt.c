@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-int program_lt_calls, program_nested_calls, program_lt_questions;
+int program_lt_calls, program_nested_calls, program_lt_questions, program_lt_refuses;
+_Thread_local struct program_lt_last program_lt_last;
 
 /* As the real one, it accepts one of cuBLAS, too. */
 enum { LT_MAGIC = 0x17 };
@@ -229,7 +230,9 @@ int cublasLtMatmul(lt_handle handle, lt_desc desc, const void *alpha, const void
                    size_t workspace_bytes, CUstream stream)
 {
     const struct lt_algorithm *chosen = algorithm;
-    (void)layout_c, (void)workspace, (void)stream;
+    (void)layout_c, (void)stream;
+    program_lt_last = (struct program_lt_last){
+        handle, desc, workspace, {chosen ? chosen->data[0] : 0, chosen ? chosen->data[1] : 0}};
     if (program_blas_nesting) program_blas_count(&program_nested_calls);
     else program_blas_count(&program_lt_calls);
     if (program_blas_idle) return SUCCESS;
@@ -237,6 +240,7 @@ int cublasLtMatmul(lt_handle handle, lt_desc desc, const void *alpha, const void
         layout_of(layout_d, LT_LAYOUT_ORDER))
         return SUCCESS; /* counted, not computed */
     if (!program_blas_nesting && (!handle || handle->magic != LT_MAGIC)) return NOT_INITIALIZED;
+    if (chosen && program_lt_refuses) return program_lt_refuses;
     if (chosen && (chosen->data[0] != PROGRAM_LT_ALGORITHM || workspace_bytes < PROGRAM_LT_WORKSPACE))
         return INVALID_VALUE;
     const int op_a = (int)desc->value[LT_DESC_TRANSA], op_b = (int)desc->value[LT_DESC_TRANSB];
@@ -257,4 +261,65 @@ int cublasLtMatmul(lt_handle handle, lt_desc desc, const void *alpha, const void
         layout_of(layout_d, LT_LAYOUT_LD), layout_of(layout_d, LT_LAYOUT_BATCH_COUNT), step);
     if (!result) pass_over(&after);
     return result;
+}
+
+/* ---- for who keeps algorithms: as they are, by their bytes ---- */
+
+size_t cublasLtGetVersion(void)
+{
+    return PROGRAM_LT_RELEASE;
+}
+
+int cublasLtMatmulPreferenceCreate(void **preference)
+{
+    *preference = calloc(1, 1);
+    return *preference ? SUCCESS : ALLOC_FAILED;
+}
+
+int cublasLtMatmulPreferenceSetAttribute(void *preference, int what, const void *value, size_t bytes)
+{
+    (void)preference, (void)what, (void)value, (void)bytes;
+    return SUCCESS;
+}
+
+int cublasLtMatmulPreferenceDestroy(void *preference)
+{
+    free(preference);
+    return SUCCESS;
+}
+
+int cublasLtMatmulAlgoGetHeuristic(lt_handle handle, lt_desc desc, lt_layout layout_a, lt_layout layout_b,
+                                   lt_layout layout_c, lt_layout layout_d, void *preference, int room,
+                                   struct lt_heuristic *results, int *count)
+{
+    (void)preference;
+    const struct lt_algorithm only = {{PROGRAM_LT_ALGORITHM}};
+    *count = room > 0;
+    return room > 0
+               ? cublasLtMatmulAlgoCheck(handle, desc, layout_a, layout_b, layout_c, layout_d, &only, results)
+               : SUCCESS;
+}
+
+int cublasLtMatmulAlgoInit(lt_handle handle, int compute, int scale, int type_a, int type_b, int type_c,
+                           int type_d, int id, struct lt_algorithm *algorithm)
+{
+    (void)handle, (void)compute, (void)scale, (void)type_a, (void)type_b, (void)type_c, (void)type_d;
+    *algorithm = (struct lt_algorithm){{(uint64_t)id}};
+    return SUCCESS;
+}
+
+int cublasLtMatmulAlgoConfigGetAttribute(const struct lt_algorithm *algorithm, int what, void *value,
+                                         size_t bytes, size_t *written)
+{
+    (void)algorithm, (void)what;
+    memset(value, 0, bytes);
+    *written = bytes;
+    return SUCCESS;
+}
+
+int cublasLtMatmulAlgoConfigSetAttribute(struct lt_algorithm *algorithm, int what, const void *value,
+                                         size_t bytes)
+{
+    (void)algorithm, (void)what, (void)value, (void)bytes;
+    return SUCCESS;
 }
