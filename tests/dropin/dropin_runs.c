@@ -18,6 +18,11 @@ int scenario_start(const char *name, const char *said)
         int fd = said ? open(said, O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
         if (fd >= 0) dup2(fd, 2);
         setenv("LD_PRELOAD", DROPIN, 1);
+        if (getenv("GEMMTUNE_RUN")) { /* the process that tune run becomes */
+            char number[32];
+            snprintf(number, sizeof number, "%ld", (long)getpid());
+            setenv("GEMMTUNE_RUN", number, 1);
+        }
         execl("/proc/self/exe", "scenario", name, (char *)NULL);
         _exit(126);
     }

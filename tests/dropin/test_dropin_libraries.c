@@ -235,6 +235,9 @@ TEST(tune_run_serves_a_program_that_is_linked_with_cublas)
 {
     assert_int_equal(run_under(PROGRAM_ALONE, "product"), 0);
     check_said(BY_OURS);
+    check_complaint("gemmtune: 100 % of 2 products answered, about 1.25 times as fast\n");
+    const char *const words[] = {TUNE, "run", "--quiet", "--", PROGRAM_ALONE, "product", NULL};
+    assert_int_equal(run_in(NULL, NULL, words), 0);
     assert_string_equal(complaints, "");
 }
 
@@ -312,7 +315,9 @@ TEST(an_unreadable_database_leaves_everything_to_cublas)
     assert_int_equal(run_under(PROGRAM_ALONE, "product"), 0);
     setenv("GEMMTUNE_DB", store_path, 1);
     check_said(BY_ITS);
-    check_complaint("garbage.db");
+    assert_non_null(strstr(complaints, "garbage.db"));
+    assert_non_null(strstr(complaints, "gemmtune: none of 2 products was answered"));
+    assert_int_equal(lines_in(complaints), 2);
 }
 
 int main(void)

@@ -23,6 +23,15 @@ TEST(two_problems_are_computed)
     operands_free(&p);
 }
 
+TEST(products_without_a_winner_are_computed)
+{
+    arrive();
+    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    program_blas_idle = 1;
+    for (int i = 0; i < 1200; i++) assert_int_equal(sgemm_of(&o), 0);
+    operands_free(&o);
+}
+
 /* C = A B, and C = C - 2 A B. */
 static void both_kinds_of_beta_are_computed(void **state)
 {
@@ -146,6 +155,7 @@ static void calls_that_no_winner_can_answer_are_computed(void **state)
 static const struct scenario scenarios[] = {
     SCENARIO(calls_that_no_winner_can_answer_are_computed),
     SCENARIO(two_problems_are_computed),
+    SCENARIO(products_without_a_winner_are_computed),
     SCENARIO(both_kinds_of_beta_are_computed),
     SCENARIO(a_graph_is_launched_several_times),
     SCENARIO(each_has_won_once),
@@ -289,10 +299,37 @@ static void under_tune_run_the_end_says_what_answered_the_time(void **state)
     check_end("each_has_won_once", each);
 }
 
+/* What a scenario says under tune run without a capture. */
+static const char *said_at_end(const char *name)
+{
+    char said[] = "/tmp/gemmtune-said-XXXXXX";
+    close(mkstemp(said));
+    setenv("GEMMTUNE_RUN", "1", 1);
+    assert_int_equal(scenario_start(name, said), 0);
+    unsetenv("GEMMTUNE_RUN");
+    const char *text = file_text(said);
+    unlink(said);
+    return text;
+}
+
+static void under_tune_run_the_last_line_says_what_was_gained(void **state)
+{
+    static const char
+        gained[] = "gemmtune: 65 % of 31 products answered, about 1.25 times as fast\n",
+        none[] = "gemmtune: none of 1,200 products was answered: tune run --log says why, --learn 10m";
+    (void)state;
+    const char *text = said_at_end("two_problems_are_computed");
+    if (!strstr(text, gained)) fail_msg("'%s' is missing in:\n%s", gained, text);
+    text = said_at_end("products_without_a_winner_are_computed");
+    if (!strstr(text, none)) fail_msg("'%s' is missing in:\n%s", none, text);
+    assert_null(strstr(scenario_log("two_problems_are_computed"), "products answered")); /* not by tune run */
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest left[] = {
         cmocka_unit_test(what_is_computed_is_captured_and_adds_up_over_programs),
+        cmocka_unit_test(under_tune_run_the_last_line_says_what_was_gained),
         cmocka_unit_test(a_call_that_adds_to_c_is_a_problem_of_its_own),
         cmocka_unit_test(a_product_in_a_graph_counts_as_often_as_the_graph_runs),
         cmocka_unit_test(a_capture_counts_what_it_leaves_out),

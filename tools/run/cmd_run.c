@@ -166,6 +166,7 @@ enum status cmd_run(int argc, char **argv)
     if (st) return st;
     if (r.log) setenv("GEMMTUNE_LOG", "1", 1);
     if (r.off) setenv("GEMMTUNE_DROPIN", "off", 1);
+    if (print_is_quiet()) setenv("GEMMTUNE_QUIET", "1", 1);
     cmd_run_exit = 126;
     if (r.learn) {
         st = learn(&(struct learn){words, env_text("GEMMTUNE_CAPTURE"), r.learn, become}, &cmd_run_exit);

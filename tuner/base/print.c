@@ -118,6 +118,11 @@ void print_quiet(bool quiet)
     is_quiet = quiet;
 }
 
+bool print_is_quiet(void)
+{
+    return is_quiet;
+}
+
 static bool dropped(FILE *stream)
 {
     return is_quiet && stream == stderr;

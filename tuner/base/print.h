@@ -44,6 +44,7 @@ char *print_escaped(const char *text);
 
 /* Nothing more is printed to standard error until this is called with false. */
 void print_quiet(bool quiet);
+bool print_is_quiet(void);
 
 /* Number of columns that text takes on a terminal; wide characters (East Asian, emoji) take two. */
 int print_width(const char *text);

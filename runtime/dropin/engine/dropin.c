@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SAVE_EVERY_S 30.0
 
@@ -433,12 +434,21 @@ static void summarize(void)
         say("the capture leaves out %llu calls: %s", (unsigned long long)left.calls, left.why);
 }
 
+/* The program is the one that tune run has become, not one that it has started. */
+static bool is_under_tune_run(void)
+{
+    const char *run = env_text("GEMMTUNE_RUN");
+    return run && strtol(run, NULL, 10) == getpid();
+}
+
 __attribute__((destructor)) static void finish(void)
 {
     if (atomic_load(&state) == FORKED) return;
     watch_end();
     recorder_save(true);
     if (settings.log) summarize();
-    /* Under tune run, which somebody has called to see it. */
     if (recorder_on() && env_text("GEMMTUNE_RUN")) served_print();
+    else if (atomic_load(&state) == ON && !settings.log && !env_is_on("GEMMTUNE_QUIET") &&
+             is_under_tune_run())
+        served_tell();
 }

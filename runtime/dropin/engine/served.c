@@ -1,5 +1,6 @@
 #include "served.h"
 
+#include "calls.h"
 #include "print.h"
 #include "recorder.h"
 #include "table.h"
@@ -109,4 +110,51 @@ void served_print(void)
     table_print(table, TABLE_TEXT, stderr);
     if (rows > ROWS_MAX) print_line(stderr, "and %d others", rows - ROWS_MAX);
     table_free(table);
+}
+
+/* "1,664" */
+static const char *with_commas(uint64_t n, char text[32])
+{
+    char digits[24];
+    const int length = snprintf(digits, sizeof digits, "%" PRIu64, n);
+    char *to = text;
+    for (int i = 0; i < length; i++) {
+        if (i && (length - i) % 3 == 0) *to++ = ',';
+        *to++ = digits[i];
+    }
+    *to = '\0';
+    return text;
+}
+
+/* cuBLAS's time of all answered products over theirs; 0: not known. */
+static double gain_of_answers(void)
+{
+    double cublas_us = 0, us = 0;
+    for (struct route *r = route_newest(); r; r = (struct route *)(void *)r->entry.older) {
+        const double of_route = r->time_us * (double)atomic_load(&r->tuned);
+        if (!(r->ratio > 0) || !(of_route > 0)) continue;
+        us += of_route;
+        cublas_us += r->ratio * of_route;
+    }
+    return us > 0 ? cublas_us / us : 0;
+}
+
+void served_tell(void)
+{
+    char count[32], gain[64] = "";
+    uint64_t products, answered;
+    calls_sum(&products, &answered);
+    if (products == 0) return;
+    with_commas(products, count);
+    if (answered == 0) {
+        print_line(
+            stderr,
+            "gemmtune: none of %s product%s was answered: tune run --log says why, --learn 10m tunes them",
+            count, PRINT_S(products));
+        return;
+    }
+    const double ratio = gain_of_answers(), share = 100 * (double)answered / (double)products;
+    if (ratio > 0) snprintf(gain, sizeof gain, ", about %.2f times as fast", ratio);
+    print_line(stderr, "gemmtune: %.*f %% of %s product%s answered%s", share < 10 ? 1 : 0,
+               answered < products && share > 99 ? 99.0 : share, count, PRINT_S(products), gain);
 }
