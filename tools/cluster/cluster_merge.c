@@ -4,9 +4,11 @@
 #include "cluster_show.h"
 #include "command_line.h"
 #include "db_exchange.h"
+#include "file_seen.h"
 #include "print.h"
 #include "shard_files.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +43,7 @@ static enum status name_files(struct merging *m)
         enum status st = cluster_plan_path(m->plan, path, "shards/%d.db", i);
         if (st) return st;
         if (!(m->files[i].path = strdup(path))) return fail(E_MEMORY, "out of memory for %d shards", count);
-        if (stat(path, &m->judged[i]) != 0) m->judged[i] = (struct stat){0};
+        (void)file_see(path, &m->judged[i]); /* one that cannot be looked at is refused, and stays */
     }
     return OK;
 }
@@ -83,16 +85,16 @@ static bool put_aside(const struct shard_file *file, const struct stat *judged, 
 {
     struct stat now;
     if ((file->st != E_DB && file->st != E_INPUT) || file->other_version) return false;
-    int length = snprintf(name, PATH_MAX, "%s.refused", file->path);
-    for (int i = 2; length < PATH_MAX && access(name, F_OK) == 0; i++) {
-        if (i == ASIDE_MAX) return false;
-        length = snprintf(name, PATH_MAX, "%s.refused.%d", file->path, i);
-    }
-    if (length >= PATH_MAX || stat(file->path, &now) != 0) return false;
-    if (now.st_dev != judged->st_dev || now.st_ino != judged->st_ino || now.st_size != judged->st_size ||
-        now.st_mtim.tv_sec != judged->st_mtim.tv_sec || now.st_mtim.tv_nsec != judged->st_mtim.tv_nsec)
+    if (file_see(file->path, &now) || !file_unchanged(judged, &now))
         return false; /* a task has replaced it since */
-    return rename(file->path, name) == 0;
+    int error = EEXIST;
+    for (int i = 1; i < ASIDE_MAX && error == EEXIST; i++) {
+        char number[16] = "";
+        if (i > 1) snprintf(number, sizeof number, ".%d", i);
+        if (snprintf(name, PATH_MAX, "%s.refused%s", file->path, number) >= PATH_MAX) return false;
+        error = file_rename_new(file->path, name);
+    }
+    return error == 0;
 }
 
 /* "" or " (interrupted: WHY)", beside a sentence that says `beside` itself. */
