@@ -77,23 +77,24 @@ static enum status take_in(struct merging *m, struct db *db)
     return st;
 }
 
-#define ASIDE_MAX 1000
+#define ASIDE_MAX        1000
+#define ASIDE_PATIENCE_S 2.0 /* another copy takes the place at this moment */
 
 /* A file that no task could go on from makes room for another; nothing is lost. name: what it is called then,
  * in its folder. */
 static bool put_aside(const struct shard_file *file, const struct stat *judged, char name[PATH_MAX])
 {
     struct stat now;
+    int error = EEXIST, lock;
     if ((file->st != E_DB && file->st != E_INPUT) || file->other_version) return false;
-    if (file_see(file->path, &now) || !file_unchanged(judged, &now))
-        return false; /* a task has replaced it since */
-    int error = EEXIST;
-    for (int i = 1; i < ASIDE_MAX && error == EEXIST; i++) {
-        char number[16] = "";
-        if (i > 1) snprintf(number, sizeof number, ".%d", i);
-        if (snprintf(name, PATH_MAX, "%s.refused%s", file->path, number) >= PATH_MAX) return false;
-        error = file_rename_new(file->path, name);
+    if (db_name_hold(file->path, ASIDE_PATIENCE_S, &lock)) return false;
+    /* Unless a task has replaced it since. */
+    const bool same = !file_see(file->path, &now) && file_unchanged(judged, &now);
+    for (int i = 1; same && i < ASIDE_MAX && error == EEXIST; i++) {
+        const int length = snprintf(name, PATH_MAX, i == 1 ? "%s.refused" : "%s.refused.%d", file->path, i);
+        error = length < PATH_MAX ? file_rename_new(file->path, name) : ENAMETOOLONG;
     }
+    db_name_release(file->path, lock);
     return error == 0;
 }
 

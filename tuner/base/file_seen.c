@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -46,6 +48,23 @@ enum status file_refuse_foreign(const char *path, const struct stat *seen)
                 "folder that is yours alone (mkdir -m 700)%s",
                 path, (unsigned long)seen->st_uid, (unsigned)seen->st_mode & 07777,
                 is_foreign(seen) ? "" : ", or chmod go-w it if it is right");
+}
+
+#define UNMAPPED 65534 /* root, as a container sees it that has one user only */
+
+enum status file_refuse_folder(const char *path)
+{
+    char folder[PATH_MAX];
+    struct stat seen;
+    if (snprintf(folder, sizeof folder, "%s", path) >= (int)sizeof folder)
+        return fail(E_INPUT, "the path %.100s... is too long", path);
+    const char *name = dirname(folder);
+    enum status st = file_see(name, &seen);
+    if (st || !file_is_there(&seen) || !is_foreign(&seen) || seen.st_uid == UNMAPPED) return st;
+    return fail(E_INPUT,
+                "the folder %s belongs to user %lu, who may replace what is in it: name a file in a folder "
+                "that is yours alone (mkdir -m 700)",
+                name, (unsigned long)seen.st_uid);
 }
 
 int file_rename_new(const char *from, const char *to)

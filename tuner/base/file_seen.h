@@ -31,6 +31,9 @@ enum status file_refuse_link(const char *path);
 /* Errors: E_INPUT: what was seen belongs to another user (but root), or others may write it. */
 enum status file_refuse_foreign(const char *path, const struct stat *seen);
 
+/* Errors: E_INPUT: the folder of a file belongs to another user, who may replace what is in it; E_IO. */
+enum status file_refuse_folder(const char *path);
+
 /* Renames to a name that is not taken yet. Returns 0 or an errno; EEXIST: it is taken. */
 int file_rename_new(const char *from, const char *to);
 

@@ -24,8 +24,9 @@
 #define RETRY_S      60.0
 #define SAVE_TRIES   10 /* while others write the same copy */
 
-#define ASIDE_MAX    100 /* damaged copies that are kept */
-#define BUDGET_LEAST 0.1 /* of the budget, for a shard that goes on */
+#define ASIDE_MAX        100 /* damaged copies that are kept */
+#define ASIDE_PATIENCE_S 2.0
+#define BUDGET_LEAST     0.1 /* of the budget, for a shard that goes on */
 
 struct keep {
     const struct tune_options *options; /* not owned, as db */
@@ -257,28 +258,43 @@ static enum status begin_with_copy(const struct tune_options *o, struct stat *be
     return st;
 }
 
+/* The copy as it was seen gets another name, which is free. Another may have replaced it: then it stays, and
+ * is looked at anew before the next takes its place. */
+static enum status move_aside(const char *copy, struct stat *seen, char aside[TUNE_PATH_MAX + 16])
+{
+    struct stat now;
+    int name, error = EEXIST;
+    *aside = '\0';
+    enum status st = db_name_hold(copy, ASIDE_PATIENCE_S, &name);
+    if (st) return st;
+    st = file_see(copy, &now);
+    if (!st && file_unchanged(seen, &now)) {
+        for (int i = 1; i <= ASIDE_MAX && error == EEXIST; i++) {
+            snprintf(aside, TUNE_PATH_MAX + 16, i == 1 ? "%s.damaged" : "%s.damaged.%d", copy, i);
+            error = file_rename_new(copy, aside);
+        }
+        if (error == EEXIST)
+            st = fail(E_IO,
+                      "%s is damaged, and so are %d earlier ones that are there as %s.damaged: remove those",
+                      copy, ASIDE_MAX, copy);
+        else if (error) st = fail(E_IO, "cannot put %s aside, which is damaged: %s", copy, strerror(error));
+        else *seen = (struct stat){0};
+    }
+    db_name_release(copy, name);
+    return st;
+}
+
 /* What status_text() says is wrong with it need not stop a run that has its own database. seen: what is
  * damaged; nothing afterwards. */
 static enum status put_aside(const struct tune_options *o, struct stat *seen)
 {
     char aside[TUNE_PATH_MAX + 16], why[1024];
-    struct stat now;
     snprintf(why, sizeof why, "%s", status_text());
-    enum status st = file_see(o->save, &now);
-    if (st || !file_unchanged(seen, &now))
-        return st; /* another has replaced it: that one is looked at anew */
-    for (int i = 1; i <= ASIDE_MAX; i++) {
-        snprintf(aside, sizeof aside, i == 1 ? "%s.damaged" : "%s.damaged.%d", o->save, i);
-        const int error = file_rename_new(o->save, aside);
-        if (error == EEXIST) continue;
-        if (error) return fail(E_IO, "cannot put %s aside, which is damaged: %s", o->save, strerror(error));
-        *seen = (struct stat){0};
-        print_line(stderr, "tune: %s", why);
-        print_line(stderr, "tune: that copy is now %s, and the run goes on from %s", aside, o->db);
-        return OK;
-    }
-    return fail(E_IO, "%s is damaged, and so are %d earlier ones that are there as %s.damaged: remove those",
-                o->save, ASIDE_MAX, o->save);
+    enum status st = move_aside(o->save, seen, aside);
+    if (st || !*aside) return st;
+    print_line(stderr, "tune: %s", why);
+    print_line(stderr, "tune: that copy is now %s, and the run goes on from %s", aside, o->db);
+    return OK;
 }
 
 struct trouble {
@@ -337,7 +353,7 @@ static enum status refuse_foreign(const char *db)
     static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
     char path[TUNE_PATH_MAX + 16];
     struct stat seen;
-    enum status st = OK;
+    enum status st = file_refuse_folder(db);
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes && !st; i++) {
         snprintf(path, sizeof path, "%s%s", db, suffixes[i]);
         if (!(st = file_refuse_link(path)) && !(st = file_see(path, &seen)))

@@ -242,8 +242,8 @@ for i in 1 2; do
 done
 t sh -c 'cat m/shards/1.db.refused*'
 # Two tasks of one shard at once: the copy has what both have found.
-printf '64 64 64\n' >suite.txt
-plan --db all.db --dir twice -- --no-pretuned --max-trials 20 --space "$SOURCES/tests/fake/space.conf" >said
+printf '64 64 64\n65 64 64\n' >suite.txt
+plan --db both.db --dir twice -- --no-pretuned --max-trials 20 --space "$SOURCES/tests/fake/space.conf" >said
 for i in 1 2; do
     (code=0; mkdir node$i; FAKE_LOG=$PWD/log$i FAKE_TRIAL_MS=100 TMPDIR=$PWD/node$i task twice 0 >node$i.log || code=$?; echo "$code" >code$i) &
 done
@@ -252,4 +252,4 @@ t cat code1 code2
 t ls node1 node2
 found=$(grep -c '^trial' log1 log2 | awk -F: '{ sum += $2 } END { print sum }')
 copied=$(python3 -c 'import sqlite3; print(sqlite3.connect("twice/shards/0.db").execute("SELECT count(*) FROM trials").fetchone()[0])')
-[ "$found" = "$copied" ] && echo "all are there" || echo "found $found, copied $copied"
+echo "found $found, copied $copied"

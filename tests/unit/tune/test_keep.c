@@ -587,6 +587,10 @@ TEST(a_database_of_a_shard_that_others_could_have_written_is_refused)
     if (geteuid() == 0) {
         assert_int_equal(chown(o.db, 65534, 65534), 0);
         assert_fails(open_fails(&o), E_INPUT, "local.db belongs to user 65534");
+        assert_int_equal(chown(o.db, 0, 0), 0);
+        assert_int_equal(chown(folder, 12345, 12345), 0);
+        assert_fails(open_fails(&o), E_INPUT, "belongs to user 12345, who may replace what is in it");
+        assert_int_equal(chown(folder, 0, 0), 0);
     }
     assert_int_equal(trials_of(o.db), 3);
 }
