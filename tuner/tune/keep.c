@@ -386,6 +386,8 @@ static enum status open_db(struct tune_options *o, struct db_shard *shard, struc
         return st;
     }
     say_network(o);
+    if (o->shard.count > 0 && (st = refuse_foreign(o->db)))
+        return st; /* made by another since the first look */
     if (o->shard.count > 0 && (st = claim_shard(o, *db, shard))) return st;
     if (copy == COPY_DAMAGED) {
         fail(E_DB, "%s", why);

@@ -458,7 +458,10 @@ TEST(a_copy_in_the_middle_of_a_run_loses_nothing_of_one_that_has_ended)
     struct db *db[2];
     struct keep *keep[2];
     for (int i = 0; i < 2; i++) assert_ok(open_and_listen(&o[i], &db[i], &keep[i]));
-    for (int i = 0; i < 2; i++) store_some(db[i], 5 - i);
+    int64_t run = store_some(db[0], 5), attempt;
+    store_some(db[1], 4);
+    const struct config config = store_config(9);
+    const struct outcome outcome = store_outcome(9);
     later_s = 100;
     enum status st = keep_tick(keep[0], &(struct keep_state){0});
     assert_ok(st);
@@ -466,12 +469,14 @@ TEST(a_copy_in_the_middle_of_a_run_loses_nothing_of_one_that_has_ended)
     assert_ok(keep_end(keep[1], &(struct keep_state){0}, OK));
     end(db[1], keep[1]);
     remove(o[1].db); /* nothing on that node's disk is needed any more */
+    assert_ok(db_attempt(db[0], run, &problem, &config, &attempt)); /* a GPU is at it */
     later_s = 300;
     st = keep_tick(keep[0], &(struct keep_state){0});
     later_s = 0;
     assert_ok(st);
     assert_int_equal(trials_of(o[0].save), 9);
-    store_some(db[0], 2);
+    assert_ok(db_record(db[0], attempt, &outcome));
+    store_some(db[0], 1);
     assert_ok(keep_end(keep[0], &(struct keep_state){0}, OK));
     end(db[0], keep[0]);
     assert_int_equal(trials_of(o[0].save), 11);
