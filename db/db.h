@@ -17,6 +17,7 @@
 #include "winner.h"
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #define DB_TEXT_MAX 64
 
@@ -77,9 +78,11 @@ enum status db_shard_get(struct db *db, struct db_shard *shard);
 enum status db_shard_set(struct db *db, const struct db_shard *shard);
 
 /* Writes a complete copy to path, also on a network file system: under another name beside it, which then
- * takes the place of what was there. No transaction may be open. Errors: E_INPUT (it is db itself), E_BUSY (a
- * tuner writes what is there), E_IO; what was there stays. */
-enum status db_save(struct db *db, const char *path);
+ * takes the place of what was there. No transaction may be open. was: what file_see has found there; with
+ * another there now, it stays, E_BUSY. Afterwards the copy. NULL: whatever is there is replaced. Errors:
+ * E_INPUT (it is db itself, or another user's symbolic link), E_BUSY (also: a tuner writes what is there),
+ * E_IO; what was there stays. */
+enum status db_save(struct db *db, const char *path, struct stat *was);
 
 /* Opens what db_save has written, to read whose it is: without locks, which its file system may not have, for
  * it is never changed, only replaced. Its structure is not checked. Errors: as db_open with DB_READ. */
@@ -90,6 +93,13 @@ bool db_same_file(const char *a, const char *b);
 /* Whether a tuner, this process included, has the file open for writing, as far as the file system's locks
  * show. */
 bool db_is_written(const char *path);
+
+/* Holds a name (PATH.lock beside it) against others that would hold it, and against tuners that would begin
+ * to write there, for as long as what it names is compared and replaced: then nobody does so between. name:
+ * for db_name_release; -1, with OK, on a file system without locks. Errors: E_BUSY (another has held it for
+ * patience_s), E_IO. */
+enum status db_name_hold(const char *path, double patience_s, int *name);
+void db_name_release(const char *path, int name);
 
 /* The median clock of the GPU's multiprocessors over the trials of this process, by board; boards whose clock
  * is unknown are left out. visit returns false to stop. */

@@ -63,7 +63,8 @@ struct db {
     bool created;      /* the file did not exist before */
     size_t made;       /* length of the first folder in `given` that was created; 0: none */
     bool left_out;     /* a list has left out rows of a later version */
-    int64_t first_run; /* runs from this id on belong to this process; 0: none yet */
+    int64_t first_run; /* runs from this id on are of this process, or merged meanwhile; 0: none yet */
+    int64_t last_run;  /* the last that this process has started */
     struct {
         const char *sql; /* a string literal, identified by its address */
         sqlite3_stmt *handle;

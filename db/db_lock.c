@@ -12,6 +12,7 @@
  * costs us SQLite's locks. The one that matters is that of the log's index (NAME-shm): who finds it unlocked
  * cuts the index to nothing, and reading it then is a SIGBUS for those who have it in memory. So that byte is
  * locked by a descriptor of ours, too. */
+#include "clock.h"
 #include "db_internal.h"
 
 #include <errno.h>
@@ -128,9 +129,14 @@ static bool is_locked(int fd)
     return ask_lock(fd, &locked) == 0 && locked;
 }
 
+static bool lacks_locks(int error)
+{
+    return error == ENOLCK || error == ENOSYS || error == EOPNOTSUPP;
+}
+
 static enum status no_lock(const char *path, int error)
 {
-    if (error == ENOLCK || error == ENOSYS || error == EOPNOTSUPP)
+    if (lacks_locks(error))
         return fail(E_IO,
                     "the file system of %s has no locks (%s): two tuners could spoil the database; name a "
                     "file on another file system%s",
@@ -156,21 +162,23 @@ static enum status held(const char *path, int fd)
                 db_choose);
 }
 
-/* The last holder may remove the file between open and lock: then once more. */
-static enum status lock_name(const char *path, int *fd)
+/* The last holder may remove the file between open and lock: then once more. *error: why the lock was not
+ * taken, EAGAIN if another holds it. */
+static enum status try_name(const char *path, int *fd, int *error)
 {
     char lock[PATH_MAX], text[32];
     struct stat opened, named;
     enum status st = OK;
+    *error = 0;
     if (!beside(path, ".lock", lock)) return fail(E_INPUT, "the path %.100s... is too long", path);
     for (int i = 0; i < 100 && !st; i++) {
         *fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
         if (*fd < 0) return fail(E_IO, "cannot write beside %s: %s: %s", path, lock, strerror(errno));
-        const int error = lock_file(*fd);
-        if (error == EAGAIN) {
+        *error = lock_file(*fd);
+        if (*error == EAGAIN) {
             st = held(path, *fd);
-        } else if (error) {
-            st = no_lock(path, error);
+        } else if (*error) {
+            st = no_lock(path, *error);
             unlink(lock);
         } else if (!fstat(*fd, &opened) && !stat(lock, &named) && opened.st_ino == named.st_ino) {
             const int length = snprintf(text, sizeof text, "%ld\n", (long)getpid());
@@ -181,6 +189,12 @@ static enum status lock_name(const char *path, int *fd)
         close(*fd);
     }
     return st ? st : fail(E_BUSY, "the lock %s keeps being removed and created by other processes", lock);
+}
+
+static enum status lock_name(const char *path, int *fd)
+{
+    int error;
+    return try_name(path, fd, &error);
 }
 
 static bool name_is_locked(const char *path)
@@ -363,7 +377,6 @@ bool db_is_written(const char *path)
     char name[PATH_MAX];
     struct db_hold *hold;
     if (access(path, F_OK) != 0 || db_resolve(path, name)) return false;
-    if (name_is_locked(name)) return true;
     pthread_mutex_lock(&mutex);
     bool locked = false;
     if (!find_or_open(name, false, &hold)) {
@@ -432,4 +445,27 @@ void db_release(const char *path, struct db_hold *hold, bool writer)
     }
     drop(hold);
     pthread_mutex_unlock(&mutex);
+}
+
+/* ---- a name alone ---- */
+
+#define STEP_S 0.02
+
+enum status db_name_hold(const char *path, double patience_s, int *name)
+{
+    const double until_s = now_s() + patience_s;
+    int error;
+    enum status st;
+    while ((st = try_name(path, name, &error)) == E_BUSY && now_s() < until_s)
+        nanosleep(&(struct timespec){.tv_nsec = (long)(1e9 * STEP_S)}, NULL);
+    if (st) *name = -1;
+    return lacks_locks(error) ? OK : st;
+}
+
+void db_name_release(const char *path, int name)
+{
+    char lock[PATH_MAX];
+    if (name < 0) return;
+    if (beside(path, ".lock", lock)) unlink(lock);
+    close(name);
 }

@@ -1,4 +1,5 @@
 #include "db_internal.h"
+#include "file_seen.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,15 +53,6 @@ static bool same_content(const char *x, const char *y)
     return same;
 }
 
-/* Returns 0 or an errno; EEXIST: the name exists. */
-static int rename_to_new(const char *from, const char *to)
-{
-    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
-    if (errno != EINVAL && errno != ENOSYS) return errno;
-    if (access(to, F_OK) == 0) return EEXIST; /* for a file system without RENAME_NOREPLACE */
-    return rename(from, to) == 0 ? 0 : errno;
-}
-
 static void sync_folder(const char *path)
 {
     char folder[PATH_MAX];
@@ -86,7 +78,7 @@ static enum status back_up(sqlite3 *handle, const char *path, int version)
         if (i > 1) snprintf(number, sizeof number, "-%d", i);
         if (snprintf(name, sizeof name, "%s.v%d-backup%s", path, version, number) >= (int)sizeof name)
             error = ENAMETOOLONG;
-        else error = rename_to_new(fresh, name);
+        else error = file_rename_new(fresh, name);
         if (error == EEXIST && same_content(fresh, name)) {
             db_remove_files(fresh);
             error = 0;

@@ -88,6 +88,7 @@ enum status db_run_start(struct db *db, const struct db_context *context, const 
                                    .started_us = db_now_us()};
     st = db_end(db, db_add_run(db, &row, run_id));
     if (!st && !db->first_run) db->first_run = *run_id;
+    if (!st) db->last_run = *run_id;
     return st;
 }
 

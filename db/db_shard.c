@@ -1,4 +1,5 @@
 #include "db_internal.h"
+#include "file_seen.h"
 #include "output_file.h"
 #include "shard.h"
 
@@ -105,27 +106,53 @@ static enum status copy_to(struct db *db, const char *fresh)
     return st;
 }
 
-enum status db_save(struct db *db, const char *path)
+#define PATIENCE_S 2.0 /* another copy takes the place at this moment */
+
+static enum status check_place(const char *target, const struct stat *was)
+{
+    struct stat now;
+    if (db_is_written(target))
+        return fail(E_BUSY, "a tuner is writing %s: no copy may take its place", target);
+    enum status st = was ? file_see(target, &now) : OK;
+    if (st || !was || file_unchanged(was, &now)) return st;
+    return fail(E_BUSY, "another process has written %s meanwhile: no copy may take its place", target);
+}
+
+/* As late as possible, and with the name held from the last look at it on: a rename would leave a tuner a
+ * file without a name, and lose what another has just put there. */
+static enum status take_place(const char *fresh, const char *target, const struct stat *was)
+{
+    int name;
+    enum status st = db_name_hold(target, PATIENCE_S, &name);
+    if (st) return st;
+    st = check_place(target, was);
+    if (!st && rename(fresh, target) != 0) st = fail(E_IO, "cannot write %s: %s", target, strerror(errno));
+    db_name_release(target, name);
+    return st;
+}
+
+enum status db_save(struct db *db, const char *path, struct stat *was)
 {
     char folder[PATH_MAX], fresh[PATH_MAX], target[PATH_MAX];
-    enum status st = db_resolve(path, target);
-    if (st) return st;
+    struct stat written;
+    enum status st = file_refuse_link(path);
+    if (st || (st = db_resolve(path, target))) return st;
     if (db_same_file(db->path, target)) return fail(E_INPUT, "%s would be a copy of itself", path);
+    if ((st = check_place(target, was))) return st;
     snprintf(folder, sizeof folder, "%s", target);
     char *slash = strrchr(folder, '/');
     if (slash) slash[slash == folder] = '\0';
     if (!outfile_name(folder, fresh) || (st = db_check_path(fresh)))
         return st ? st : fail(E_INPUT, "the path %.100s... is too long", path);
-    const int fd = open(fresh, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const int fd = open(fresh, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0) return fail(E_IO, "cannot write a copy to %s: %s", path, strerror(errno));
     st = copy_to(db, fresh);
-    if (!st && fsync(fd) != 0) st = fail(E_IO, "cannot write %s: %s", path, strerror(errno));
+    if (!st && (fsync(fd) != 0 || fstat(fd, &written) != 0))
+        st = fail(E_IO, "cannot write %s: %s", path, strerror(errno));
     if (close(fd) != 0 && !st) st = fail(E_IO, "cannot write %s: %s", path, strerror(errno));
-    /* As late as possible: a rename would leave that tuner a file without a name. */
-    if (!st && db_is_written(target))
-        st = fail(E_BUSY, "a tuner is writing %s: no copy may take its place", path);
-    if (!st && rename(fresh, target) != 0) st = fail(E_IO, "cannot write %s: %s", path, strerror(errno));
+    if (!st) st = take_place(fresh, target, was);
     if (st) db_remove_files(fresh);
+    else if (was) *was = written;
     return st;
 }
 
@@ -156,11 +183,11 @@ enum status db_clocks(struct db *db, bool (*visit)(void *self, const struct db_c
         "WITH clocked AS (SELECT g.name, r.gpu_uuid, t.sm_clock_mhz AS mhz, "
         "row_number() OVER board AS place, count(*) OVER (PARTITION BY g.name, r.gpu_uuid) AS all_of_it "
         "FROM trials t JOIN runs r ON r.id = t.run_id JOIN gpus g ON g.id = r.gpu_id "
-        "WHERE t.run_id >= ?1 AND t.sm_clock_mhz > 0 "
+        "WHERE t.run_id BETWEEN ?1 AND ?2 AND t.sm_clock_mhz > 0 "
         "WINDOW board AS (PARTITION BY g.name, r.gpu_uuid ORDER BY t.sm_clock_mhz)) "
         "SELECT name, gpu_uuid, all_of_it, mhz FROM clocked WHERE place = (all_of_it + 1) / 2 "
         "ORDER BY name, gpu_uuid",
-        &db->first_run, 1);
+        (const int64_t[]){db->first_run, db->last_run}, 2);
     enum status st = OK;
     bool row, more = true;
     while (more && !(st = db_next(db, &b, &row, "read the clocks")) && row) {

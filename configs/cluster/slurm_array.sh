@@ -24,17 +24,38 @@
 dir='@DIR@'
 shard=${SLURM_ARRAY_TASK_ID:?is not set: this is a task of a job array}
 
+# For "tune cluster status", also where tune could not say it itself.
+note_end() { # EXIT_CODE
+    echo "$1 $(hostname) ${SLURM_JOB_ID:-}" >"$dir/state/.$shard.$$" && mv "$dir/state/.$shard.$$" "$dir/state/$shard"
+}
+give_up() { # WHY
+    echo "$1" >&2
+    note_end 7
+    exit 7
+}
+
 module load @MODULE@
 
 # The database is on a disk of the node, because its log does not work on network file systems; tune keeps a copy in
 # $dir/shards, written whole every minute or so and at the end, and begins with it. The folder is this shard's alone, and has
-# no number of a job in its name, so that a task that comes back to a node finds what it left.
-scratch="@SCRATCH@/gemmtune-@ID@-$shard"
-mkdir -p "$scratch" && cd "$scratch" || exit 7
+# no number of a job in its name, so that a task that comes back to a node finds what it left. Where that disk is everybody's
+# (/tmp), others know the name too: only a folder that this user has made, and nobody else may write in, is used.
+scratch="@SCRATCH@/gemmtune-$UID-@ID@-$shard"
+mkdir -p "@SCRATCH@"
+[ -d "$scratch" ] || mkdir -m 700 "$scratch"
+cd "$scratch" || give_up "$scratch cannot be used"
+if [ -L "$scratch" ] || [ ! -O . ] || ! others=$(find . -prune -perm /022) || [ -n "$others" ]; then
+    give_up "$scratch is a link, or another user's, or others may write in it: look at it, remove it, or choose another --scratch"
+fi
 
-# What is known already, by earlier arrays, is not tuned again.
-known=()
-[ -e '@DB@' ] && known=(--known '@DB@')
+# What is known already, by earlier arrays, is not tuned again. Only "no such file" means that nothing is.
+known=(--known '@DB@')
+if ! why=$(LC_ALL=C stat -L '@DB@' 2>&1 >/dev/null); then
+    case $why in
+    *': No such file or directory') known=() ;;
+    *) give_up "$why" ;;
+    esac
+fi
 
 tune=('@PROGRAM@')
 tune=(apptainer exec --nv --bind "$dir,$scratch${known[0]:+,@DB_DIR@}" '@CONTAINER@' '@PROGRAM@') # with pyxis: srun --container-image=... tune
@@ -51,9 +72,8 @@ while :; do
     kill -0 "$child" 2>/dev/null || break # else the wait was cut short by the signal
 done
 
-# For "tune cluster status", also where tune could not say it itself. Some problem without a winner (1) is no failure,
-# if its run came to its end.
-echo "$code $(hostname) ${SLURM_JOB_ID:-}" >"$dir/state/.$shard.$$" && mv "$dir/state/.$shard.$$" "$dir/state/$shard"
+# Some problem without a winner (1) is no failure, if its run came to its end.
+note_end "$code"
 [ "$code" = 1 ] && grep -qs '"state":"finished"' "$dir/shards/$shard.db.json" && code=0
 
 # Done, and the last copy is there: nothing on the node's disk is needed any more. After a failure it stays.

@@ -59,8 +59,12 @@ class Cluster(unittest.TestCase):
         machine.wait_empty(60)
         machine.wait_idle()
 
-    def tune(self, *words, trial_ms=20, **more):
-        return machine.run(TUNE, *words, GEMMTUNE_EXE=str(BUILD / "tests" / "fake_child"), FAKE_TRIAL_MS=str(trial_ms),
+    def tune(self, *words, **more):
+        return self.run_with_fakes(TUNE, *words, **more)
+
+    def run_with_fakes(self, *words, trial_ms=20, **more):
+        """What it starts has children that invent times."""
+        return machine.run(*words, GEMMTUNE_EXE=str(BUILD / "tests" / "fake_child"), FAKE_TRIAL_MS=str(trial_ms),
                            FAKE_LOG=str(self.log), HOME=str(self.folder), XDG_CACHE_HOME=str(self.folder / "cache"), **more)
 
     def submit(self, shards, trials=12, trial_ms=20, disk="${SLURMD_NODENAME}", dir=None, db=None, cpus=2):
@@ -256,6 +260,19 @@ class Cluster(unittest.TestCase):
             self.assert_complete(db, dir / "shards")
             self.assertEqual(rows(db, "SELECT count(*) FROM trials")[0][0], 12 * len(PROBLEMS))
         self.assertEqual(hashes(self.db) & hashes(others[1]), set(), "the arrays have mixed")
+
+    def test_a_shard_that_is_sent_twice_loses_nothing_of_either_task(self):
+        self.submit(shards=1, trial_ms=100)
+        self.tune_of(0)
+        self.run_with_fakes("sbatch", self.dir / "array.sh", trial_ms=100)  # past --resume, which would not send it now
+        slurm.wait_for(lambda: len([q for q in machine.queue() if q[1] != "N/A" and q[2] == "RUNNING"]) == 2, 60, "two tasks running")
+        machine.wait_empty(240)
+        self.assertEqual(self.states(), {0: "done"}, self.shard_log(0))
+        self.assertEqual(self.left_on_disks(), [])
+        self.tune("cluster", "merge", "--dir", self.dir)
+        self.assert_complete(self.db)
+        self.assert_nothing_lost(self.db)
+        self.assertEqual(rows(self.db, "SELECT count(*) FROM runs WHERE how = 'finished'")[0][0], 2)
 
 
 if __name__ == "__main__":

@@ -4,9 +4,11 @@
 #include "cluster_show.h"
 #include "command_line.h"
 #include "db_exchange.h"
+#include "file_seen.h"
 #include "print.h"
 #include "shard_files.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +43,7 @@ static enum status name_files(struct merging *m)
         enum status st = cluster_plan_path(m->plan, path, "shards/%d.db", i);
         if (st) return st;
         if (!(m->files[i].path = strdup(path))) return fail(E_MEMORY, "out of memory for %d shards", count);
-        if (stat(path, &m->judged[i]) != 0) m->judged[i] = (struct stat){0};
+        (void)file_see(path, &m->judged[i]); /* one that cannot be looked at is refused, and stays */
     }
     return OK;
 }
@@ -75,24 +77,25 @@ static enum status take_in(struct merging *m, struct db *db)
     return st;
 }
 
-#define ASIDE_MAX 1000
+#define ASIDE_MAX        1000
+#define ASIDE_PATIENCE_S 2.0 /* another copy takes the place at this moment */
 
 /* A file that no task could go on from makes room for another; nothing is lost. name: what it is called then,
  * in its folder. */
 static bool put_aside(const struct shard_file *file, const struct stat *judged, char name[PATH_MAX])
 {
     struct stat now;
+    int error = EEXIST, lock;
     if ((file->st != E_DB && file->st != E_INPUT) || file->other_version) return false;
-    int length = snprintf(name, PATH_MAX, "%s.refused", file->path);
-    for (int i = 2; length < PATH_MAX && access(name, F_OK) == 0; i++) {
-        if (i == ASIDE_MAX) return false;
-        length = snprintf(name, PATH_MAX, "%s.refused.%d", file->path, i);
+    if (db_name_hold(file->path, ASIDE_PATIENCE_S, &lock)) return false;
+    /* Unless a task has replaced it since. */
+    const bool same = !file_see(file->path, &now) && file_unchanged(judged, &now);
+    for (int i = 1; same && i < ASIDE_MAX && error == EEXIST; i++) {
+        const int length = snprintf(name, PATH_MAX, i == 1 ? "%s.refused" : "%s.refused.%d", file->path, i);
+        error = length < PATH_MAX ? file_rename_new(file->path, name) : ENAMETOOLONG;
     }
-    if (length >= PATH_MAX || stat(file->path, &now) != 0) return false;
-    if (now.st_dev != judged->st_dev || now.st_ino != judged->st_ino || now.st_size != judged->st_size ||
-        now.st_mtim.tv_sec != judged->st_mtim.tv_sec || now.st_mtim.tv_nsec != judged->st_mtim.tv_nsec)
-        return false; /* a task has replaced it since */
-    return rename(file->path, name) == 0;
+    db_name_release(file->path, lock);
+    return error == 0;
 }
 
 /* "" or " (interrupted: WHY)", beside a sentence that says `beside` itself. */

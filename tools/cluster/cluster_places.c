@@ -1,6 +1,7 @@
 #include "cluster_places.h"
 
 #include "db.h"
+#include "file_seen.h"
 #include "paths.h"
 
 #include <dirent.h>
@@ -34,6 +35,7 @@ static enum status make_folder(const char *path)
 enum status places_judge_folder(const char *dir, struct cluster_plan *plan)
 {
     char path[PATH_MAX];
+    struct stat there;
     enum status st = OK;
     if (strlen(dir) >= sizeof path) return fail(E_INPUT, "the path %.100s... is too long", dir);
     snprintf(path, sizeof path, "%s", dir);
@@ -41,13 +43,16 @@ enum status places_judge_folder(const char *dir, struct cluster_plan *plan)
         path[length - 1] = '\0';
     if (!realpath(path, plan->dir)) st = places_absolute(path, plan->dir);
     if (!st) st = cluster_plan_path(plan, path, "plan.json");
+    if (!st) st = file_see(path, &there);
     if (st) return st;
-    if (access(path, F_OK) == 0)
+    if (file_is_there(&there))
         return fail(E_INPUT, "%s has a plan already: --resume goes on with it, another --dir begins anew",
                     plan->dir);
     st = cluster_plan_path(plan, path, "shards");
-    DIR *shards = st ? NULL : opendir(path);
+    if (st) return st;
+    DIR *shards = opendir(path);
     const struct dirent *entry = NULL;
+    if (!shards && errno != ENOENT) return fail(E_IO, "cannot look into %s: %s", path, strerror(errno));
     while (shards && (entry = readdir(shards)) && entry->d_name[0] == '.') {
     }
     if (entry)

@@ -13,6 +13,7 @@
 #define FORMAT     "gemmtune cluster 1"
 #define PLAN_BYTES (1 << 20)
 #define JOBS_MAX   10000
+#define PATIENCE_S 120.0 /* sbatch and squeue of another may take a while */
 
 enum status cluster_plan_path(const struct cluster_plan *plan, char path[PATH_MAX], const char *format, ...)
 {
@@ -31,6 +32,38 @@ void cluster_plan_free(struct cluster_plan *plan)
     free(plan->jobs);
     plan->jobs = NULL;
     plan->job_count = 0;
+}
+
+static enum status name_plan(const char *dir, char path[PATH_MAX])
+{
+    if (snprintf(path, PATH_MAX, "%s/plan.json", dir) < PATH_MAX) return OK;
+    return fail(E_INPUT, "the path %.100s... is too long: name a shorter --dir", dir);
+}
+
+enum status cluster_plan_hold(const char *dir, int *lock)
+{
+    char path[PATH_MAX];
+    *lock = -1;
+    enum status st = name_plan(dir, path);
+    if (!st && (st = db_name_hold(path, 0, lock)) == E_BUSY) {
+        print_line(stderr, "waiting: another tune cluster slurm is at %s", dir);
+        st = db_name_hold(path, PATIENCE_S, lock);
+    }
+    if (st == E_BUSY)
+        return fail(E_BUSY, "another tune cluster slurm has been at %s for %.0f s: wait for it, or stop it",
+                    dir, PATIENCE_S);
+    if (!st && *lock < 0)
+        print_line(stderr,
+                   "the file system of %s has no locks: see to it that nobody else submits from it now, or "
+                   "shards are sent twice",
+                   dir);
+    return st;
+}
+
+void cluster_plan_release(const char *dir, int lock)
+{
+    char path[PATH_MAX];
+    if (lock >= 0 && !name_plan(dir, path)) db_name_release(path, lock);
 }
 
 enum status cluster_plan_add_job(struct cluster_plan *plan, const struct cluster_job *job)

@@ -1,7 +1,7 @@
 /* cluster_plan.h — the folder that the shards of a suite share: what is to be done, and what was submitted.
  *
  *   suite.txt          the problems, in full, a line each
- *   plan.json          the plan
+ *   plan.json          the plan; plan.json.lock: beside it while somebody submits
  *   array.sh merge.sh  for sbatch
  *   shards/I.db        the copy of shard I's database, and I.db.json, how far it is (keep.h)
  *   state/I            how its last task ended: exit code, node, job
@@ -41,6 +41,12 @@ enum status cluster_plan_read(const char *dir, struct cluster_plan *plan);
 enum status cluster_plan_check(const struct cluster_plan *plan);
 enum status cluster_plan_write(const struct cluster_plan *plan);
 enum status cluster_plan_add_job(struct cluster_plan *plan, const struct cluster_job *job);
+
+/* Nobody else begins a plan or submits tasks in the folder dir from here to the release: what is in the queue
+ * is looked at and noted without another between. Waits for who does. lock: for the release. Errors: E_BUSY,
+ * E_IO. */
+enum status cluster_plan_hold(const char *dir, int *lock);
+void cluster_plan_release(const char *dir, int lock);
 void cluster_plan_free(struct cluster_plan *plan); /* takes a zeroed struct */
 
 #endif

@@ -178,7 +178,9 @@ static enum status look(const struct cluster_plan *plan, int number, enum queue_
         (cluster_plan_path(plan, path, "shards/%d.db", number) || access(path, R_OK) != 0)) {
         s->state = SHARD_FAILED;
         s->done = s->known = 0;
-        snprintf(s->why, sizeof s->why, "its copy shards/%d.db is not there", number);
+        if (errno == ENOENT) snprintf(s->why, sizeof s->why, "its copy shards/%d.db is not there", number);
+        else
+            snprintf(s->why, sizeof s->why, "cannot read its copy shards/%d.db: %s", number, strerror(errno));
     }
     if (queue == QUEUE_WAITING) s->state = SHARD_WAITING;
     else if (s->state == SHARD_RUNNING) judge_running(plan, number, queue, s);

@@ -316,7 +316,20 @@ static enum status give_options(struct cluster *c, double given_s)
     return st;
 }
 
-static enum status begin(struct cluster *c, struct cluster_plan *plan)
+/* The folder with all that is in it, and the lock under which it is submitted. Another may have begun there
+ * since it was judged. */
+static enum status fill_folder(struct cluster *c, struct cluster_plan *plan, const struct tune_options *o,
+                               int *lock)
+{
+    enum status st = places_make_folders(plan);
+    if (!st) st = cluster_plan_hold(plan->dir, lock);
+    if (!st) st = places_judge_folder(c->dir, plan);
+    if (!st) st = slurm_write(plan, &c->wishes);
+    if (!st) st = write_suite(plan, o);
+    return st ? st : cluster_plan_write(plan); /* last: a folder with a plan is complete */
+}
+
+static enum status begin(struct cluster *c, struct cluster_plan *plan, int *lock)
 {
     struct tune_options o = {0};
     struct slurm_wishes *w = &c->wishes;
@@ -342,10 +355,7 @@ static enum status begin(struct cluster *c, struct cluster_plan *plan)
     if (!st) st = places_choose_db(c->db, plan, db, &made);
     if (!st) st = cluster_plan_check(plan);
     if (!st) st = slurm_check(plan, w);
-    if (!st) st = places_make_folders(plan);
-    if (!st) st = slurm_write(plan, w);
-    if (!st) st = write_suite(plan, &o);
-    if (!st) st = cluster_plan_write(plan); /* last: a folder with a plan is complete */
+    if (!st) st = fill_folder(c, plan, &o, lock);
     if (!st && plan->problems < plan->shards)
         print_line(stderr, "%d of %d shards will have nothing to do: there are %lld problems",
                    plan->shards - (int)plan->problems, plan->shards, (long long)plan->problems);
@@ -356,16 +366,19 @@ static enum status begin(struct cluster *c, struct cluster_plan *plan)
 
 static enum status slurm(struct cluster *c, struct cluster_plan *plan)
 {
-    enum status st = begin(c, plan);
-    if (st) return st;
-    print_line(stdout, "%s: %lld problem%s in %d shard%s, to be merged into %s", plan->dir,
-               (long long)plan->problems, PRINT_S(plan->problems), plan->shards, PRINT_S(plan->shards),
-               plan->db);
-    if (c->submit) return slurm_submit(plan, NULL);
-    print_line(stdout,
-               "look at array.sh and merge.sh there, then: tune cluster slurm --dir %s --resume --submit",
-               plan->dir);
-    return OK;
+    int lock = -1;
+    enum status st = begin(c, plan, &lock);
+    if (!st)
+        print_line(stdout, "%s: %lld problem%s in %d shard%s, to be merged into %s", plan->dir,
+                   (long long)plan->problems, PRINT_S(plan->problems), plan->shards, PRINT_S(plan->shards),
+                   plan->db);
+    if (!st && c->submit) st = slurm_submit(plan, NULL);
+    else if (!st)
+        print_line(stdout,
+                   "look at array.sh and merge.sh there, then: tune cluster slurm --dir %s --resume --submit",
+                   plan->dir);
+    cluster_plan_release(plan->dir, lock);
+    return st;
 }
 
 /* What is in the queue still would be sent twice. */
@@ -378,12 +391,21 @@ static enum status refuse_blindly(const struct cluster_plan *plan, const struct 
         view->no_queue, (long long)plan->jobs[plan->job_count - 1].array);
 }
 
+/* Locked from reading the plan to noting what was sent. */
+static enum status read_to_submit(const struct cluster *c, struct cluster_plan *plan, int *lock)
+{
+    enum status st = cluster_plan_read(c->dir, plan); /* a folder without one gets no lock */
+    if (st || !c->submit || (st = cluster_plan_hold(plan->dir, lock))) return st;
+    cluster_plan_free(plan);
+    return cluster_plan_read(c->dir, plan);
+}
+
 static enum status resume(struct cluster *c, struct cluster_plan *plan)
 {
     struct cluster_view view = {0};
     char *list = NULL;
-    int count = 0;
-    enum status st = cluster_plan_read(c->dir, plan);
+    int count = 0, lock = -1;
+    enum status st = read_to_submit(c, plan, &lock);
     if (!st) st = view_open(plan, &view);
     if (!st && view.no_queue && c->submit) st = refuse_blindly(plan, &view);
     else if (!st && view.no_queue)
@@ -399,6 +421,7 @@ static enum status resume(struct cluster *c, struct cluster_plan *plan)
                    list);
         st = slurm_submit(plan, count == plan->shards ? NULL : list);
     }
+    cluster_plan_release(plan->dir, lock);
     free(list);
     view_close(&view);
     return st;

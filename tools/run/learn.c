@@ -100,7 +100,7 @@ static enum status capture_file(const char *chosen, char path[PATH_MAX])
 static bool is_empty(const char *path)
 {
     struct stat info;
-    return stat(path, &info) != 0 || info.st_size == 0;
+    return stat(path, &info) != 0 ? errno == ENOENT : info.st_size == 0;
 }
 
 /* Tunes what the program has computed, and says what that brings. */

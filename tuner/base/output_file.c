@@ -1,5 +1,7 @@
 #include "output_file.h"
 
+#include "file_seen.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -166,6 +168,8 @@ enum status outfile_open(const char *path, struct outfile *out)
     out->stream = NULL;
     if (snprintf(out->path, sizeof out->path, "%s", path) >= (int)sizeof out->path)
         return fail(E_IO, "the path %.80s... is too long", path);
+    enum status st = file_refuse_link(path);
+    if (st) return st;
     int fd = open_target(out);
     if (fd >= 0 && (out->stream = fdopen(fd, "w"))) return OK;
     int error = errno;

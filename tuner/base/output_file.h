@@ -1,9 +1,10 @@
 /* output_file.h — a file that appears complete or not at all.
  *
- * Devices and FIFOs are written through; a symbolic link is followed, and its target is replaced. Where the
- * file system supports it, a file is written without a name (O_TMPFILE), so that nothing is left however the
- * process ends. Only a SIGKILL between the last two system calls, microseconds apart, could leave a file
- * .tune-NUMBER. On other file systems the file is written under such a name.
+ * Devices and FIFOs are written through; a symbolic link is followed, and its target is replaced, unless it
+ * is another user's, who decides what it points at. Where the file system supports it, a file is written
+ * without a name (O_TMPFILE), so that nothing is left however the process ends. Only a SIGKILL between the
+ * last two system calls, microseconds apart, could leave a file .tune-NUMBER. On other file systems the file
+ * is written under such a name.
  */
 #ifndef GT_OUTPUT_FILE_H
 #define GT_OUTPUT_FILE_H
@@ -21,7 +22,7 @@ struct outfile {
     char temporary[PATH_MAX]; /* "": no name yet */
 };
 
-/* Errors: E_IO. */
+/* Errors: E_IO, E_INPUT (another user's link). */
 enum status outfile_open(const char *path, struct outfile *out);
 /* With st OK: syncs the content to the disk, then names the file. With an error: removes it. Returns the
  * first error. Takes a zeroed struct. */

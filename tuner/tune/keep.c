@@ -2,6 +2,7 @@
 
 #include "clock.h"
 #include "db_exchange.h"
+#include "file_seen.h"
 #include "output_file.h"
 #include "paths.h"
 #include "print.h"
@@ -21,9 +22,11 @@
 #define SAVE_EVERY_S 60.0
 #define SAVE_TIMES   50.0 /* a copy costs the run at most a fiftieth of its time */
 #define RETRY_S      60.0
+#define SAVE_TRIES   10 /* while others write the same copy */
 
-#define ASIDE_MAX    100 /* damaged copies that are kept */
-#define BUDGET_LEAST 0.1 /* of the budget, for a shard that goes on */
+#define ASIDE_MAX        100 /* damaged copies that are kept */
+#define ASIDE_PATIENCE_S 2.0
+#define BUDGET_LEAST     0.1 /* of the budget, for a shard that goes on */
 
 struct keep {
     const struct tune_options *options; /* not owned, as db */
@@ -35,7 +38,9 @@ struct keep {
     size_t problems;
     double budget_s, spent_before_s, began_s, line_due_s, save_due_s;
     time_t began;
-    json_t *gpus; /* owned */
+    json_t *gpus;     /* owned */
+    struct stat copy; /* as this run has written or taken it in last */
+    int64_t taken;    /* trials of others that were found in it meanwhile */
 };
 
 static const char *program_version(void)
@@ -94,12 +99,6 @@ static enum status write_line(const struct keep *k, const struct keep_state *s, 
 }
 
 /* ---- whose a file is ---- */
-
-static bool there(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0 && info.st_size > 0;
-}
 
 static struct db_shard shard_of(const struct tune_options *o)
 {
@@ -165,11 +164,13 @@ static enum status claim_shard(struct tune_options *o, struct db *db, struct db_
 
 enum copy { COPY_NONE, COPY_GOOD, COPY_DAMAGED };
 
+/* Where it cannot be told, a file without one is judged: that refuses more. */
 static bool has_line(const struct tune_options *o)
 {
     char line[TUNE_PATH_MAX + 8];
+    struct stat info;
     snprintf(line, sizeof line, "%s.json", o->save);
-    return there(line);
+    return stat(line, &info) == 0 && info.st_size > 0;
 }
 
 /* A copy takes its place. A shard's says whose it is; that of a run that is no shard's has its line beside
@@ -204,20 +205,22 @@ static enum status open_copy(const struct tune_options *o, bool all, struct db *
     return st;
 }
 
-/* Before it is read (all), and before each time that another takes its place. With COPY_DAMAGED, E_DB is
- * returned. */
+/* Before it is read (all), and before each time that another takes its place; seen: as it was before that.
+ * With COPY_DAMAGED, E_DB is returned. */
 static enum status look_at_copy(const struct tune_options *o, const struct db_shard *wanted, bool all,
-                                enum copy *is)
+                                enum copy *is, struct stat *seen)
 {
     struct db *copy;
     *is = COPY_NONE;
-    if (!there(o->save)) return OK;
+    enum status st = file_refuse_link(o->save);
+    if (!st) st = file_see(o->save, seen);
+    if (st || seen->st_size == 0) return st;
     if (db_is_written(o->save))
         return fail(E_BUSY,
                     "%s is being written by another tuner, so it is no copy: name another file with "
                     "--save",
                     o->save);
-    enum status st = open_copy(o, all, &copy);
+    st = open_copy(o, all, &copy);
     if (!st) {
         st = judge_copy(o, copy, wanted);
         db_close(copy);
@@ -240,63 +243,94 @@ static enum status check_names(const struct tune_options *o)
 }
 
 /* Also on a machine that never saw the copy, a shard goes on. */
-static enum status begin_with_copy(const struct tune_options *o)
+static enum status begin_with_copy(const struct tune_options *o, struct stat *before)
 {
     struct db *copy;
     size_t made;
     enum status st = open_copy(o, true, &copy);
     if (st) return st;
     const int error = paths_make_folders(o->db, &made);
-    st =
-        error ? fail(E_IO, "cannot make the folder of %s: %s", o->db, strerror(error)) : db_save(copy, o->db);
+    st = error ? fail(E_IO, "cannot make the folder of %s: %s", o->db, strerror(error))
+               : db_save(copy, o->db, before);
     if (st && !error) paths_remove_folders(o->db, made);
     db_close(copy);
     if (!st) print_line(stderr, "%s begins with the copy in %s", o->db, o->save);
     return st;
 }
 
-/* What status_text() says is wrong with it need not stop a run that has its own database. */
-static enum status put_aside(const struct tune_options *o)
+/* The copy as it was seen gets another name, which is free. Another may have replaced it: then it stays, and
+ * is looked at anew before the next takes its place. */
+static enum status move_aside(const char *copy, struct stat *seen, char aside[TUNE_PATH_MAX + 16])
+{
+    struct stat now;
+    int name, error = EEXIST;
+    *aside = '\0';
+    enum status st = db_name_hold(copy, ASIDE_PATIENCE_S, &name);
+    if (st) return st;
+    st = file_see(copy, &now);
+    if (!st && file_unchanged(seen, &now)) {
+        for (int i = 1; i <= ASIDE_MAX && error == EEXIST; i++) {
+            snprintf(aside, TUNE_PATH_MAX + 16, i == 1 ? "%s.damaged" : "%s.damaged.%d", copy, i);
+            error = file_rename_new(copy, aside);
+        }
+        if (error == EEXIST)
+            st = fail(E_IO,
+                      "%s is damaged, and so are %d earlier ones that are there as %s.damaged: remove those",
+                      copy, ASIDE_MAX, copy);
+        else if (error) st = fail(E_IO, "cannot put %s aside, which is damaged: %s", copy, strerror(error));
+        else *seen = (struct stat){0};
+    }
+    db_name_release(copy, name);
+    return st;
+}
+
+/* What status_text() says is wrong with it need not stop a run that has its own database. seen: what is
+ * damaged; nothing afterwards. */
+static enum status put_aside(const struct tune_options *o, struct stat *seen)
 {
     char aside[TUNE_PATH_MAX + 16], why[1024];
-    struct stat info;
     snprintf(why, sizeof why, "%s", status_text());
-    for (int i = 1; i <= ASIDE_MAX; i++) {
-        snprintf(aside, sizeof aside, i == 1 ? "%s.damaged" : "%s.damaged.%d", o->save, i);
-        if (lstat(aside, &info) == 0) continue;
-        if (rename(o->save, aside) != 0)
-            return fail(E_IO, "cannot put %s aside, which is damaged: %s", o->save, strerror(errno));
-        print_line(stderr, "tune: %s", why);
-        print_line(stderr, "tune: that copy is now %s, and the run goes on from %s", aside, o->db);
-        return OK;
-    }
-    return fail(E_IO, "%s is damaged, and so are %d earlier ones that are there as %s.damaged: remove those",
-                o->save, ASIDE_MAX, o->save);
+    enum status st = move_aside(o->save, seen, aside);
+    if (st || !*aside) return st;
+    print_line(stderr, "tune: %s", why);
+    print_line(stderr, "tune: that copy is now %s, and the run goes on from %s", aside, o->db);
+    return OK;
 }
 
-static void note_damage(void *self, int number, enum status st)
+struct trouble {
+    enum status st;
+    char why[1024];
+};
+
+static void note_trouble(void *self, int number, enum status st)
 {
     (void)number;
-    char *why = self;
-    snprintf(why, 1024, "%s", st == E_DB ? status_text() : "");
+    struct trouble *t = self;
+    t->st = st;
+    snprintf(t->why, sizeof t->why, "%s", status_text());
 }
 
-static enum status add_copy(const struct tune_options *o, struct db *db)
+/* seen: as it was looked at; nothing, if it was put aside. taken: trials that were new. */
+static enum status add_copy(const struct tune_options *o, struct db *db, struct stat *seen, int64_t *taken)
 {
     struct db_merged merged;
-    char why[1024] = "";
-    const struct db_refusal refusal = {note_damage, why};
+    struct trouble trouble = {.st = OK};
+    const struct db_refusal refusal = {note_trouble, &trouble};
     const char *const copy = o->save;
+    *taken = 0;
     enum status st = db_merge_sound(db, &copy, 1, &refusal, &merged);
     if (st) return st;
-    if (*why) {
-        fail(E_DB, "%s", why);
-        return put_aside(o);
-    }
-    if (merged.trials + merged.decisions > 0)
-        print_line(stderr, "%s takes in %lld trial%s of the copy in %s", o->db, (long long)merged.trials,
-                   PRINT_S(merged.trials), o->save);
+    if (trouble.st) fail(trouble.st, "%s", trouble.why);
+    if (trouble.st) return trouble.st == E_DB ? put_aside(o, seen) : trouble.st;
+    *taken = merged.trials;
     return OK;
+}
+
+static void say_taken(const struct tune_options *o, int64_t trials)
+{
+    if (trials > 0)
+        print_line(stderr, "%s takes in %lld trial%s of the copy in %s", o->db, (long long)trials,
+                   PRINT_S(trials), o->save);
 }
 
 /* ---- opening ---- */
@@ -312,45 +346,72 @@ static void say_network(const struct tune_options *o)
                    o->db, name);
 }
 
-/* Whose the files are is asked before anything is written. */
-static enum status open_db(struct tune_options *o, struct db_shard *shard, struct db **db)
+/* A shard's database, and what SQLite would read beside it, has been made by this user, however predictable
+ * its name is. */
+static enum status refuse_foreign(const char *db)
+{
+    static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
+    char path[TUNE_PATH_MAX + 16];
+    struct stat seen;
+    enum status st = file_refuse_folder(db);
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes && !st; i++) {
+        snprintf(path, sizeof path, "%s%s", db, suffixes[i]);
+        if (!(st = file_refuse_link(path)) && !(st = file_see(path, &seen)))
+            st = file_refuse_foreign(path, &seen);
+    }
+    return st;
+}
+
+/* Whose the files are is asked before anything is written. seen: the copy that is in the database. */
+static enum status open_db(struct tune_options *o, struct db_shard *shard, struct db **db, struct stat *seen)
 {
     enum copy copy = COPY_NONE;
     char why[1024];
     size_t made = 0;
+    int64_t taken;
+    struct stat before;
     const int error = *o->save ? paths_make_open_folders(o->save, &made) : 0;
     if (error) return fail(E_IO, "cannot make the folder of %s: %s", o->save, strerror(error));
-    const bool begun = there(o->db);
-    enum status st = *o->save ? check_names(o) : OK;
-    if (!st && *o->save) st = look_at_copy(o, shard, true, &copy);
+    enum status st = file_see(o->db, &before);
+    if (!st && o->shard.count > 0) st = refuse_foreign(o->db);
+    const bool begun = before.st_size > 0;
+    if (!st && *o->save) st = check_names(o);
+    if (!st && *o->save) st = look_at_copy(o, shard, true, &copy, seen);
     snprintf(why, sizeof why, "%s", status_text());
     if (copy == COPY_DAMAGED && begun) st = OK;
-    if (!st && copy == COPY_GOOD && !begun) st = begin_with_copy(o);
+    if (!st && copy == COPY_GOOD && !begun) st = begin_with_copy(o, &before);
     if (!st) st = db_open(o->db, DB_WRITE, db);
     if (st) {
         paths_remove_folders(o->save, made);
         return st;
     }
     say_network(o);
+    if (o->shard.count > 0 && (st = refuse_foreign(o->db)))
+        return st; /* made by another since the first look */
     if (o->shard.count > 0 && (st = claim_shard(o, *db, shard))) return st;
     if (copy == COPY_DAMAGED) {
         fail(E_DB, "%s", why);
-        return put_aside(o);
+        return put_aside(o, seen);
     }
-    return copy == COPY_GOOD && begun ? add_copy(o, *db) : OK;
+    if (copy == COPY_NONE || !begun) return OK;
+    st = add_copy(o, *db, seen, &taken);
+    if (!st) say_taken(o, taken);
+    return st;
 }
 
 enum status keep_open(struct tune_options *o, struct db **db, struct keep **keep)
 {
     *keep = NULL;
     struct db_shard shard = shard_of(o);
-    enum status st = open_db(o, &shard, db);
+    struct stat seen = {0};
+    enum status st = open_db(o, &shard, db, &seen);
     if (st || (!*o->save && o->shard.count == 0)) return st;
     struct keep *k = calloc(1, sizeof *k);
     if (!k) return fail(E_MEMORY, "out of memory for the run");
     k->options = o;
     k->db = *db;
     k->path = *o->save ? o->save : NULL;
+    k->copy = seen;
     snprintf(k->line_path, sizeof k->line_path, "%s.json", o->save);
     k->sharded = o->shard.count > 0;
     k->shard = shard;
@@ -374,6 +435,33 @@ void keep_close(struct keep *k)
 
 /* ---- a copy, when it is due ---- */
 
+/* What is there and was not put there by this run has results of another: of a second task of this shard. */
+static enum status take_in_others(struct keep *k)
+{
+    struct stat now;
+    enum copy is;
+    int64_t taken = 0;
+    enum status st = file_see(k->path, &now);
+    if (st || file_unchanged(&k->copy, &now)) return st;
+    st = look_at_copy(k->options, &k->shard, false, &is, &now);
+    if (is == COPY_GOOD) st = add_copy(k->options, k->db, &now, &taken);
+    if (is == COPY_DAMAGED) st = put_aside(k->options, &now);
+    k->taken += taken;
+    if (!st) k->copy = now;
+    return st;
+}
+
+/* Another may do the same at the same time: whoever comes second finds the first's copy. */
+static enum status replace_copy(struct keep *k)
+{
+    enum status st = E_BUSY;
+    for (int i = 0; i < SAVE_TRIES && st == E_BUSY; i++) {
+        if ((st = take_in_others(k))) return st;
+        st = db_save(k->db, k->path, &k->copy);
+    }
+    return st;
+}
+
 static enum status save(struct keep *k)
 {
     k->shard.spent_s = k->shard.finished ? 0 : k->spent_before_s + now_s() - k->began_s;
@@ -382,9 +470,7 @@ static enum status save(struct keep *k)
     json_decref(k->gpus);
     if (!(k->gpus = json_array())) return fail(E_MEMORY, "out of memory for %s", k->line_path);
     st = db_clocks(k->db, add_gpu, k->gpus);
-    enum copy is = COPY_NONE;
-    if (!st) st = look_at_copy(k->options, &k->shard, false, &is);
-    return st && is != COPY_DAMAGED ? st : db_save(k->db, k->path);
+    return st ? st : replace_copy(k);
 }
 
 enum status keep_tick(struct keep *k, const struct keep_state *state)
@@ -410,6 +496,7 @@ enum status keep_end(struct keep *k, const struct keep_state *state, enum status
     snprintf(sentence, sizeof sentence, "%s", status_text());
     k->shard.finished = st == OK;
     enum status kept = save(k);
+    say_taken(k->options, k->taken);
     if (!kept && k->path)
         kept = write_line(k, state,
                           st == OK              ? "finished"

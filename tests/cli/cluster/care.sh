@@ -94,6 +94,36 @@ t sh -c 'ls disk/*-0'
 rm disk/*-0/other
 t task e1 0
 t ls disk
+# Its folder there has a name that others can know: one that they have made, or may write in, is not used.
+plan --db all.db --dir f1 --program images/tune --scratch "$PWD/open" >said
+folder=$(bash -c "shard=0; $(grep '^scratch=' f1/array.sh); echo \"\$scratch\"")
+mkdir -p "$folder" && chmod 777 "$folder"
+refused() { task f1 0 | sed "s|^.*/gemmtune-$(id -u)-|gemmtune-|; s|^gemmtune-[^ ]*-0 |SCRATCH |"; }
+t refused
+t cut -d' ' -f1 f1/state/0
+rm -r "$folder" && mkdir mine && ln -s "$PWD/mine" "$folder"
+t refused
+rm "$folder" && mkdir -m 700 "$folder"
+if [ "$(id -u)" = 0 ]; then
+    chown 65534 "$folder"
+    refused >said
+    grep -c "another user" said || true
+    chown 0 "$folder"
+else echo 1; fi
+t ls -A "$folder" mine
+t task f1 0
+t sh -c "stat -c %a open/*"
+# What is known is not known only where there is no such file.
+rm -r known && touch known
+plan --db all.db --dir k1 --program images/tune --scratch "$PWD/disk" >said
+sed -i "s|$PWD/all.db|$PWD/known/all.db|" k1/array.sh
+t task k1 0
+mkdir loop loop2
+ln -s plan.json loop/plan.json
+t plan --db all.db --dir loop
+touch loop2/shards
+t plan --db all.db --dir loop2
+t ls loop loop2
 # Its own jobs, whoever sent them; without an answer of the queue nothing is sent twice.
 cat >fake/squeue <<'END'
 #!/bin/sh
@@ -133,6 +163,33 @@ rm forgotten
 touch spoil
 t plan --db all.db --dir q2 --submit
 rm spoil
+# Two that send at once: the second waits, and finds in the queue what the first has sent.
+plan --db all.db --dir both >said
+cat >fake/sbatch <<'END'
+#!/bin/sh
+echo sent >>sent
+case "$*" in
+*dependency*) echo 602 ;;
+*)
+    sleep 1
+    printf '601 0 PENDING\n601 1 PENDING\n' >queue
+    echo 601
+    ;;
+esac
+END
+: >queue
+: >sent
+for i in 1 2; do tune cluster slurm --dir both --resume --submit >said$i 2>&1 & done
+wait
+t cat sent
+t sh -c 'sort said1 said2 | grep -v waiting:'
+t grep -c '"array"' both/plan.json
+t ls both
+: >sent
+for i in 1 2; do plan --db all.db --dir begun --submit >said$i 2>&1 & done
+wait
+t cat sent
+t sh -c 'sort said1 said2 | grep -v waiting:'
 # States: of lines and of ends.
 : >queue
 now=$(date +%s)
@@ -184,3 +241,15 @@ for i in 1 2; do
     t tune cluster merge --dir m
 done
 t sh -c 'cat m/shards/1.db.refused*'
+# Two tasks of one shard at once: the copy has what both have found.
+printf '64 64 64\n65 64 64\n' >suite.txt
+plan --db both.db --dir twice -- --no-pretuned --max-trials 20 --space "$SOURCES/tests/fake/space.conf" >said
+for i in 1 2; do
+    (code=0; mkdir node$i; FAKE_LOG=$PWD/log$i FAKE_TRIAL_MS=100 TMPDIR=$PWD/node$i task twice 0 >node$i.log || code=$?; echo "$code" >code$i) &
+done
+wait
+t cat code1 code2
+t ls node1 node2
+found=$(grep -c '^trial' log1 log2 | awk -F: '{ sum += $2 } END { print sum }')
+copied=$(python3 -c 'import sqlite3; print(sqlite3.connect("twice/shards/0.db").execute("SELECT count(*) FROM trials").fetchone()[0])')
+echo "found $found, copied $copied"

@@ -109,6 +109,17 @@ TEST(a_symbolic_link_is_followed)
     assert_fails(outfile_open(in_folder("loop"), &out), E_IO, "loop");
 }
 
+TEST(another_users_link_is_not_followed)
+{
+    struct outfile out;
+    if (geteuid() != 0) skip(); /* nobody else can make one */
+    write_to(in_folder("victim"), "mine");
+    assert_int_equal(symlink("victim", in_folder("foreign")), 0);
+    assert_int_equal(lchown(in_folder("foreign"), 65534, 65534), 0);
+    assert_fails(outfile_open(in_folder("foreign"), &out), E_INPUT, "is a symbolic link of user 65534");
+    assert_holds(in_folder("victim"), "mine");
+}
+
 TEST(a_fifo_is_written_through)
 {
     const char *path = in_folder("fifo");
@@ -234,6 +245,7 @@ int main(void)
         STORE_TEST(a_file_is_replaced_as_a_whole_or_not_at_all),
         STORE_TEST(the_mode_of_a_file_stays),
         STORE_TEST(a_symbolic_link_is_followed),
+        STORE_TEST(another_users_link_is_not_followed),
         STORE_TEST(a_fifo_is_written_through),
         STORE_TEST(a_device_is_written_through),
         STORE_TEST(a_write_that_failed_before_the_last_is_no_failing_disk),

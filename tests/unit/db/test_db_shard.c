@@ -2,6 +2,7 @@
 #include "store.h"
 
 #include "db_exchange.h"
+#include "file_seen.h"
 #include <dirent.h>
 #include <fcntl.h>
 
@@ -105,7 +106,7 @@ TEST(a_copy_of_an_open_file_is_whole_plain_and_takes_the_place_of_the_last)
     struct db *db = store_open(DB_WRITE);
     for (int i = 1; i <= 3; i++) {
         store_some(db, 10);
-        assert_ok(db_save(db, copy));
+        assert_ok(db_save(db, copy, NULL));
         assert_int_equal(trials_in(copy), 10 * i);
         assert_int_equal(files_in(folder), 1); /* no log, no temporary file */
     }
@@ -125,11 +126,11 @@ TEST(a_copy_that_fails_leaves_the_last_one_and_nothing_else)
     assert_int_equal(mkdir(copy, 0700), 0); /* nothing can take its place */
     struct db *db = store_open(DB_WRITE);
     store_some(db, 10);
-    assert_fails(db_save(db, copy), E_IO, "cannot write");
+    assert_fails(db_save(db, copy, NULL), E_IO, "cannot write");
     assert_int_equal(files_in(folder), 1);
     assert_int_equal(rmdir(copy), 0);
-    assert_ok(db_save(db, copy));
-    assert_fails(db_save(db, "/nowhere/copy.db"), E_IO, "/nowhere");
+    assert_ok(db_save(db, copy, NULL));
+    assert_fails(db_save(db, "/nowhere/copy.db", NULL), E_IO, "/nowhere");
     assert_int_equal(trials_in(copy), 10);
     db_close(db);
 }
@@ -143,18 +144,65 @@ TEST(a_copy_takes_the_place_neither_of_its_own_file_nor_of_one_that_is_being_wri
     store_some(db, 4);
     assert_int_equal(symlink(store_path, link), 0);
     assert_true(db_same_file(link, store_path) && !db_same_file(copy, store_path));
-    assert_fails(db_save(db, store_path), E_INPUT, "a copy of itself");
-    assert_fails(db_save(db, link), E_INPUT, "a copy of itself");
+    assert_fails(db_save(db, store_path, NULL), E_INPUT, "a copy of itself");
+    assert_fails(db_save(db, link, NULL), E_INPUT, "a copy of itself");
     assert_false(db_is_written(copy));
     assert_ok(db_open(copy, DB_WRITE, &other));
     assert_true(db_is_written(copy) && db_is_written(link));
     store_some(other, 3);
-    assert_fails(db_save(db, copy), E_BUSY, "a tuner is writing");
+    assert_fails(db_save(db, copy, NULL), E_BUSY, "a tuner is writing");
     assert_int_equal(files_in(store_folder), 10); /* two files, their locks and logs, link, cache: no other */
     db_close(other);
     assert_int_equal(trials_in(copy), 3);
-    assert_ok(db_save(db, copy));
+    assert_ok(db_save(db, copy, NULL));
     assert_int_equal(trials_in(copy), 4);
+    db_close(db);
+}
+
+TEST(a_copy_takes_the_place_only_of_the_one_that_was_looked_at)
+{
+    char copy[200], newer[200];
+    struct stat was, now;
+    snprintf(copy, sizeof copy, "%s/copy.db", store_folder);
+    snprintf(newer, sizeof newer, "%s/newer.db", store_folder);
+    struct db *db = store_open(DB_WRITE);
+    store_some(db, 4);
+    assert_ok(file_see(copy, &was));
+    assert_false(file_is_there(&was));
+    assert_ok(db_save(db, copy, &was));
+    assert_ok(file_see(copy, &now));
+    assert_true(file_is_there(&was) && file_unchanged(&was, &now));
+    assert_ok(db_save(db, newer, NULL));
+    store_some(db, 3);
+    assert_ok(db_save(db, copy, &was));
+    assert_int_equal(rename(newer, copy), 0);
+    assert_fails(db_save(db, copy, &was), E_BUSY, "another process has written");
+    assert_int_equal(trials_in(copy), 4);
+    was = (struct stat){0}; /* there was none */
+    assert_fails(db_save(db, copy, &was), E_BUSY, "another process has written");
+    assert_ok(file_see(copy, &was));
+    assert_ok(db_save(db, copy, &was));
+    assert_int_equal(trials_in(copy), 7);
+    db_close(db);
+}
+
+TEST(a_name_has_one_holder_and_meanwhile_no_writer)
+{
+    char path[200], lock[220];
+    int name, second;
+    struct db *db;
+    snprintf(path, sizeof path, "%s/copy.db", store_folder);
+    snprintf(lock, sizeof lock, "%s.lock", path);
+    assert_ok(db_name_hold(path, 0, &name));
+    assert_fails(db_name_hold(path, 0, &second), E_BUSY, path);
+    assert_int_equal(second, -1);
+    assert_int_equal(db_open(path, DB_WRITE, &db), E_BUSY);
+    db_name_release(path, second);
+    assert_int_equal(access(lock, F_OK), 0);
+    db_name_release(path, name);
+    assert_int_equal(access(lock, F_OK), -1);
+    assert_ok(db_open(path, DB_WRITE, &db));
+    assert_fails(db_name_hold(path, 0, &name), E_BUSY, path);
     db_close(db);
 }
 
@@ -165,7 +213,7 @@ TEST(a_reader_can_be_copied_too)
     struct db *db = store_open(DB_WRITE);
     store_some(db, 4);
     struct db *reader = store_open(DB_READ);
-    assert_ok(db_save(reader, copy));
+    assert_ok(db_save(reader, copy, NULL));
     db_close(reader);
     db_close(db);
     assert_int_equal(trials_in(copy), 4);
@@ -228,6 +276,8 @@ int main(void)
         STORE_TEST(a_copy_of_an_open_file_is_whole_plain_and_takes_the_place_of_the_last),
         STORE_TEST(a_copy_that_fails_leaves_the_last_one_and_nothing_else),
         STORE_TEST(a_copy_takes_the_place_neither_of_its_own_file_nor_of_one_that_is_being_written),
+        STORE_TEST(a_copy_takes_the_place_only_of_the_one_that_was_looked_at),
+        STORE_TEST(a_name_has_one_holder_and_meanwhile_no_writer),
         STORE_TEST(a_reader_can_be_copied_too),
         STORE_TEST(the_clock_of_a_board_is_the_median_of_this_process),
     };

@@ -1,5 +1,5 @@
-/* test_keep.c — what a run says and leaves, whose files it takes for its own, and where its database is on a
- * network file system, which statfs says here. */
+/* test_keep.c — what a run says and leaves, whose files it takes for its own, what it takes in of others that
+ * do the same, and where its database is on a network file system, which statfs says here. */
 #include "store.h"
 
 #include "db_exchange.h"
@@ -8,7 +8,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <time.h>
 
 static const char *host; /* NULL: this one's */
 
@@ -51,6 +53,39 @@ int statfs(const char *path, struct statfs *info)
     const int result = real(path, info);
     if (result == 0) info->f_type = magic;
     return result;
+}
+
+static double later_s; /* than the clock says */
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    const int result = (int)syscall(SYS_clock_gettime, clock, now);
+    if (result == 0 && clock == CLOCK_MONOTONIC) now->tv_sec += (time_t)later_s;
+    return result;
+}
+
+static const char *stale; /* the next looks at it fail so, as those of NFS do */
+static int stale_times;
+
+int stat(const char *path, struct stat *info)
+{
+    if (stale_times > 0 && strcmp(path, stale) == 0) {
+        stale_times--;
+        errno = ESTALE;
+        return -1;
+    }
+    return fstatat(AT_FDCWD, path, info, 0);
+}
+
+static const char *newer, *replaced; /* another process moves newer there when this one syncs its copy */
+
+int fsync(int fd)
+{
+    int (*real)(int);
+    *(void **)&real = dlsym(RTLD_NEXT, "fsync");
+    if (newer && rename(newer, replaced) != 0) return -1;
+    newer = NULL;
+    return real(fd);
 }
 
 static char folder[64], said[4096];
@@ -391,6 +426,204 @@ TEST(what_is_of_a_later_version_or_not_ours_is_no_damaged_copy)
     assert_int_equal(trials_of(o.db), 3);
 }
 
+/* ---- two runs of one shard at once ---- */
+
+/* A second run, which has a database of its own, and trials that the first has not. */
+static struct tune_options a_second(struct problem *problem)
+{
+    struct tune_options o = a_shard(problem);
+    snprintf(o.db, sizeof o.db, "%s/second.db", folder);
+    return o;
+}
+
+TEST(two_runs_of_one_shard_that_end_leave_what_both_have_done)
+{
+    struct problem problem = problem_make(64, 64, 64);
+    struct tune_options o[2] = {a_shard(&problem), a_second(&problem)};
+    struct db *db[2];
+    struct keep *keep[2];
+    for (int i = 0; i < 2; i++) assert_ok(open_and_listen(&o[i], &db[i], &keep[i]));
+    for (int i = 0; i < 2; i++) store_some(db[i], 5 - i);
+    for (int i = 0; i < 2; i++) {
+        assert_ok(keep_end(keep[i], &(struct keep_state){0}, OK));
+        end(db[i], keep[i]);
+    }
+    assert_int_equal(trials_of(o[0].save), 9);
+}
+
+TEST(a_copy_in_the_middle_of_a_run_loses_nothing_of_one_that_has_ended)
+{
+    struct problem problem = problem_make(64, 64, 64);
+    struct tune_options o[2] = {a_shard(&problem), a_second(&problem)};
+    struct db *db[2];
+    struct keep *keep[2];
+    for (int i = 0; i < 2; i++) assert_ok(open_and_listen(&o[i], &db[i], &keep[i]));
+    int64_t run = store_some(db[0], 5), attempt;
+    store_some(db[1], 4);
+    const struct config config = store_config(9);
+    const struct outcome outcome = store_outcome(9);
+    later_s = 100;
+    enum status st = keep_tick(keep[0], &(struct keep_state){0});
+    assert_ok(st);
+    assert_int_equal(trials_of(o[0].save), 5);
+    assert_ok(keep_end(keep[1], &(struct keep_state){0}, OK));
+    end(db[1], keep[1]);
+    remove(o[1].db); /* nothing on that node's disk is needed any more */
+    assert_ok(db_attempt(db[0], run, &problem, &config, &attempt)); /* a GPU is at it */
+    later_s = 300;
+    st = keep_tick(keep[0], &(struct keep_state){0});
+    later_s = 0;
+    assert_ok(st);
+    assert_int_equal(trials_of(o[0].save), 9);
+    assert_ok(db_record(db[0], attempt, &outcome));
+    store_some(db[0], 1);
+    assert_ok(keep_end(keep[0], &(struct keep_state){0}, OK));
+    end(db[0], keep[0]);
+    assert_int_equal(trials_of(o[0].save), 11);
+}
+
+TEST(a_copy_that_comes_between_the_look_and_the_rename_is_taken_in_too)
+{
+    struct problem problem = problem_make(64, 64, 64);
+    struct tune_options o = a_shard(&problem), second = a_second(&problem);
+    struct db *db;
+    struct keep *keep;
+    char other[100];
+    snprintf(other, sizeof other, "%s/shared/other.db", folder);
+    snprintf(second.save, sizeof second.save, "%s", other);
+    leave_copy(&second, 4);
+    assert_ok(open_and_listen(&o, &db, &keep));
+    store_some(db, 5);
+    newer = other;
+    replaced = o.save;
+    assert_ok(keep_end(keep, &(struct keep_state){0}, OK));
+    end(db, keep);
+    assert_null(newer);
+    assert_int_equal(trials_of(o.save), 9);
+}
+
+TEST(a_run_whose_copy_cannot_take_in_what_is_there_ends_with_an_error_and_leaves_it)
+{
+    struct problem problem = problem_make(64, 64, 64);
+    struct tune_options o = a_shard(&problem), second = a_second(&problem);
+    struct db *db;
+    struct keep *keep;
+    assert_ok(open_and_listen(&o, &db, &keep));
+    store_some(db, 5);
+    leave_copy(&second, 4);
+    lockless = true;
+    const enum status st = keep_end(keep, &(struct keep_state){0}, OK);
+    lockless = false;
+    assert_fails(st, E_IO, "has no locks");
+    assert_int_equal(trials_of(o.save), 4);
+    assert_ok(keep_end(keep, &(struct keep_state){0}, OK));
+    end(db, keep);
+    assert_int_equal(trials_of(o.save), 9);
+}
+
+TEST(clocks_are_those_of_the_runs_own_boards)
+{
+    struct problem problem = problem_make(64, 64, 64);
+    struct tune_options o[2] = {a_shard(&problem), a_second(&problem)};
+    struct db *db[2];
+    struct keep *keep[2];
+    char line[TUNE_PATH_MAX + 20], text[2000];
+    for (int i = 0; i < 2; i++) assert_ok(open_and_listen(&o[i], &db[i], &keep[i]));
+    for (int i = 0; i < 2; i++) store_some(db[i], 5 - i);
+    for (int i = 0; i < 2; i++) {
+        assert_ok(keep_end(keep[i], &(struct keep_state){0}, OK));
+        end(db[i], keep[i]);
+    }
+    snprintf(line, sizeof line, "%s.json", o[1].save);
+    FILE *file = fopen(line, "r");
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    if (!strstr(text, "\"trials\":4,\"clock_mhz\"")) fail_msg("%s", text);
+}
+
+/* ---- what cannot be looked at, and whose it is ---- */
+
+TEST(an_error_is_not_taken_for_a_file_that_is_not_there)
+{
+    struct problem problem = problem_make(64, 64, 64);
+    struct tune_options o = a_shard(&problem), second = a_second(&problem);
+    struct db *db;
+    struct keep *keep;
+    leave_copy(&o, 60);
+    for (int i = 0; i < 2; i++) { /* at the start: the copy, and the database */
+        stale = i ? o.db : o.save;
+        stale_times = 2;
+        const enum status st = i ? open_fails(&o) : open_fails(&second);
+        stale_times = 0;
+        assert_fails(st, E_IO, "Stale file handle");
+        assert_int_equal(trials_of(o.save), 60);
+        assert_int_equal(trials_of(o.db), 60);
+        assert_int_equal(access(second.db, F_OK), -1);
+    }
+    assert_int_equal(rename(o.save, second.db), 0); /* at the end: a copy that came meanwhile */
+    remove(second.db);
+    assert_ok(open_and_listen(&second, &db, &keep));
+    store_some(db, 5);
+    leave_copy(&o, 0);
+    stale = second.save;
+    stale_times = 2;
+    const enum status st = keep_end(keep, &(struct keep_state){0}, OK);
+    stale_times = 0;
+    assert_fails(st, E_IO, "Stale file handle");
+    end(db, keep);
+    assert_int_equal(trials_of(o.save), 60);
+}
+
+TEST(a_database_of_a_shard_that_others_could_have_written_is_refused)
+{
+    struct problem problem = problem_make(64, 64, 64);
+    struct tune_options o = a_shard(&problem);
+    char log[TUNE_PATH_MAX + 20];
+    leave_copy(&o, 3);
+    assert_int_equal(chmod(o.db, 0666), 0);
+    assert_fails(open_fails(&o), E_INPUT, "local.db belongs to user");
+    assert_int_equal(chmod(o.db, 0644), 0);
+    snprintf(log, sizeof log, "%s-journal", o.db);
+    const int fd = open(log, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    assert_int_equal(fchmod(fd, 0666), 0);
+    close(fd);
+    assert_fails(open_fails(&o), E_INPUT, "local.db-journal belongs to user");
+    remove(log);
+    if (geteuid() == 0) {
+        assert_int_equal(chown(o.db, 65534, 65534), 0);
+        assert_fails(open_fails(&o), E_INPUT, "local.db belongs to user 65534");
+        assert_int_equal(chown(o.db, 0, 0), 0);
+        assert_int_equal(chown(folder, 12345, 12345), 0);
+        assert_fails(open_fails(&o), E_INPUT, "belongs to user 12345, who may replace what is in it");
+        assert_int_equal(chown(folder, 0, 0), 0);
+    }
+    assert_int_equal(trials_of(o.db), 3);
+}
+
+TEST(another_users_link_is_not_followed)
+{
+    struct problem problem = problem_make(64, 64, 64);
+    struct tune_options o = a_shard(&problem);
+    char target[TUNE_PATH_MAX + 20], line[TUNE_PATH_MAX + 20];
+    if (geteuid() != 0) skip(); /* nobody else can make one */
+    leave_copy(&o, 3);
+    snprintf(target, sizeof target, "%s/victim", folder);
+    snprintf(line, sizeof line, "%s.json", o.save);
+    remove(line);
+    assert_int_equal(symlink(target, line), 0);
+    assert_int_equal(lchown(line, 65534, 65534), 0);
+    assert_fails(open_fails(&o), E_INPUT, "0.db.json is a symbolic link of user 65534");
+    assert_int_equal(access(target, F_OK), -1);
+    remove(line);
+    assert_int_equal(rename(o.save, target), 0);
+    assert_int_equal(symlink(target, o.save), 0);
+    assert_int_equal(lchown(o.save, 65534, 65534), 0);
+    assert_fails(open_fails(&o), E_INPUT, "0.db is a symbolic link of user 65534");
+    assert_int_equal(lchown(o.save, 0, 0), 0);
+    leave_copy(&o, 1);
+    assert_int_equal(trials_of(target), 4);
+}
+
 /* ---- file systems without locks ---- */
 
 TEST(a_copy_where_nothing_can_be_locked_is_replaced_as_often_as_it_is_due)
@@ -483,6 +716,14 @@ int main(void)
         KEEP_TEST(a_run_that_is_no_shards_goes_on_from_its_copy_and_replaces_it),
         KEEP_TEST(a_damaged_copy_is_put_aside_where_the_run_has_its_own_database),
         KEEP_TEST(what_is_of_a_later_version_or_not_ours_is_no_damaged_copy),
+        KEEP_TEST(two_runs_of_one_shard_that_end_leave_what_both_have_done),
+        KEEP_TEST(a_copy_in_the_middle_of_a_run_loses_nothing_of_one_that_has_ended),
+        KEEP_TEST(a_copy_that_comes_between_the_look_and_the_rename_is_taken_in_too),
+        KEEP_TEST(a_run_whose_copy_cannot_take_in_what_is_there_ends_with_an_error_and_leaves_it),
+        KEEP_TEST(clocks_are_those_of_the_runs_own_boards),
+        KEEP_TEST(an_error_is_not_taken_for_a_file_that_is_not_there),
+        KEEP_TEST(a_database_of_a_shard_that_others_could_have_written_is_refused),
+        KEEP_TEST(another_users_link_is_not_followed),
         KEEP_TEST(a_copy_where_nothing_can_be_locked_is_replaced_as_often_as_it_is_due),
         KEEP_TEST(folders_of_a_database_that_begins_with_a_copy_are_made),
         KEEP_TEST(others_may_read_in_the_folders_of_a_copy),
