@@ -47,6 +47,9 @@ enum status db_system_path(char *path, size_t room);
 enum status db_open(const char *path, enum db_mode mode, struct db **db);
 /* Removes a file that db_open created, and its folders, if nothing was stored in it. Takes NULL. */
 void db_close(struct db *db);
+/* The end of a command that has written: db_close, and what must be said if the file was renamed, replaced or
+ * removed meanwhile. Takes NULL. Returns st, or E_IO with where the results are. */
+enum status db_finish(struct db *db, enum status st);
 
 /* True if db_open refuses a file of ours with E_DB because a later program has written it, which is no
  * damage.

@@ -161,8 +161,7 @@ static enum status merge_all(struct merging *m)
     if (!st && any) st = open_patiently(plan->db, &db);
     if (!st && any) st = db_check_whole(db);
     if (!st && any) st = take_in(m, db);
-    db_close(db);
-    return st;
+    return db_finish(db, st);
 }
 
 static enum status say_what_lacks(const struct merging *m)

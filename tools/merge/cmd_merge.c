@@ -145,8 +145,7 @@ static enum status merge(const struct merging *m, struct shard_file *files, stru
     if (st) return st;
     if (!(st = db_check_whole(db)))
         st = db_merge(db, (const char *const *)m->files.at + 1, m->files.count - 1, merged);
-    db_close(db);
-    return st;
+    return db_finish(db, st);
 }
 
 static void print_merged(const char *out, const struct db_merged *merged)

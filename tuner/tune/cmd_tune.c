@@ -170,7 +170,7 @@ out:
     children_close(where.children);
     keep_close(session.keep);
     db_close(session.known);
-    db_close(session.db);
+    st = db_finish(session.db, st);
     space_free(space);
     free(session.results);
     tune_options_free(&options);
