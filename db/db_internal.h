@@ -114,6 +114,8 @@ void db_hold_index(const char *path, struct db_hold *hold);
 void db_hold_log(const char *path, struct db_hold *hold);
 /* Whether that log is still there under its name. */
 bool db_hold_has_log(const char *path, const struct db_hold *hold);
+/* Whether the file says that it has a log (WAL mode). */
+bool db_hold_in_wal(const struct db_hold *hold);
 /* Whether a writer's file has lost its name. now: the one that it has, "" if it has none. */
 bool db_hold_moved(const char *path, const struct db_hold *hold, char now[PATH_MAX]);
 /* Call it after the connection is closed; takes NULL. writer: whether it comes from db_hold_write. */

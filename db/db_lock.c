@@ -311,6 +311,14 @@ bool db_hold_has_log(const char *path, const struct db_hold *hold)
 
 /* ---- what is there ---- */
 
+/* By a descriptor that stays open: closing one would cost SQLite its locks. */
+bool db_hold_in_wal(const struct db_hold *hold)
+{
+    unsigned char versions[2]; /* of the file format, for writing and reading: 2 is WAL */
+    const int fd = hold->reading >= 0 ? hold->reading : hold->writing;
+    return pread(fd, versions, sizeof versions, 18) == sizeof versions && versions[0] == 2 && versions[1] == 2;
+}
+
 static enum status held_elsewhere(const char *path, const char *name)
 {
     if (!name[0] || strcmp(name, path) == 0)

@@ -119,6 +119,16 @@ static bool leftover(const char *path, const char *suffix)
            info.st_size > 0;
 }
 
+bool db_lacks_log(const struct db *db, char why[DB_LACKING_MAX])
+{
+    if (!db->hold || !db_hold_in_wal(db->hold) || leftover(db->path, "-wal") || db_is_written(db->path))
+        return false;
+    snprintf(why, DB_LACKING_MAX,
+             "it was copied while a tuner was writing the original, and without the log beside that (-wal), "
+             "which has the last results, or all: copy it with tune merge COPY ORIGINAL");
+    return true;
+}
+
 /* SQLite fills up an incomplete last page with zeros; an intact file that is not in use has none. */
 static enum status check_size(sqlite3 *handle, const char *path)
 {

@@ -68,7 +68,7 @@ static enum status take_in(struct merging *m, struct db *db)
         m->numbers[m->merged] = i;
         paths[m->merged++] = m->files[i].path;
     }
-    const struct db_refusal refusal = {refuse, m};
+    const struct db_refusal refusal = {.visit = refuse, .self = m};
     if (!st) st = db_merge_sound(db, paths, m->merged, &refusal, &m->sum);
     free(paths);
     free(m->numbers);

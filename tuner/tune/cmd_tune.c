@@ -117,6 +117,8 @@ static enum status open_known(const char *path, struct db **known)
         sleep(1);
     }
     db_choose = usual;
+    char why[DB_LACKING_MAX];
+    if (!st && db_lacks_log(*known, why)) print_line(stderr, "tune: %s may lack results: %s", path, why);
     return st;
 }
 

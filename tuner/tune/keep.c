@@ -285,7 +285,7 @@ static enum status add_copy(const struct tune_options *o, struct db *db)
 {
     struct db_merged merged;
     char why[1024] = "";
-    const struct db_refusal refusal = {note_damage, why};
+    const struct db_refusal refusal = {.visit = note_damage, .self = why};
     const char *const copy = o->save;
     enum status st = db_merge_sound(db, &copy, 1, &refusal, &merged);
     if (st) return st;

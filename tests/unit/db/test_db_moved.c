@@ -179,6 +179,34 @@ TEST(a_copy_of_a_killed_tuners_folder_is_read_with_its_log)
     assert_int_equal(trials_in(store_path), 3);
 }
 
+static bool lacks_log(const char *path)
+{
+    struct db *db;
+    char why[DB_LACKING_MAX];
+    assert_ok(db_open(path, DB_READ, &db));
+    const bool lacks = db_lacks_log(db, why);
+    db_close(db);
+    return lacks;
+}
+
+TEST(only_a_copy_of_a_file_in_use_lacks_its_log)
+{
+    char command[600];
+    name_other("copy.db");
+    snprintf(command, sizeof command, "cp %s %s", store_path, other);
+    struct db *db = store_open(DB_WRITE);
+    store_some(db, 3);
+    assert_false(lacks_log(store_path)); /* it is being written */
+    assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c): a fixed command */
+    assert_true(lacks_log(other));
+    db_close(db);
+    assert_false(lacks_log(store_path)); /* at rest */
+    assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
+    assert_false(lacks_log(other));
+    assert_int_equal(apart(write_and_be_killed), -1);
+    assert_false(lacks_log(store_path)); /* its log is there */
+}
+
 /* What it opens belongs to a process of its own. */
 static int write_until_told(int from, int to)
 {
@@ -227,6 +255,7 @@ int main(void)
         STORE_TEST(a_new_file_is_not_read_with_the_log_of_the_one_whose_name_it_has),
         STORE_TEST(nor_after_that_tuner_was_killed),
         STORE_TEST(a_copy_of_a_killed_tuners_folder_is_read_with_its_log),
+        STORE_TEST(only_a_copy_of_a_file_in_use_lacks_its_log),
         STORE_TEST(a_tuner_whose_files_were_all_removed_leaves_those_of_the_next_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
