@@ -242,9 +242,9 @@ void db_hold_log(const char *path, struct db_hold *hold)
     char name[PATH_MAX], text[128];
     hold->log = (struct stat){.st_ino = 0};
     if (hold->name < 0 || !beside(path, "-wal", name) || stat(name, &hold->log) != 0) return;
-    const int length = snprintf(text, sizeof text, "%ld" OWN_FILES "\n", (long)getpid(),
-                                (uint64_t)hold->device, (uint64_t)hold->inode, (uint64_t)hold->log.st_dev,
-                                (uint64_t)hold->log.st_ino);
+    const int length =
+        snprintf(text, sizeof text, "%ld" OWN_FILES "\n", (long)getpid(), (uint64_t)hold->device,
+                 (uint64_t)hold->inode, (uint64_t)hold->log.st_dev, (uint64_t)hold->log.st_ino);
     /* Without it a file that takes this one's name is read with this one's log. */
     (void)!pwrite(hold->name, text, (size_t)length, 0);
 }
@@ -283,10 +283,11 @@ static enum status refuse_log_of_another(const struct db_hold *hold, const char 
                     "%s was put in the place of a file that a tuner is still writing, and the log beside it, "
                     "%s, is that file's: wait for that tuner, or stop it; it will say where its results are",
                     path, name);
-    return fail(E_DB,
-                "%s was put in the place of a file whose tuner was killed, and the log beside it, %s, is that "
-                "file's: rename the log to go with that file (-wal), or remove it",
-                path, name);
+    return fail(
+        E_DB,
+        "%s was put in the place of a file whose tuner was killed, and the log beside it, %s, is that "
+        "file's: rename the log to go with that file (-wal), or remove it",
+        path, name);
 }
 
 bool db_hold_moved(const char *path, const struct db_hold *hold, char now[PATH_MAX])
@@ -306,7 +307,8 @@ bool db_hold_has_log(const char *path, const struct db_hold *hold)
 {
     char name[PATH_MAX];
     struct stat log;
-    return hold->log.st_ino && beside(path, "-wal", name) && stat(name, &log) == 0 && is_same(&hold->log, &log);
+    return hold->log.st_ino && beside(path, "-wal", name) && stat(name, &log) == 0 &&
+           is_same(&hold->log, &log);
 }
 
 /* ---- what is there ---- */
@@ -316,7 +318,8 @@ bool db_hold_in_wal(const struct db_hold *hold)
 {
     unsigned char versions[2]; /* of the file format, for writing and reading: 2 is WAL */
     const int fd = hold->reading >= 0 ? hold->reading : hold->writing;
-    return pread(fd, versions, sizeof versions, 18) == sizeof versions && versions[0] == 2 && versions[1] == 2;
+    return pread(fd, versions, sizeof versions, 18) == sizeof versions && versions[0] == 2 &&
+           versions[1] == 2;
 }
 
 static enum status held_elsewhere(const char *path, const char *name)

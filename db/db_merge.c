@@ -317,17 +317,18 @@ static enum status copy_file(struct db *to, struct db *from, struct db_merged *m
     return st;
 }
 
-/* A file that is given to be merged is thought to hold something. */
+/* A file that is given to be merged is thought to hold something; a shard may have had nothing to do. */
 static enum status say_lacking(const struct db_refusal *refusal, int number, struct db *from)
 {
     char why[DB_LACKING_MAX];
+    struct db_shard shard;
     int64_t holds;
-    const struct binder b = db_bind(
-        from, "SELECT EXISTS (SELECT 1 FROM runs) OR EXISTS (SELECT 1 FROM preferences)");
+    const struct binder b =
+        db_bind(from, "SELECT EXISTS (SELECT 1 FROM runs) OR EXISTS (SELECT 1 FROM preferences)");
     const enum status st = db_integer(from, &b, &holds, "look whether it holds anything");
     if (st) return st;
     if (db_lacks_log(from, why)) refusal->lacking(refusal->self, number, !holds, why);
-    else if (!holds)
+    else if (!holds && (db_shard_get(from, &shard) || !shard.finished))
         refusal->lacking(refusal->self, number, true, "no run and no preference was ever stored in it");
     return OK;
 }

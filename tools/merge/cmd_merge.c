@@ -50,7 +50,8 @@ static const char text[] =
     "  tune merge --json all.db node1.db\n"
     "\n"
     "Exit status: 0 done; 1 a file is not there: nothing was merged; or one holds nothing, or with "
-    "--shards one is missing or unfinished: the others are merged; 2 wrong command line; 3 with --shards, a file is no shard, or one of another suite, "
+    "--shards one is missing or unfinished: the others are merged; 2 wrong command line; 3 with --shards, a "
+    "file is no shard, or one of another suite, "
     "division or version, or OUT is a shard: nothing was "
     "merged; 4 a file is foreign, newer or "
     "damaged: nothing was merged; 7 a file cannot be read or written; 8 another process has locked OUT.";

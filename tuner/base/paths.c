@@ -73,14 +73,14 @@ enum status paths_configs(const char *what, char *path, size_t room)
             return OK;
     if (in_source(what, PROGRAM, path, room, foreign)) return OK;
     if (*foreign)
-        return fail(E_IO,
-                    "%s is not used: it belongs to another user, or others may write it; set GEMMTUNE_CONFIGS "
-                    "to the folder configs that you trust",
-                    foreign);
-    return fail(E_IO,
-                "the folder configs%s%s is neither in %s/%s nor in %s%s%s: set GEMMTUNE_CONFIGS to where it is",
-                join, what, folder, GT_SHARE_FROM_BIN, folder, *GT_SOURCE_DIR ? " nor in " : "",
-                GT_SOURCE_DIR);
+        return fail(
+            E_IO,
+            "%s is not used: it belongs to another user, or others may write it; set GEMMTUNE_CONFIGS "
+            "to the folder configs that you trust",
+            foreign);
+    return fail(
+        E_IO, "the folder configs%s%s is neither in %s/%s nor in %s%s%s: set GEMMTUNE_CONFIGS to where it is",
+        join, what, folder, GT_SHARE_FROM_BIN, folder, *GT_SOURCE_DIR ? " nor in " : "", GT_SOURCE_DIR);
 }
 
 enum status paths_library(const char *file, char *path, size_t room)

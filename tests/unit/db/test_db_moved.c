@@ -1,4 +1,5 @@
-/* test_db_moved.c — a file that is renamed, replaced or removed while it is written, and what has its name. */
+/* test_db_moved.c — a file that is renamed, replaced or removed while it is written, and what has its name.
+ */
 #include "db_exchange.h"
 #include "db_files.h"
 
@@ -196,11 +197,11 @@ TEST(only_a_copy_of_a_file_in_use_lacks_its_log)
     snprintf(command, sizeof command, "cp %s %s", store_path, other);
     struct db *db = store_open(DB_WRITE);
     store_some(db, 3);
-    assert_false(lacks_log(store_path)); /* it is being written */
+    assert_false(lacks_log(store_path));  /* it is being written */
     assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c): a fixed command */
     assert_true(lacks_log(other));
     db_close(db);
-    assert_false(lacks_log(store_path)); /* at rest */
+    assert_false(lacks_log(store_path));  /* at rest */
     assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
     assert_false(lacks_log(other));
     assert_int_equal(apart(write_and_be_killed), -1);

@@ -26,9 +26,9 @@ static int make_tree(void **state)
     unsetenv("GEMMTUNE_CONFIGS");
     unsetenv("GEMMTUNE_LIBCARRIED");
     umask(022);
-    static const char command[] = "rm -rf '" CARRIED "' && mkdir -p '" CARRIED "/configs/spaces' '" CARRIED
-                                  "/configs/winners' '" CARRIED "/lib' && cp '" FAKE_NVRTC "' '" CARRIED
-                                  "/lib/libcarried.so'";
+    static const char command[] =
+        "rm -rf '" CARRIED "' && mkdir -p '" CARRIED "/configs/spaces' '" CARRIED
+        "/configs/winners' '" CARRIED "/lib' && cp '" FAKE_NVRTC "' '" CARRIED "/lib/libcarried.so'";
     return system(command) != 0 || !realpath(CARRIED, carried); /* NOLINT(cert-env33-c): a fixed command */
 }
 
