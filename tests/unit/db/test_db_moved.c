@@ -234,7 +234,10 @@ TEST(a_tuner_whose_files_were_all_removed_leaves_those_of_the_next_alone)
     }
     fflush(stdout);
     const pid_t next = fork();
-    if (next == 0) _exit(write_until_told(told[0], ready[1]));
+    if (next == 0) {
+        close(told[1]); /* it ends with this process */
+        _exit(write_until_told(told[0], ready[1]));
+    }
     assert_int_equal(read(ready[0], &byte, 1), 1);
     assert_fails(db_finish(db, OK), E_IO, ".rescued");
     assert_true(there(store_path, "-wal") && there(store_path, ".lock"));
