@@ -48,6 +48,14 @@ enum status db_system_path(char *path, size_t room);
 enum status db_open(const char *path, enum db_mode mode, struct db **db);
 /* Removes a file that db_open created, and its folders, if nothing was stored in it. Takes NULL. */
 void db_close(struct db *db);
+/* The end of a command that has written: db_close, and what must be said if the file was renamed, replaced or
+ * removed meanwhile. Takes NULL. Returns st, or E_IO with where the results are. */
+enum status db_finish(struct db *db, enum status st);
+
+/* True if a file that is open for reading is as a tuner leaves it that is writing, while no tuner writes it
+ * and its log is not there: it was copied without the log, as a rule, and lacks the last results, or all. */
+#define DB_LACKING_MAX 1024
+bool db_lacks_log(const struct db *db, char why[DB_LACKING_MAX]);
 
 /* True if db_open refuses a file of ours with E_DB because a later program has written it, which is no
  * damage.

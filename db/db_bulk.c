@@ -68,6 +68,7 @@ enum status db_bulk_end(struct db *db, struct db_bulk *bulk, enum status st)
     st = db_end(db, st);
     enum status normal =
         db_exec(db, DB_CACHE "; PRAGMA ignore_check_constraints = OFF", "set the size of its cache");
-    if (!normal) normal = choose_journal(db, "PRAGMA journal_mode = WAL");
+    if (!normal) normal = choose_journal(db, "PRAGMA journal_mode = WAL; SELECT 1 FROM sqlite_schema");
+    if (!db->safe) db_hold_log(db->path, db->hold); /* it is a new one */
     return st ? st : normal;
 }

@@ -78,10 +78,13 @@ struct db_merged {
  * changed. */
 enum status db_merge(struct db *db, const char *const *paths, int count, struct db_merged *merged);
 
-/* Called for a file that is not merged, with its number in paths, while status_text() says why. */
+/* What is said of single files; number: which of paths. */
 struct db_refusal {
+    /* Of a file that is not merged, while status_text() says why. NULL: that is an error. */
     void (*visit)(void *self, int number, enum status st);
     void *self;
+    /* Of a file that is merged, but holds nothing or lacks its log, with a sentence. May be NULL. */
+    void (*lacking)(void *self, int number, bool nothing, const char *why);
 };
 
 /* The same, but a file that is not there, foreign, damaged or impossible is left out, and all others are

@@ -75,6 +75,7 @@ struct db {
     struct db_incoming *incoming;         /* trials that are being merged (db_merge_trials.c) */
     bool merges;                          /* it has the table that reads them */
     char path[PATH_MAX], given[PATH_MAX]; /* resolved, and as passed */
+    char rescued[PATH_MAX];               /* the copy of a file that was removed while it was written */
 };
 
 /* --- db_place.c --- */
@@ -92,6 +93,9 @@ enum status db_resolve(const char *path, char resolved[PATH_MAX]);
  * kernels. */
 bool db_checked(const char *path);
 void db_remember_checked(const char *path);
+/* Whether a writer's file still has its name. Errors: E_IO, with where the results are: under another name,
+ * or, if the file was removed, in a copy that this makes. */
+enum status db_check_place(struct db *db);
 
 /* --- db_lock.c: path must be resolved --- */
 
@@ -106,6 +110,15 @@ enum status db_hold_write(const char *path, struct db_hold **hold);
 /* Call it when a connection may have the log's index (NAME-shm) in memory, and often: it takes the time of a
  * stat. Keeps other programs from cutting the index until the release. Without an index it does nothing. */
 void db_hold_index(const char *path, struct db_hold *hold);
+/* Call it when a writer's connection has made its log (NAME-wal): notes in NAME.lock whose it is, so that a
+ * file that takes the name is not read with it. */
+void db_hold_log(const char *path, struct db_hold *hold);
+/* Whether that log is still there under its name. */
+bool db_hold_has_log(const char *path, const struct db_hold *hold);
+/* Whether the file says that it has a log (WAL mode). */
+bool db_hold_in_wal(const struct db_hold *hold);
+/* Whether a writer's file has lost its name. now: the one that it has, "" if it has none. */
+bool db_hold_moved(const char *path, const struct db_hold *hold, char now[PATH_MAX]);
 /* Call it after the connection is closed; takes NULL. writer: whether it comes from db_hold_write. */
 void db_release(const char *path, struct db_hold *hold, bool writer);
 

@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,7 @@ struct db_hold {
     int uses;
     int reading, writing, name, index; /* descriptors: of the file, of NAME.lock, of NAME-shm; -1: none */
     bool index_locked;
+    struct stat log; /* of NAME-wal, while it is ours (db_hold_log) */
     struct db_hold *next;
 };
 
@@ -146,6 +148,11 @@ static enum status no_lock(const char *path, int error)
 
 /* ---- the name ---- */
 
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
 static bool beside(const char *path, const char *suffix, char name[PATH_MAX])
 {
     return snprintf(name, PATH_MAX, "%s%s", path, suffix) < PATH_MAX;
@@ -180,7 +187,7 @@ static enum status try_name(const char *path, int *fd, int *error)
         } else if (*error) {
             st = no_lock(path, *error);
             unlink(lock);
-        } else if (!fstat(*fd, &opened) && !stat(lock, &named) && opened.st_ino == named.st_ino) {
+        } else if (!fstat(*fd, &opened) && !stat(lock, &named) && is_same(&opened, &named)) {
             const int length = snprintf(text, sizeof text, "%ld\n", (long)getpid());
             /* The number is only used in messages; the lock works without it. */
             (void)!(ftruncate(*fd, 0) == 0 && pwrite(*fd, text, (size_t)length, 0) > 0);
@@ -229,7 +236,7 @@ static enum status check_rest(const struct db_hold *hold, const char *path, cons
 {
     struct stat log, ours, other;
     if (!name[0] || strcmp(name, path) == 0 || !has_log(name, &log)) return OK;
-    if (has_log(path, &ours) && ours.st_dev == log.st_dev && ours.st_ino == log.st_ino) return OK;
+    if (has_log(path, &ours) && is_same(&ours, &log)) return OK;
     const bool there = stat(name, &other) == 0;
     if (there && (other.st_dev != hold->device || other.st_ino != hold->inode)) return OK;
     return fail(E_DB,
@@ -237,6 +244,96 @@ static enum status check_rest(const struct db_hold *hold, const char *path, cons
                 "that name's log: %s",
                 path, name,
                 there ? "open it under that name" : "rename it back, or rename the log (-wal) to match");
+}
+
+/* ---- a name that has become another file's ---- */
+
+/* What NAME.lock says after the process id: the file that is written under the name, and its log. */
+#define OWN_FILES " %" PRIx64 ":%" PRIx64 " %" PRIx64 ":%" PRIx64
+
+void db_hold_log(const char *path, struct db_hold *hold)
+{
+    char name[PATH_MAX], text[128];
+    hold->log = (struct stat){.st_ino = 0};
+    if (hold->name < 0 || !beside(path, "-wal", name) || stat(name, &hold->log) != 0) return;
+    const int length =
+        snprintf(text, sizeof text, "%ld" OWN_FILES "\n", (long)getpid(), (uint64_t)hold->device,
+                 (uint64_t)hold->inode, (uint64_t)hold->log.st_dev, (uint64_t)hold->log.st_ino);
+    /* Without it a file that takes this one's name is read with this one's log. */
+    (void)!pwrite(hold->name, text, (size_t)length, 0);
+}
+
+static bool noted_files(const char *path, struct stat *file, struct stat *log)
+{
+    char lock[PATH_MAX], text[128] = "";
+    int fd = beside(path, ".lock", lock) ? open(lock, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+    if (fd < 0) return false;
+    const ssize_t length = pread(fd, text, sizeof text - 1, 0);
+    close(fd);
+    uint64_t part[4];
+    const char *at = length > 0 ? strchr(text, ' ') : NULL;
+    for (int i = 0; i < 4; i++) {
+        char *end;
+        if (!at || *at != " : :"[i]) return false;
+        part[i] = strtoull(at + 1, &end, 16);
+        at = end;
+    }
+    file->st_dev = (dev_t)part[0], file->st_ino = (ino_t)part[1];
+    log->st_dev = (dev_t)part[2], log->st_ino = (ino_t)part[3];
+    return true;
+}
+
+/* The log beside a file that was put in the place of one that was being written. The log is known by its
+ * inode, so that a copy of a folder is not taken for that. */
+static enum status refuse_log_of_another(const struct db_hold *hold, const char *path)
+{
+    char name[PATH_MAX];
+    struct stat file, noted, log;
+    const struct stat ours = {.st_dev = hold->device, .st_ino = hold->inode};
+    if (!noted_files(path, &file, &noted) || is_same(&file, &ours)) return OK;
+    if (!beside(path, "-wal", name) || stat(name, &log) != 0 || !is_same(&noted, &log)) return OK;
+    if (name_is_locked(path))
+        return fail(E_BUSY,
+                    "%s was put in the place of a file that a tuner is still writing, and the log beside it, "
+                    "%s, is that file's: wait for that tuner, or stop it; it will say where its results are",
+                    path, name);
+    return fail(
+        E_DB,
+        "%s was put in the place of a file whose tuner was killed, and the log beside it, %s, is that "
+        "file's: rename the log to go with that file (-wal), or remove it",
+        path, name);
+}
+
+bool db_hold_moved(const char *path, const struct db_hold *hold, char now[PATH_MAX])
+{
+    char link[64];
+    struct stat opened, named;
+    if (hold->writing < 0 || fstat(hold->writing, &opened) != 0) return false;
+    if (stat(path, &named) == 0 ? is_same(&opened, &named) : errno != ENOENT && errno != ENOTDIR)
+        return false;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", hold->writing);
+    const ssize_t length = opened.st_nlink > 0 ? readlink(link, now, PATH_MAX - 1) : 0;
+    now[length > 0 ? length : 0] = '\0';
+    return true;
+}
+
+bool db_hold_has_log(const char *path, const struct db_hold *hold)
+{
+    char name[PATH_MAX];
+    struct stat log;
+    return hold->log.st_ino && beside(path, "-wal", name) && stat(name, &log) == 0 &&
+           is_same(&hold->log, &log);
+}
+
+/* ---- what is there ---- */
+
+/* By a descriptor that stays open: closing one would cost SQLite its locks. */
+bool db_hold_in_wal(const struct db_hold *hold)
+{
+    unsigned char versions[2]; /* of the file format, for writing and reading: 2 is WAL */
+    const int fd = hold->reading >= 0 ? hold->reading : hold->writing;
+    return pread(fd, versions, sizeof versions, 18) == sizeof versions && versions[0] == 2 &&
+           versions[1] == 2;
 }
 
 static enum status held_elsewhere(const char *path, const char *name)
@@ -260,7 +357,10 @@ static enum status check_names(const struct db_hold *hold, int fd, const char *p
     int error = ask_lock(fd, &locked);
     if (error) return no_lock(path, error); /* SQLite needs locks */
     written_as(fd, name);
-    if (!locked) return check_rest(hold, path, name);
+    if (!locked) {
+        enum status st = refuse_log_of_another(hold, path);
+        return st ? st : check_rest(hold, path, name);
+    }
     const bool same = !name[0] || strcmp(name, path) == 0;
     if (name_is_locked(path) || (same && has_log(path, &log)) || !is_locked(fd)) return OK;
     return held_elsewhere(path, name);
@@ -407,8 +507,11 @@ static void unlock(struct db_hold *hold, const char *path)
 {
     char lock[PATH_MAX];
     struct flock none;
+    struct stat ours, named;
     if (hold->writing >= 0) lock_byte(hold->writing, F_OFD_SETLK, &none, F_UNLCK);
-    if (beside(path, ".lock", lock)) unlink(lock);
+    if (beside(path, ".lock", lock) && fstat(hold->name, &ours) == 0 && stat(lock, &named) == 0 &&
+        is_same(&ours, &named)) /* else it was removed, and is another tuner's by now */
+        unlink(lock);
     close(hold->name);
     hold->name = -1;
 }

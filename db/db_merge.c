@@ -317,6 +317,22 @@ static enum status copy_file(struct db *to, struct db *from, struct db_merged *m
     return st;
 }
 
+/* A file that is given to be merged is thought to hold something; a shard may have had nothing to do. */
+static enum status say_lacking(const struct db_refusal *refusal, int number, struct db *from)
+{
+    char why[DB_LACKING_MAX];
+    struct db_shard shard;
+    int64_t holds;
+    const struct binder b =
+        db_bind(from, "SELECT EXISTS (SELECT 1 FROM runs) OR EXISTS (SELECT 1 FROM preferences)");
+    const enum status st = db_integer(from, &b, &holds, "look whether it holds anything");
+    if (st) return st;
+    if (db_lacks_log(from, why)) refusal->lacking(refusal->self, number, !holds, why);
+    else if (!holds && (db_shard_get(from, &shard) || !shard.finished))
+        refusal->lacking(refusal->self, number, true, "no run and no preference was ever stored in it");
+    return OK;
+}
+
 /* The file after number i, without the database itself; count: there is none. */
 static int next_file(const struct db *db, const char *const *paths, int count, int i)
 {
@@ -337,10 +353,11 @@ static enum status merge_all(struct db *db, const char *const *paths, int count,
     while (!st && i < count) {
         const int next = next_file(db, paths, count, i);
         enum status sound = db_ahead_end(&ahead, &from);
-        if (sound && refusal && sound != E_MEMORY) refusal->visit(refusal->self, i, sound);
+        if (sound && refusal && refusal->visit && sound != E_MEMORY) refusal->visit(refusal->self, i, sound);
         else st = sound;
         if (!st && next < count) db_ahead_start(&ahead, paths[next]);
         if (!sound) st = copy_file(db, from, merged);
+        if (!sound && !st && refusal && refusal->lacking) st = say_lacking(refusal, i, from);
         db_close(from);
         i = next;
     }

@@ -119,6 +119,16 @@ static bool leftover(const char *path, const char *suffix)
            info.st_size > 0;
 }
 
+bool db_lacks_log(const struct db *db, char why[DB_LACKING_MAX])
+{
+    if (!db->hold || !db_hold_in_wal(db->hold) || leftover(db->path, "-wal") || db_is_written(db->path))
+        return false;
+    snprintf(why, DB_LACKING_MAX,
+             "it was copied while a tuner was writing the original, and without the log beside that (-wal), "
+             "which has the last results, or all: copy it with tune merge COPY ORIGINAL");
+    return true;
+}
+
 /* SQLite fills up an incomplete last page with zeros; an intact file that is not in use has none. */
 static enum status check_size(sqlite3 *handle, const char *path)
 {
@@ -300,6 +310,7 @@ static enum status open_writer(struct db *db, int64_t size)
     if ((st = check_once(db->handle, db->path, db->mode, size))) return st;
     if (!db->safe && (st = choose_journal(db))) return st;
     if (!db->safe) db_hold_index(db->path, db->hold);
+    if (!db->safe) db_hold_log(db->path, db->hold);
     db_guard(db, true);
     db->ready = true;
     return OK;
@@ -358,11 +369,30 @@ static bool nothing_stored(struct db *db)
     return nothing;
 }
 
+/* Writes the log back. SQLite removes it by its name: not if it is another file's by now. */
+static const char *write_back(const struct db *db)
+{
+    return db_hold_has_log(db->path, db->hold) ? "PRAGMA journal_mode = DELETE"
+                                               : "PRAGMA wal_checkpoint(PASSIVE)";
+}
+
+/* SQLite leaves a file in WAL mode that has lost the name under which it was opened. */
+static void make_plain(const char *path)
+{
+    sqlite3 *handle;
+    if (!*path || db_connect(path, SQLITE_OPEN_READWRITE, &handle)) return;
+    sqlite3_busy_timeout(handle, 0);
+    sqlite3_exec(handle, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
+    sqlite3_close(handle);
+}
+
 void db_close(struct db *db)
 {
     if (!db) return;
     if (db->owner != getpid()) return; /* a forked child must not use the parent's connection or lock */
     for (int i = 0; i < db->statement_count; i++) sqlite3_finalize(db->statements[i].handle);
+    char now[PATH_MAX];
+    const bool moved = db->writing && db_hold_moved(db->path, db->hold, now);
     const bool useless = db->writing && db->created && nothing_stored(db);
     bool one_file = db->safe || !db->writing;
     if (db->ready && !db->safe) {
@@ -370,13 +400,24 @@ void db_close(struct db *db)
          * safe. */
         db_guard(db, false);
         sqlite3_busy_timeout(db->handle, 0);
-        one_file = sqlite3_exec(db->handle, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL) == SQLITE_OK;
+        const char *sql = moved ? write_back(db) : "PRAGMA journal_mode = DELETE";
+        one_file = sqlite3_exec(db->handle, sql, NULL, NULL, NULL) == SQLITE_OK;
     }
     sqlite3_close(db->handle);
     sqlite3_close(db->file);
-    if (useless) db_remove_files(db->path);
-    else if (!one_file) db_clear_log(db->path);
+    if (useless && !moved) db_remove_files(db->path);
+    else if (!one_file && !moved) db_clear_log(db->path);
+    if (moved) make_plain(now); /* what has the name is not ours */
     db_release(db->path, db->hold, db->writing);
     if (db->mode == DB_WRITE) paths_remove_folders(db->given, db->made);
     free(db);
+}
+
+enum status db_finish(struct db *db, enum status st)
+{
+    const enum status place = db && db->owner == getpid() ? db_check_place(db) : OK;
+    char sentence[1024];
+    if (place) snprintf(sentence, sizeof sentence, "%s", status_text());
+    db_close(db);
+    return place ? fail(place, "%s", sentence) : st;
 }

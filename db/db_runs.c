@@ -78,6 +78,7 @@ enum status db_run_start(struct db *db, const struct db_context *context, const 
                          int64_t *run_id)
 {
     enum status st = db_check_clock();
+    if (!st) st = db_check_place(db);
     if (!st) st = db_begin(db);
     if (st) return st;
     const struct db_run_row row = {.context = context,
@@ -129,7 +130,8 @@ static enum status insert_attempt(struct db *db, int64_t run_id, const struct pr
 enum status db_attempt(struct db *db, int64_t run_id, const struct problem *problem,
                        const struct config *config, int64_t *attempt_id)
 {
-    enum status st = db_begin(db);
+    enum status st = db_check_place(db); /* before what takes time: its outcome is stored in any case */
+    if (!st) st = db_begin(db);
     return st ? st : db_end(db, insert_attempt(db, run_id, problem, config, attempt_id));
 }
 

@@ -34,6 +34,8 @@ enum status db_error(sqlite3 *handle, const char *path, int rc, const char *what
                     what, path, why);
     case SQLITE_READONLY:
     case SQLITE_PERM:
+        if (rc == SQLITE_READONLY_DBMOVED)
+            return fail(E_IO, "cannot %s: %s was renamed, replaced or removed meanwhile", what, path);
         return fail(E_IO, "cannot %s: %s or its folder is not writable; name another file%s", what, path,
                     db_choose);
     case SQLITE_CANTOPEN:

@@ -5,7 +5,8 @@
     pip install build/portable/gemmtune-0.2.0-py3-none-manylinux_2_28_x86_64.whl
 
 pip puts them where `cmake --install` would: bin/tune, lib/, include/ and share/gemmtune of the environment. Programs must need
-nothing but the C library, as those of the preset portable do; --here: a wheel for this machine, whatever they need.
+nothing but the C library and name no folder of this machine, as those of the preset portable do; --here: a wheel for this machine,
+whatever they need.
 """
 import argparse
 import base64
@@ -25,6 +26,12 @@ def needs(file):
     text = subprocess.run(["readelf", "-dVW", str(file)], check=True, capture_output=True, text=True).stdout
     libraries = [n for n in re.findall(r"\(NEEDED\).*\[(.*)\]", text) if not C_LIBRARY.match(n)]
     return libraries, max((int(v) for v in re.findall(r"GLIBC_2\.(\d+)", text)), default=17)
+
+
+def named_in(file, build):
+    """Folders of this machine that the file names, where it would look on another one."""
+    content = file.read_bytes()
+    return [str(folder) for folder in (SOURCE, build.resolve()) if str(folder).encode() in content]
 
 
 def files_of(build, version):
@@ -54,6 +61,8 @@ def main():
         glibc = max(glibc, newest)
         if others and not options.here:
             sys.exit(f"{file.name} needs {', '.join(others)}: use the preset portable, or --here")
+        if named_in(file, options.build) and not options.here:
+            sys.exit(f"{file.name} would look in {named_in(file, options.build)[0]}: use the preset portable, or --here")
     machine = subprocess.run(["uname", "-m"], check=True, capture_output=True, text=True).stdout.strip()
     tag = f"py3-none-linux_{machine}" if options.here else f"py3-none-manylinux_2_{glibc}_{machine}"
     info, data = f"gemmtune-{version}.dist-info", f"gemmtune-{version}.data"

@@ -70,7 +70,7 @@ static enum status take_in(struct merging *m, struct db *db)
         m->numbers[m->merged] = i;
         paths[m->merged++] = m->files[i].path;
     }
-    const struct db_refusal refusal = {refuse, m};
+    const struct db_refusal refusal = {.visit = refuse, .self = m};
     if (!st) st = db_merge_sound(db, paths, m->merged, &refusal, &m->sum);
     free(paths);
     free(m->numbers);
@@ -164,8 +164,7 @@ static enum status merge_all(struct merging *m)
     if (!st && any) st = open_patiently(plan->db, &db);
     if (!st && any) st = db_check_whole(db);
     if (!st && any) st = take_in(m, db);
-    db_close(db);
-    return st;
+    return db_finish(db, st);
 }
 
 static enum status say_what_lacks(const struct merging *m)

@@ -92,6 +92,8 @@ enum status db_view_open(struct db_view *r)
     else st = db_default_path(r->path, sizeof r->path);
     if (!st) st = db_open(r->path, DB_READ, &r->db);
     if (st) return st;
+    char why[DB_LACKING_MAX];
+    if (db_lacks_log(r->db, why)) print_line(stderr, "tune: %s may lack results: %s", r->path, why);
     struct this_gpu gpus[THIS_GPUS_MAX];
     int count;
     this_gpus(gpus, &count);

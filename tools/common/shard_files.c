@@ -25,7 +25,10 @@ static enum status read_mark(struct shard_file *file)
     if (st == E_DB) file->other_version = db_is_newer(file->path);
     if (st) return st;
     st = db_shard_get(db, &file->shard);
-    if (st == E_ABSENT)
+    char why[DB_LACKING_MAX];
+    if (st == E_ABSENT && db_lacks_log(db, why))
+        st = fail(E_INPUT, "%s does not say which shard it is: %s", file->path, why);
+    else if (st == E_ABSENT)
         st = fail(
             E_INPUT,
             "%s belongs to no shard: it was made without --shard; tune merge takes it in without --shards",

@@ -193,8 +193,7 @@ static enum status forget(struct forget *f)
         print_line(stdout, "removed: %s; kept: %s%s", going, staying,
                    f->staying.trials ? " (tune --shape goes on from them)" : "");
     else if (!st) st = print_json(f, path);
-    db_close(f->db);
-    return st;
+    return db_finish(f->db, st);
 }
 
 enum status cmd_forget(int argc, char **argv)

@@ -359,6 +359,5 @@ enum status cmd_import(int argc, char **argv)
     if (!st && im.list) st = table_print(im.table, im.format, stdout);
     table_free(im.table);
     json_decref(im.files);
-    db_close(im.db);
-    return st;
+    return db_finish(im.db, st);
 }

@@ -15,6 +15,8 @@
 
 struct merging {
     struct command_words files; /* the first takes in the others */
+    char **lacking;             /* of the others: why it holds nothing, or not all; NULL: nothing to say */
+    int empty;                  /* of these, how many hold nothing */
     bool shards;
     enum table_format format;
 };
@@ -32,7 +34,9 @@ static const char text[] =
     "read-only, checked in full and merged in one transaction (in all about 15 s per million trials): all of "
     "them or, if one is damaged or the merge is killed, none. Meanwhile OUT may take twice its final size on "
     "disk, and up to 0.6 GB of memory. Merging the same file again, or the same files in another order, "
-    "changes nothing. --format json has the numbers of new rows of each kind, the files, "
+    "changes nothing. A file that a tuner is writing may be merged, which is also how to copy it (tune merge "
+    "COPY LIVE): its last results are in the log beside it (-wal), which cp LIVE leaves behind. A file that "
+    "holds nothing is named. --format json has the numbers of new rows of each kind, the files, "
     "and with --shards what each is and which are missing.\n"
     "\n"
     "If files have different winners for a problem, GPU and cache policy, the better evidence wins, in this "
@@ -45,8 +49,9 @@ static const char text[] =
     "  tune merge --shards all.db shards/*.db\n"
     "  tune merge --json all.db node1.db\n"
     "\n"
-    "Exit status: 0 done; 1 a file is not there, or with --shards one is missing or unfinished: the others "
-    "are merged; 2 wrong command line; 3 with --shards, a file is no shard, or one of another suite, "
+    "Exit status: 0 done; 1 a file is not there: nothing was merged; or one holds nothing, or with "
+    "--shards one is missing or unfinished: the others are merged; 2 wrong command line; 3 with --shards, a "
+    "file is no shard, or one of another suite, "
     "division or version, or OUT is a shard: nothing was "
     "merged; 4 a file is foreign, newer or "
     "damaged: nothing was merged; 7 a file cannot be read or written; 8 another process has locked OUT.";
@@ -135,18 +140,27 @@ static enum status refuse_shard_as_out(const char *out)
                 out, shard.number, shard.count);
 }
 
-static enum status merge(const struct merging *m, struct shard_file *files, struct shard_kind *kind,
+static void note_lacking(void *self, int number, bool nothing, const char *why)
+{
+    struct merging *m = self;
+    const char *path = m->files.at[number + 1];
+    print_line(stderr, "tune: %s %s: %s", path, nothing ? "holds nothing" : "may lack results", why);
+    m->lacking[number] = strdup(why);
+    m->empty += nothing;
+}
+
+static enum status merge(struct merging *m, struct shard_file *files, struct shard_kind *kind,
                          struct db_merged *merged)
 {
     struct db *db = NULL;
+    const struct db_refusal each = {.self = m, .lacking = note_lacking};
     enum status st = m->shards ? refuse_shard_as_out(m->files.at[0]) : OK;
     if (!st && m->shards) st = check_shards(m, files, kind);
     if (!st) st = db_open(m->files.at[0], DB_WRITE, &db);
     if (st) return st;
     if (!(st = db_check_whole(db)))
-        st = db_merge(db, (const char *const *)m->files.at + 1, m->files.count - 1, merged);
-    db_close(db);
-    return st;
+        st = db_merge_sound(db, (const char *const *)m->files.at + 1, m->files.count - 1, &each, merged);
+    return db_finish(db, st);
 }
 
 static void print_merged(const char *out, const struct db_merged *merged)
@@ -159,11 +173,12 @@ static void print_merged(const char *out, const struct db_merged *merged)
 }
 
 /* A file that was named; with --shards what it says of itself. */
-static json_t *file_json(const struct merging *m, const struct shard_file *file, const char *path)
+static json_t *file_json(const struct merging *m, const struct shard_file *file, int number)
 {
+    const char *path = m->files.at[number + 1];
     const bool itself = db_same_file(path, m->files.at[0]);
-    json_t *json = json_pack("{s:o, s:b, s:o}", "file", text_json(path), "merged", !itself, "why",
-                             itself ? json_string("it is the file that takes in") : json_null());
+    const char *why = itself ? "it is the file that takes in" : m->lacking[number];
+    json_t *json = json_pack("{s:o, s:b, s:s?}", "file", text_json(path), "merged", !itself, "why", why);
     if (m->shards && !itself && json)
         json_object_set_new(json, "shard",
                             json_pack("{s:i, s:i, s:b}", "number", file->shard.number, "of",
@@ -177,8 +192,7 @@ static enum status print_json(const struct merging *m, const struct shard_file *
                               const struct db_merged *merged)
 {
     json_t *list = json_array(), *missing = there ? json_array() : NULL;
-    for (int i = 1; i < m->files.count; i++)
-        json_array_append_new(list, file_json(m, &files[i - 1], m->files.at[i]));
+    for (int i = 0; i + 1 < m->files.count; i++) json_array_append_new(list, file_json(m, &files[i], i));
     for (int i = 0; there && i < kind->count; i++)
         if (!there[i]) json_array_append_new(missing, json_integer(i));
     return result_print(json_pack("{s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I}, s:I, s:I, s:o, s:o*}", "out",
@@ -202,6 +216,9 @@ static enum status show(const struct merging *m, const struct shard_file *files,
     if (m->shards) st = judge_shards(files, m->files.count - 1, kind, there);
     if (m->format == TABLE_JSON) printed = print_json(m, files, kind, there, merged);
     free(there);
+    if (!st && !m->shards && m->empty) /* a shard says itself whether it is finished */
+        st = fail(E_ABSENT, "%d of %d file%s %s nothing", m->empty, m->files.count - 1,
+                  PRINT_S(m->files.count - 1), m->empty == 1 ? "holds" : "hold");
     return printed ? printed : st;
 }
 
@@ -214,9 +231,12 @@ enum status cmd_merge(int argc, char **argv)
     struct db_merged merged = {0};
     struct shard_kind kind = {.count = 0};
     struct shard_file *files = calloc((size_t)m.files.count, sizeof *files);
-    if (!files) return fail(E_MEMORY, "out of memory for %d files", m.files.count);
-    st = merge(&m, files, &kind, &merged);
+    m.lacking = calloc((size_t)m.files.count, sizeof *m.lacking);
+    st = files && m.lacking ? merge(&m, files, &kind, &merged)
+                            : fail(E_MEMORY, "out of memory for %d files", m.files.count);
     if (!st) st = show(&m, files, &kind, &merged);
+    for (int i = 0; m.lacking && i < m.files.count; i++) free(m.lacking[i]);
+    free(m.lacking);
     free(files);
     return st;
 }

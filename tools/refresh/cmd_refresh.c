@@ -353,7 +353,7 @@ enum status cmd_refresh(int argc, char **argv)
     else st = printed ? printed : judge(&r);
 out:
     children_close(r.where.children);
-    db_close(r.db);
+    st = db_finish(r.db, st);
     free(r.items);
     problem_list_free(&r.problems);
     tune_options_free(&r.options);

@@ -1,6 +1,7 @@
 #include "paths.h"
 
 #include "env.h"
+#include "trusted.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -12,22 +13,46 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define PROGRAM "/proc/self/exe"
+
 static bool is_folder(const char *path)
 {
     struct stat info;
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+/* A folder that is there and trusted; its path is resolved. foreign: the first that is only there. */
+static bool use_folder(const char *own, char *path, size_t room, char foreign[PATH_MAX])
+{
+    char resolved[PATH_MAX];
+    if (!is_folder(path)) return false;
+    if (trusted(path, own, resolved)) return snprintf(path, room, "%s", resolved) < (int)room;
+    if (!*foreign) snprintf(foreign, PATH_MAX, "%s", path);
+    return false;
+}
+
 /* Folder of the running program; false if the system does not tell. */
 static bool program_folder(char *path, size_t room)
 {
-    ssize_t length = readlink("/proc/self/exe", path, room - 1);
+    ssize_t length = readlink(PROGRAM, path, room - 1);
     if (length <= 0) return false;
     path[length] = '\0';
     char *slash = strrchr(path, '/');
     if (!slash) return false;
     *slash = '\0';
     return true;
+}
+
+static bool in_source(const char *what, const char *own, char *path, size_t room, char foreign[PATH_MAX])
+{
+    const int length = snprintf(path, room, "%s/configs%s%s", GT_SOURCE_DIR, *what ? "/" : "", what);
+    return *GT_SOURCE_DIR && length < (int)room && use_folder(own, path, room, foreign);
+}
+
+bool paths_of_source(const char *what, const char *own, char *path, size_t room)
+{
+    char foreign[PATH_MAX] = "";
+    return in_source(what, own, path, room, foreign);
 }
 
 enum status paths_configs(const char *what, char *path, size_t room)
@@ -38,28 +63,39 @@ enum status paths_configs(const char *what, char *path, size_t room)
         if (snprintf(path, room, "%s%s%s", given, join, what) < (int)room && is_folder(path)) return OK;
         return fail(E_IO, "no folder %s (GEMMTUNE_CONFIGS names its parent)", path);
     }
-    char folder[4096] = "";
-    if (program_folder(folder, sizeof folder)) {
-        const int length = snprintf(path, room, "%s/%s/configs%s%s", folder, GT_SHARE_FROM_BIN, join, what);
-        if (length < (int)room && is_folder(path)) return OK;
-    }
-    snprintf(path, room, "%s/configs%s%s", GT_SOURCE_DIR, join, what);
-    if (is_folder(path)) return OK;
-    return fail(E_IO,
-                "the folder configs%s%s is neither in %s/%s nor in %s: set GEMMTUNE_CONFIGS to where it is",
-                join, what, folder, GT_SHARE_FROM_BIN, GT_SOURCE_DIR);
+    static const char *const places[] = {"/" GT_SHARE_FROM_BIN, ""};
+    char folder[PATH_MAX] = "", foreign[PATH_MAX] = "";
+    const bool known = program_folder(folder, sizeof folder);
+    for (size_t i = 0; known && i < sizeof places / sizeof *places; i++)
+        if (snprintf(path, room, "%s%s/configs%s%s", folder, places[i], join, what) < (int)room &&
+            use_folder(PROGRAM, path, room, foreign))
+            return OK;
+    if (in_source(what, PROGRAM, path, room, foreign)) return OK;
+    if (*foreign)
+        return fail(
+            E_IO,
+            "%s is not used: it belongs to another user, or others may write it; set GEMMTUNE_CONFIGS "
+            "to the folder configs that you trust",
+            foreign);
+    return fail(
+        E_IO, "the folder configs%s%s is neither in %s/%s nor in %s%s%s: set GEMMTUNE_CONFIGS to where it is",
+        join, what, folder, GT_SHARE_FROM_BIN, folder, *GT_SOURCE_DIR ? " nor in " : "", GT_SOURCE_DIR);
 }
 
 enum status paths_library(const char *file, char *path, size_t room)
 {
     static const char *const places[] = {"", "/" GT_LIB_FROM_BIN, "/runtime/dropin"};
-    char folder[PATH_MAX] = "";
+    char folder[PATH_MAX] = "", resolved[PATH_MAX], foreign[PATH_MAX] = "";
     if (!program_folder(folder, sizeof folder))
         return fail(E_IO, "/proc is not mounted, so that %s is not found", file);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         const int length = snprintf(path, room, "%s%s/%s", folder, places[i], file);
-        if (length < (int)room && access(path, R_OK) == 0) return OK;
+        if (length >= (int)room || access(path, R_OK) != 0) continue;
+        if (trusted(path, PROGRAM, resolved) && snprintf(path, room, "%s", resolved) < (int)room) return OK;
+        if (!*foreign) snprintf(foreign, sizeof foreign, "%s", path);
     }
+    if (*foreign)
+        return fail(E_IO, "%s is not used: it belongs to another user, or others may write it", foreign);
     return fail(E_IO, "%s is neither in %s nor in its %s: install it there", file, folder, GT_LIB_FROM_BIN);
 }
 

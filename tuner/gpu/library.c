@@ -3,17 +3,20 @@
 #include "env.h"
 #include "loaded_from.h"
 #include "loading.h"
+#include "trusted.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FOLDERS_MAX 8
 
 struct folders {
     char path[FOLDERS_MAX][1024];
     int count;
+    char foreign[1024]; /* the first that is not used, because it is not trusted */
 };
 
 static void add_folder(struct folders *folders, const char *path, size_t length)
@@ -23,13 +26,31 @@ static void add_folder(struct folders *folders, const char *path, size_t length)
     folders->path[folders->count++][length] = '\0';
 }
 
-/* The folders in which the build found its toolkit: one, or a list separated by ':' or ';'. */
+/* The folders in which the build found its toolkit: one, or a list separated by ':' or ';'; none in a build
+ * that travels. */
 static void add_built_with(struct folders *folders)
 {
+    char own[PATH_MAX], folder[PATH_MAX], resolved[PATH_MAX];
+    void *(*here)(const struct library_names *, char *) = library_open;
+    library_file(&here, own, sizeof own);
     for (const char *at = GT_CUDA_LIBRARIES; *at;) {
         size_t length = strcspn(at, ":;");
-        add_folder(folders, at, length);
+        snprintf(folder, sizeof folder, "%.*s", (int)length, at);
+        if (trusted(folder, own, resolved)) add_folder(folders, resolved, strlen(resolved));
+        else if (access(folder, F_OK) == 0 && !*folders->foreign)
+            snprintf(folders->foreign, sizeof folders->foreign, "%s", folder);
         at += length + (at[length] != '\0');
+    }
+}
+
+/* Debian's packages and NVIDIA's wheels have "lib". */
+static void add_toolkit(struct folders *folders, const char *root)
+{
+    static const char *const names[] = {"lib64", "lib"};
+    char path[1024];
+    for (size_t i = 0; root && i < sizeof names / sizeof *names; i++) {
+        const int length = snprintf(path, sizeof path, "%s/%s", root, names[i]);
+        if (length > 0 && (size_t)length < sizeof path) add_folder(folders, path, (size_t)length);
     }
 }
 
@@ -60,10 +81,8 @@ static void *open_one(const struct library_names *library, char *why)
     if (library->in_toolkit) {
         add_built_with(&built);
         const char *home = env_text("CUDA_HOME");
-        char path[1024];
-        int length = home ? snprintf(path, sizeof path, "%s/lib64", home) : 0;
-        if (length > 0 && (size_t)length < sizeof path) add_folder(&usual, path, (size_t)length);
-        add_folder(&usual, "/usr/local/cuda/lib64", strlen("/usr/local/cuda/lib64"));
+        add_toolkit(&usual, home);
+        add_toolkit(&usual, "/usr/local/cuda");
     }
     void *handle = open_in(&built, library);
     for (int n = 0; !handle && n < library->count; n++)
@@ -79,6 +98,9 @@ static void *open_one(const struct library_names *library, char *why)
     for (int f = 0; f < built.count + usual.count && used < LIBRARY_WHY_MAX - 128; f++)
         used += snprintf(why + used, LIBRARY_WHY_MAX - (size_t)used, ", %.100s",
                          f < built.count ? built.path[f] : usual.path[f - built.count]);
+    if (*built.foreign && used < LIBRARY_WHY_MAX)
+        snprintf(why + used, LIBRARY_WHY_MAX - (size_t)used,
+                 "; not in %.100s, which is another user's or others may write", built.foreign);
     return NULL;
 }
 

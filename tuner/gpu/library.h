@@ -21,9 +21,9 @@ struct library_names {
 };
 
 /* Opens the first that is found: the variable's file, else each name in the folders of the toolkit that this
- * program was built with, then by the loader's own search, then in $CUDA_HOME/lib64 and
- * /usr/local/cuda/lib64. NULL if there is none; then `why` has the places that were searched or the loader's
- * message (LIBRARY_WHY_MAX bytes). */
+ * program was built with, if they are trusted (trusted.h) and it does not travel, then by the loader's own
+ * search, then in lib64 and lib of $CUDA_HOME and of /usr/local/cuda. NULL if there is none; then `why` has
+ * the places that were searched or the loader's message (LIBRARY_WHY_MAX bytes). */
 void *library_open(const struct library_names *library, char *why);
 
 /* The same, but only what the process has loaded already: the variable's file, else the first of the names.

@@ -117,6 +117,8 @@ static enum status open_known(const char *path, struct db **known)
         sleep(1);
     }
     db_choose = usual;
+    char why[DB_LACKING_MAX];
+    if (!st && db_lacks_log(*known, why)) print_line(stderr, "tune: %s may lack results: %s", path, why);
     return st;
 }
 
@@ -170,7 +172,7 @@ out:
     children_close(where.children);
     keep_close(session.keep);
     db_close(session.known);
-    db_close(session.db);
+    st = db_finish(session.db, st);
     space_free(space);
     free(session.results);
     tune_options_free(&options);

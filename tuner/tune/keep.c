@@ -315,7 +315,7 @@ static enum status add_copy(const struct tune_options *o, struct db *db, struct 
 {
     struct db_merged merged;
     struct trouble trouble = {.st = OK};
-    const struct db_refusal refusal = {note_trouble, &trouble};
+    const struct db_refusal refusal = {.visit = note_trouble, .self = &trouble};
     const char *const copy = o->save;
     *taken = 0;
     enum status st = db_merge_sound(db, &copy, 1, &refusal, &merged);

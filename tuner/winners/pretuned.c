@@ -4,6 +4,8 @@
 #include "fields.h"
 #include "kernel_hash.h"
 #include "loaded_from.h"
+#include "paths.h"
+#include "trusted.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,19 +24,27 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* Beside the file from which this code was loaded: the library, or the program that contains it. */
-static bool beside_library(char *path, size_t room)
+/* The file from which this code was loaded: the library, or the program that contains it. */
+static void own_file(char own[PATH_MAX])
 {
-    char library[2048];
     enum status (*here)(char *, size_t) = pretuned_folder;
     void *symbol;
     memcpy(&symbol, &here, sizeof symbol);
-    loaded_from(symbol, library, sizeof library);
-    char *slash = strrchr(library, '/');
-    if (!slash) return false;
-    *slash = '\0';
-    int length = snprintf(path, room, "%s/%s/configs/winners", library, GT_SHARE_FROM_LIB);
-    return length > 0 && (size_t)length < room && is_folder(path);
+    loaded_from(symbol, own, PATH_MAX);
+}
+
+/* As from the folder of libraries, or of programs, or `configs` in the same one. */
+static bool beside(const char *own, char *path, size_t room)
+{
+    static const char *const places[] = {"/" GT_SHARE_FROM_LIB, "/" GT_SHARE_FROM_BIN, ""};
+    char resolved[PATH_MAX];
+    const char *slash = strrchr(own, '/');
+    for (size_t i = 0; slash && i < sizeof places / sizeof *places; i++) {
+        int length = snprintf(path, room, "%.*s%s/configs/winners", (int)(slash - own), own, places[i]);
+        if (length > 0 && (size_t)length < room && is_folder(path) && trusted(path, own, resolved))
+            return snprintf(path, room, "%s", resolved) < (int)room;
+    }
+    return false;
 }
 
 enum status pretuned_folder(char *path, size_t room)
@@ -44,9 +54,9 @@ enum status pretuned_folder(char *path, size_t room)
         int length = snprintf(path, room, "%s/winners", given);
         if (length > 0 && (size_t)length < room && is_folder(path)) return OK;
     } else {
-        if (beside_library(path, room)) return OK;
-        int length = snprintf(path, room, "%s/configs/winners", GT_SOURCE_DIR);
-        if (length > 0 && (size_t)length < room && is_folder(path)) return OK;
+        char own[PATH_MAX];
+        own_file(own);
+        if (beside(own, path, room) || paths_of_source("winners", own, path, room)) return OK;
     }
     path[0] = '\0';
     return fail(E_ABSENT, "no folder of pretuned winners");

@@ -12,7 +12,7 @@
 #define PRETUNED_FILE_MAX (64 << 20) /* bytes; a larger file is not read */
 
 /* The folder of the installed files: GEMMTUNE_CONFIGS/winners, else beside the library, else in the source
- * tree from which it was built. E_ABSENT: none of them. */
+ * tree from which it was built: those two only if they are trusted (trusted.h). E_ABSENT: none of them. */
 enum status pretuned_folder(char *path, size_t room);
 
 /* Reads all winners for GPUs of this architecture from the folder's *.jsonl, file by file in the order of

@@ -2,6 +2,7 @@
 #include "env.h"
 #include "loading.h"
 #include "print.h"
+#include "trusted.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -68,18 +69,21 @@ static const struct engine nothing = {.take = take_nothing,
 /* ---- opening the engine ---- */
 
 static char engine_path[PATH_MAX]; /* "": unknown */
+static bool engine_foreign;        /* who put it there may be another user */
 
 /* Early, because the path of a preloaded library may be relative to the current folder. */
 __attribute__((constructor)) static void find_own_folder(void)
 {
     Dl_info info;
-    char own[PATH_MAX];
+    char own[PATH_MAX], resolved[PATH_MAX];
     if (!dladdr(engine_path, &info) || !info.dli_fname) return;
     if (info.dli_fname[0] == '/') snprintf(own, sizeof own, "%s", info.dli_fname);
     else if (!realpath(info.dli_fname, own)) return;
     const int folder = (int)(strrchr(own, '/') + 1 - own);
     const int length = snprintf(engine_path, sizeof engine_path, "%.*s" ENGINE_FILE, folder, own);
     if (length < 0 || length >= (int)sizeof engine_path) engine_path[0] = '\0';
+    if (trusted(engine_path, own, resolved)) memcpy(engine_path, resolved, sizeof resolved);
+    else engine_foreign = access(engine_path, F_OK) == 0;
 }
 
 static void in_child(void)
@@ -110,6 +114,8 @@ static const struct engine *open_engine(void)
 {
     __typeof__(gemmtune_cublas_engine) *entry;
     static const struct engine_terms terms = ENGINE_TERMS;
+    if (engine_foreign)
+        return without(engine_path, " is not used: it belongs to another user, or others may write it");
     void *library = dlopen(engine_path[0] ? engine_path : ENGINE_FILE, RTLD_NOW | RTLD_LOCAL);
     if (!library) return without("its engine cannot be opened: ", dlerror());
     void *address = dlsym(library, "gemmtune_cublas_engine");

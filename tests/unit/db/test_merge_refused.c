@@ -119,7 +119,7 @@ TEST(the_sound_files_are_merged_without_the_others)
     const int64_t trials = merged.trials;
     for (size_t i = 0; i < sizeof updates / sizeof *updates; i++) {
         struct refused refused = {.count = 0};
-        const struct db_refusal refusal = {note_refused, &refused};
+        const struct db_refusal refusal = {.visit = note_refused, .self = &refused};
         unlink(paths[1]);
         unlink(paths[FILES + 1]);
         fill(1);

@@ -1,0 +1,171 @@
+/* test_carried.c — a program that is no longer where it was built uses what is under the names of its build
+ * only if it is root's or this user's. paths.c and library.c are compiled as by a build in CARRIED. */
+#include "unit.h"
+
+#include "library.h"
+#include "loaded_from.h"
+#include "paths.h"
+#include "pretuned.h"
+#include "trusted.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NOBODY 65534
+
+static char carried[PATH_MAX]; /* resolved */
+
+static int make_tree(void **state)
+{
+    (void)state;
+    unsetenv("GEMMTUNE_CONFIGS");
+    unsetenv("GEMMTUNE_LIBCARRIED");
+    umask(022);
+    static const char command[] =
+        "rm -rf '" CARRIED "' && mkdir -p '" CARRIED "/configs/spaces' '" CARRIED
+        "/configs/winners' '" CARRIED "/lib' && cp '" FAKE_NVRTC "' '" CARRIED "/lib/libcarried.so'";
+    return system(command) != 0 || !realpath(CARRIED, carried); /* NOLINT(cert-env33-c): a fixed command */
+}
+
+static int remove_tree(void **state)
+{
+    (void)state;
+    return system("rm -rf '" CARRIED "'"); /* NOLINT(cert-env33-c) */
+}
+
+/* Makes a folder another's, in one way and, as root, in three; returns how many ways there are. */
+static int spoil(int way, const char *path)
+{
+    static const struct {
+        mode_t mode;
+        uid_t uid;
+        gid_t gid;
+    } ways[] = {{0777, 0, 0}, {0755, NOBODY, 0}, {0775, 0, NOBODY}};
+    if (geteuid() != 0) {
+        assert_int_equal(chmod(path, 0777), 0);
+        return 1;
+    }
+    assert_int_equal(chown(path, ways[way].uid, ways[way].gid), 0);
+    assert_int_equal(chmod(path, ways[way].mode), 0);
+    return sizeof ways / sizeof *ways;
+}
+
+static void assert_carried(const char *path, const char *rest)
+{
+    char wanted[PATH_MAX + 32];
+    snprintf(wanted, sizeof wanted, "%s%s", carried, rest);
+    assert_string_equal(path, wanted);
+}
+
+TEST(configs_of_the_build_are_used_if_they_are_ours)
+{
+    char path[PATH_MAX];
+    assert_ok(paths_configs("spaces", path, sizeof path));
+    assert_carried(path, "/configs/spaces");
+    for (int way = 0, ways = 1; way < ways; way++) {
+        ways = spoil(way, CARRIED "/configs/spaces");
+        assert_fails(paths_configs("spaces", path, sizeof path), E_IO, "another user");
+        assert_fails(paths_configs("spaces", path, sizeof path), E_IO, "GEMMTUNE_CONFIGS");
+    }
+    setenv("GEMMTUNE_CONFIGS", CARRIED "/configs", 1); /* who names it means it */
+    assert_ok(paths_configs("spaces", path, sizeof path));
+    unsetenv("GEMMTUNE_CONFIGS");
+}
+
+TEST(winners_of_the_build_are_used_if_they_are_ours)
+{
+    char path[PATH_MAX];
+    assert_ok(pretuned_folder(path, sizeof path));
+    assert_carried(path, "/configs/winners");
+    for (int way = 0, ways = 1; way < ways; way++) {
+        ways = spoil(way, CARRIED "/configs/winners");
+        assert_int_equal(pretuned_folder(path, sizeof path), E_ABSENT);
+    }
+}
+
+TEST(libraries_of_the_build_are_opened_if_they_are_ours)
+{
+    static const char *const names[] = {"libcarried.so"};
+    static const struct library_names library = {"GEMMTUNE_LIBCARRIED", names, 1, true};
+    char why[LIBRARY_WHY_MAX];
+    for (int way = 0, ways = 1; way < ways; way++) {
+        ways = spoil(way, CARRIED "/lib");
+        assert_null(library_open(&library, why));
+        if (!strstr(why, "another user's")) fail_msg("'%s'", why);
+    }
+    if (geteuid() == 0) assert_int_equal(chown(CARRIED "/lib", 0, 0), 0);
+    assert_int_equal(chmod(CARRIED "/lib", 0755), 0);
+    assert_non_null(library_open(&library, why));
+}
+
+TEST(a_link_of_others_is_followed_once)
+{
+    char path[PATH_MAX];
+    assert_int_equal(rename(CARRIED "/configs", CARRIED "/real"), 0);
+    assert_int_equal(symlink(CARRIED "/real", CARRIED "/configs"), 0);
+    assert_ok(paths_configs("spaces", path, sizeof path));
+    assert_carried(path, "/real/spaces"); /* who turns the link later changes nothing */
+}
+
+TEST(what_is_as_open_as_the_program_itself_is_used)
+{
+    char resolved[PATH_MAX];
+    const char *own = CARRIED "/lib/libcarried.so", *folder = CARRIED "/configs";
+    assert_int_equal(chmod(folder, 0777), 0);
+    assert_false(trusted(folder, own, resolved));
+    assert_false(trusted(folder, NULL, resolved));
+    assert_int_equal(chmod(own, 0777), 0); /* a file system that knows no owners */
+    assert_true(trusted(folder, own, resolved));
+    if (geteuid() != 0) return;
+    assert_int_equal(chmod(folder, 0755) | chown(folder, NOBODY, NOBODY), 0);
+    assert_false(trusted(folder, own, resolved));
+    assert_int_equal(chmod(own, 0755) | chown(own, NOBODY, NOBODY), 0); /* root runs a user's program */
+    assert_true(trusted(folder, own, resolved));
+    assert_int_equal(chmod(folder, 0775), 0); /* a group that may write it, but not the program */
+    assert_false(trusted(folder, own, resolved));
+    assert_int_equal(chmod(own, 0775), 0);
+    assert_true(trusted(folder, own, resolved));
+}
+
+/* As it is called by a shell that found it in PATH: the loader knows no path then. */
+static int look_for_itself(void)
+{
+    static const char marker = 0;
+    char path[PATH_MAX], real[PATH_MAX];
+    loaded_from(&marker, path, sizeof path);
+    return realpath("/proc/self/exe", real) && strcmp(path, real) == 0 ? 0 : 1;
+}
+
+TEST(a_program_knows_where_it_is_whatever_it_was_called)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        execl("/proc/self/exe", "tune", "--itself", (char *)NULL);
+        _exit(2);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+#define TREE_TEST(name) cmocka_unit_test_setup_teardown(name, make_tree, remove_tree)
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "--itself") == 0) return look_for_itself();
+    const struct CMUnitTest tests[] = {
+        TREE_TEST(configs_of_the_build_are_used_if_they_are_ours),
+        TREE_TEST(winners_of_the_build_are_used_if_they_are_ours),
+        TREE_TEST(libraries_of_the_build_are_opened_if_they_are_ours),
+        TREE_TEST(a_link_of_others_is_followed_once),
+        TREE_TEST(what_is_as_open_as_the_program_itself_is_used),
+        TREE_TEST(a_program_knows_where_it_is_whatever_it_was_called),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
