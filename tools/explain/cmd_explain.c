@@ -126,7 +126,7 @@ static enum status explain_untuned(struct explain *x)
     struct untuned untuned;
     enum status st = choose_gpu(x, &wanted);
     if (st || !wanted.found) return st;
-    st = untuned_find(x->view.db, x->view.db ? x->view.path : "", &wanted.gpu, x->problem, &untuned);
+    st = untuned_find(x->view.db, x->view.db ? x->view.path : NULL, &wanted.gpu, x->problem, &untuned);
     if (st) return st;
     if (x->list) return add_json(x, untuned_json(&untuned));
     if (x->shown++) print_end(stdout);

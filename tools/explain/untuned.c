@@ -53,7 +53,8 @@ enum status untuned_find(struct db *db, const char *database, const struct gpu *
     struct notices notices;
     *u = (struct untuned){.problem = *problem, .gpu = *gpu};
     notices_start(&notices, true);
-    enum status st = winner_store_open(&store, gpu, database, NULL, &notices);
+    enum status st = database ? winner_store_open(&store, gpu, database, NULL, &notices)
+                              : winner_store_open_shared(&store, gpu, NULL, &notices);
     if (!st) st = winner_store_ask(&store);
     if (!st) st = lookup_exact(&store, problem, 16, u->choices, &u->count);
     if (!st && u->count == 0) st = lookup_others(&store, problem, 16, u->choices, &u->count);
