@@ -1,6 +1,7 @@
 #include "answers.h"
 
 #include "exchange_json.h"
+#include "messages.h"
 #include "paths.h"
 #include "pretuned.h"
 #include "print.h"
@@ -25,13 +26,14 @@ struct place {
 
 struct answers {
     const struct db_view *own;
-    struct db *system;           /* NULL: there is none */
-    struct place of_system, ships; /* of_system: what matches the filter of the listing */
+    struct db *system;                 /* NULL: there is none */
+    struct place of_system, ships;     /* of_system: what matches the filter of the listing */
     struct db_preference *preferences; /* the user's */
     size_t preference_count;
     char (*gpus)[GPU_NAME_MAX]; /* to list without --gpu */
     size_t gpu_count;
     char folder[PATH_MAX]; /* of GPU descriptors */
+    struct gpu described;  /* by one of them, as the last line that ships said */
     enum status st;        /* of collecting */
 
     /* the listing */
@@ -45,7 +47,8 @@ struct answers {
 /* By what winners for like problems have in common. */
 static int compare_sizes(const struct problem *x, const struct problem *y)
 {
-    const int64_t pairs[][2] = {{(int64_t)x->type, (int64_t)y->type}, {x->m, y->m}, {x->n, y->n}, {x->k, y->k}};
+    const int64_t pairs[][2] = {
+        {(int64_t)x->type, (int64_t)y->type}, {x->m, y->m}, {x->n, y->n}, {x->k, y->k}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (pairs[i][0] != pairs[i][1]) return pairs[i][0] < pairs[i][1] ? -1 : 1;
     return 0;
@@ -229,6 +232,14 @@ static void judge_age(const struct db_context *now, struct db_winner *w)
     snprintf(w->why, sizeof w->why, "measured with driver %.60s, now it is %.60s", w->driver, now->driver);
 }
 
+/* Many lines are of one GPU, whose descriptor is looked for once. */
+static void add_figures(const struct answers *a, json_t *json)
+{
+    const char *name = json_string_value(json_object_get(json, "gpu"));
+    if (name && strcmp(name, a->described.name) == 0 && !json_object_get(json, "figures"))
+        json_object_set_new(json, "figures", gpu_to_json(&a->described));
+}
+
 static enum status take_line(void *self, const char *line, size_t length)
 {
     struct answers *a = self;
@@ -237,8 +248,10 @@ static enum status take_line(void *self, const char *line, size_t length)
     json_error_t error;
     json_t *json = json_loadb(line, length, JSON_REJECT_DUPLICATES, &error);
     if (!json) return fail(E_INPUT, "%.120s", error.text);
-    enum status st = winner_from_json(json, a->folder, &w, &decided_us);
+    add_figures(a, json);
+    const enum status st = winner_from_json(json, a->folder, &w, &decided_us);
     json_decref(json);
+    if (!st) a->described = w.gpu;
     if (st || w.base.predicted || !is_wanted(a, &w.gpu) || !is_accurate(&w) || !may_answer(a, &w)) return st;
     judge_age(&a->own->now, &w);
     return add(&a->ships, &w);
@@ -330,8 +343,8 @@ static bool is_asked(const struct place *place, const struct db_winner *w, const
 static void show_place(struct answers *a, struct place *place, const struct db_filter *filter)
 {
     size_t at = filter->problem ? first_of(place, filter->problem) : 0;
-    for (; !a->stopped; ) {
-        struct shared *s = filter->problem    ? next_for(place, &at, filter->problem, NULL)
+    for (; !a->stopped;) {
+        struct shared *s = filter->problem     ? next_for(place, &at, filter->problem, NULL)
                            : at < place->count ? &place->at[at++]
                                                : NULL;
         if (!s) break;

@@ -1,5 +1,6 @@
 /* answers.h — lists which winners answer, wherever they are from: the user's database, the system's, and what
- * ships. The rule is that of answer.h, as the library's look-up (exact.h) applies it to one problem of one GPU.
+ * ships. The rule is that of answer.h, as the library's look-up (exact.h) applies it to one problem of one
+ * GPU.
  */
 #ifndef GT_ANSWERS_H
 #define GT_ANSWERS_H
@@ -18,14 +19,14 @@ struct answer {
 
 struct answers;
 
-/* own: the user's database, opened by db_view_open, or empty. Opens the system's, and reads what ships. It lists
- * what fits --gpu; without that, the GPUs of both databases and of this machine, or all if there are none.
- * Says on standard error what cannot be read. Errors: E_MEMORY, own's. */
+/* own: the user's database, opened by db_view_open, or empty. Opens the system's, and reads what ships. It
+ * lists what fits --gpu; without that, the GPUs of both databases and of this machine, or all if there are
+ * none. Says on standard error what cannot be read. Errors: E_MEMORY, own's. */
 enum status answers_open(const struct db_view *own, struct answers **answers);
 void answers_close(struct answers *answers); /* takes NULL */
 
-/* The user's winners that match, as db_winners lists them, also those that do not answer. visit returns false to
- * stop; it must not list winners. Errors: those of the databases. */
+/* The user's winners that match, as db_winners lists them, also those that do not answer. visit returns false
+ * to stop; it must not list winners. Errors: those of the databases. */
 enum status answers_own(struct answers *answers, const struct db_filter *filter,
                         bool (*visit)(void *self, const struct answer *answer), void *self);
 

@@ -68,7 +68,7 @@ static enum status choose_this(struct db_view *r, const struct this_gpu *gpus, i
 {
     struct search search;
     if (command_gpu_number(r->gpu) >= 0) return OK; /* it is chosen */
-    for (int i = 0; i < count; i++) { /* the first that was ever measured into this database */
+    for (int i = 0; i < count; i++) {               /* the first that was ever measured into this database */
         enum status st = search_for(r->db, gpus[i].name, &search);
         if (st) return st;
         if (search.measured) return use_name(r, gpus[i].name);

@@ -1,5 +1,5 @@
-/* cmd_query.c — tune query: the winners that answer, wherever they are from, and what is due. Reads only; where
- * there is a GPU, it asks for the versions of the libraries beside it. */
+/* cmd_query.c — tune query: the winners that answer, wherever they are from, and what is due. Reads only;
+ * where there is a GPU, it asks for the versions of the libraries beside it. */
 #include "answers.h"
 #include "command_line.h"
 #include "commands.h"
@@ -49,12 +49,17 @@ static const struct command_option options[] = {
 
 static const char text[] =
     "The fastest known configuration of each problem on each GPU, and whether cuBLAS is faster.\vOne row per "
-    "problem, GPU and cache policy, of what the library would use: the winners of your database, those of the "
+    "problem, GPU and cache policy, of what the library would use: the winners of your database, those of "
+    "the "
     "system's, and those that ship; from says which (own, system, ships). Of a problem those of the first of "
-    "the three answer that has measured it; a prediction of yours answers only if none has. Without --gpu the "
-    "GPUs of the two databases and of this machine are listed, or all if there are none. --own, or --db FILE, "
-    "lists what is in the database alone: a prediction that does not answer is used by nothing there, and why "
-    "says what answers. Values that all rows share are printed above the table; on a narrow terminal the least "
+    "the three answer that has measured it; a prediction of yours answers only if none has. Without --gpu "
+    "the "
+    "GPUs of the two databases and of this machine are listed, or all if there are none. --own, or --db "
+    "FILE, "
+    "lists what is in the database alone: a prediction that does not answer is used by nothing there, and "
+    "why "
+    "says what answers. Values that all rows share are printed above the table; on a narrow terminal the "
+    "least "
     "important columns are left out and configurations are abbreviated: --all, json and csv have everything. "
     "\"x cuBLAS\" is the time of cuBLAS divided by that of the configuration, interleaved in one race, with "
     "its 95 % interval (low, high; of fewer than 6 rounds their range): above 1 is faster than cuBLAS. "
@@ -65,12 +70,15 @@ static const char text[] =
     "ranking, not a promise). State is ok; stale, if it was measured with another driver or by another "
     "method than the present ones, or stands in for one that has failed since: it is correct but may not be "
     "the fastest; or unusable, if its kernel has changed since: tune it again. Due is what tune refresh "
-    "would do with your winners, and why says for which reason: race it again (another driver, cuBLAS or power "
+    "would do with your winners, and why says for which reason: race it again (another driver, cuBLAS or "
+    "power "
     "limit), build it with another NVRTC and race it, or tune again; on a machine without a GPU it is only "
-    "known of kernels. A winner that a later trial, race or check found wrong, or that crashed or hung there, "
+    "known of kernels. A winner that a later trial, race or check found wrong, or that crashed or hung "
+    "there, "
     "is none any more. Pinned says since when this configuration is pinned (tune --pin), excluded how many "
     "others may not win (--exclude); tune explain names them. A shape for which nothing was measured is "
-    "answered as the library answers it: by winners for another alpha, or for another beta if neither is 0. A "
+    "answered as the library answers it: by winners for another alpha, or for another beta if neither is 0. "
+    "A "
     "range of M, such as 1..64x4096x4096, stands for its ends and the powers of two between them; each row "
     "then names the M that its winner answers, which was tuned for the largest of them.\n"
     "\n"
@@ -259,7 +267,8 @@ static enum status open_all(struct query *query)
     snprintf(sentence, sizeof sentence, "%s", st ? status_text() : "");
     db_view_versions(&query->view);
     const enum status filled = fill(query);
-    return filled || !st || table_rows(query->table) > 0 ? filled : fail(st, "%s", sentence);
+    return filled || !st || table_rows(query->table) > 0 ? filled
+                                                         : fail(st, "%s; no such winner ships", sentence);
 }
 
 static bool count_failed(void *self, const struct db_winner *winner)

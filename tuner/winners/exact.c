@@ -7,13 +7,14 @@ static enum answer_from from_of(const struct stored_winner *w)
     return w->system ? ANSWER_SYSTEM : w->pretuned ? ANSWER_SHIPS : ANSWER_OWN;
 }
 
-/* By answer.h; of one place those of the problem before those of others that are as good, cold ones before hot
- * ones. */
+/* By answer.h; of one place those of the problem before those of others that are as good, cold ones before
+ * hot ones. */
 static bool precedes(const struct stored_winner *x, const struct stored_winner *y,
                      const struct problem *problem)
 {
     const bool before = answer_precedes(x->base.predicted, from_of(x), y->base.predicted, from_of(y));
-    if (before || answer_precedes(y->base.predicted, from_of(y), x->base.predicted, from_of(x))) return before;
+    if (before || answer_precedes(y->base.predicted, from_of(y), x->base.predicted, from_of(x)))
+        return before;
     const bool same_x = problem_equal(&x->base.problem, problem),
                same_y = problem_equal(&y->base.problem, problem);
     return same_x != same_y ? same_x : x->base.cold && !y->base.cold;
@@ -32,8 +33,9 @@ static bool find_of_type(struct winner_store *store, const struct problem *probl
         if (!w->pretuned || w->changed || w->other_gpu) continue;
         if (w->base.problem.m != problem->m || w->base.problem.n != problem->n) continue;
         if (!problem_alike(&w->base.problem, problem) || (best && !precedes(w, best, problem))) continue;
-        if (w->config == CUBLAS_WON || (!preferences_exclude(&store->preferences, problem, &set->configs[w->config]) &&
-            !winner_store_failed(store, problem, &set->configs[w->config], w->base.when)))
+        if (w->config == CUBLAS_WON ||
+            (!preferences_exclude(&store->preferences, problem, &set->configs[w->config]) &&
+             !winner_store_failed(store, problem, &set->configs[w->config], w->base.when)))
             best = w;
     }
     if (!best || (own && precedes(winner, best, problem))) return own;

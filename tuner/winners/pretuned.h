@@ -15,9 +15,9 @@
  * tree from which it was built. E_ABSENT: none of them. */
 enum status pretuned_folder(char *path, size_t room);
 
-/* Takes every line of the folder's *.jsonl, file by file in the order of their names. take returns E_ABSENT to pass
- * a line over; *broken counts those for which it fails otherwise, and the first is described in first_broken
- * (file, line, reason). Errors: E_IO, E_MEMORY (take's, too). */
+/* Takes every line of the folder's *.jsonl, file by file in the order of their names. take returns E_ABSENT
+ * to pass a line over; *broken counts those for which it fails otherwise, and the first is described in
+ * first_broken (file, line, reason). Errors: E_IO, E_MEMORY (take's, too). */
 enum status pretuned_lines(const char *folder,
                            enum status (*take)(void *self, const char *line, size_t length), void *self,
                            int64_t *broken, char *first_broken, size_t room);

@@ -47,9 +47,9 @@ struct winner_store {
 enum status winner_store_open(struct winner_store *store, const struct gpu *gpu, const char *database,
                               const char *pretuned, struct notices *notices);
 
-/* The same without the user's winners: those of the system's database and those that ship, as they answer beside
- * own, the user's database, which may be open for writing: its pins and exclusions count. NULL: there is none.
- * Errors: E_MEMORY, own's. */
+/* The same without the user's winners: those of the system's database and those that ship, as they answer
+ * beside own, the user's database, which may be open for writing: its pins and exclusions count. NULL: there
+ * is none. Errors: E_MEMORY, own's. */
 enum status winner_store_open_shared(struct winner_store *store, const struct gpu *gpu, struct db *own,
                                      struct notices *notices);
 void winner_store_close(struct winner_store *store); /* takes a zeroed struct */
