@@ -39,6 +39,8 @@ struct answers {
     /* the listing */
     bool (*visit)(void *self, const struct answer *answer);
     void *self;
+    struct db_winner waiting, measured; /* the user's: a prediction not shown yet; the last that answers */
+    bool is_waiting;
     bool all, stopped; /* all: with those of other places, without predictions that do not answer */
 };
 
@@ -314,20 +316,52 @@ static void show(struct answers *a, const struct answer *answer)
     if (!a->stopped) a->stopped = !a->visit(a->self, answer);
 }
 
+static bool same_case(const struct db_winner *x, const struct db_winner *y)
+{
+    return problem_equal(&x->base.problem, &y->base.problem) && same_gpu(&x->gpu, &y->gpu);
+}
+
+/* by: the user's own measured one for the other cache policy, or NULL. */
+static void show_prediction(struct answers *a, const struct db_winner *w, const struct db_winner *by)
+{
+    struct answer answer = {.winner = w, .from = ANSWER_OWN, .instead = by, .instead_from = ANSWER_OWN};
+    if (!answer.instead) {
+        answer.instead_from = ANSWER_SYSTEM;
+        answer.instead = best_for(&a->of_system, w);
+    }
+    if (!answer.instead) {
+        answer.instead_from = ANSWER_SHIPS;
+        answer.instead = best_for(&a->ships, w);
+    }
+    if (!answer.instead || !a->all) show(a, &answer);
+}
+
+static void show_waiting(struct answers *a, const struct db_winner *by)
+{
+    if (a->is_waiting) show_prediction(a, &a->waiting, by);
+    a->is_waiting = false;
+}
+
+/* Of one problem the two cache policies follow each other, so that a prediction waits for the next row. */
 static bool show_own(void *self, const struct db_winner *w)
 {
     struct answers *a = self;
-    struct answer answer = {.winner = w, .from = ANSWER_OWN};
-    if (w->pin_holds || (!w->base.predicted && !w->unusable)) {
+    const struct answer answer = {.winner = w, .from = ANSWER_OWN};
+    const bool answers = w->pin_holds || (!w->base.predicted && !w->unusable);
+    show_waiting(a, answers && same_case(&a->waiting, w) ? w : NULL);
+    if (answers) {
         hide(&a->of_system, w);
         hide(&a->ships, w);
-    } else if (w->base.predicted) {
-        answer.instead_from = ANSWER_SYSTEM;
-        answer.instead = best_for(&a->of_system, w);
-        if (!answer.instead) answer.instead_from = ANSWER_SHIPS;
-        if (!answer.instead) answer.instead = best_for(&a->ships, w);
+        a->measured = *w;
     }
-    if (!answer.instead || !a->all) show(a, &answer);
+    if (answers || !w->base.predicted) {
+        show(a, &answer);
+    } else if (same_case(&a->measured, w)) {
+        show_prediction(a, w, &a->measured);
+    } else {
+        a->waiting = *w;
+        a->is_waiting = true;
+    }
     return !a->stopped;
 }
 
@@ -362,11 +396,13 @@ static enum status list(struct answers *a, bool all, const struct db_filter *fil
     a->all = all;
     a->visit = visit;
     a->self = self;
-    a->stopped = false;
+    a->stopped = a->is_waiting = false;
+    a->measured = (struct db_winner){.gpu.sm_count = 0};
     enum status st = read_system(a, filter);
     for (size_t i = 0; i < a->ships.count; i++) a->ships.at[i].hidden = false;
     if (!st && a->own->db) st = db_winners(a->own->db, filter, now, show_own, a);
     if (st == E_ABSENT) st = OK; /* the GPU is not in it */
+    if (!st) show_waiting(a, NULL);
     if (st || !all) return st;
     show_place(a, &a->of_system, filter);
     show_place(a, &a->ships, filter);

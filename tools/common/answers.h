@@ -11,8 +11,8 @@
 struct answer {
     const struct db_winner *winner;
     enum answer_from from;
-    /* Of the user's predictions: what answers in its place, measured, of the system's database or of what
-     * ships; NULL: nothing does. */
+    /* Of the user's predictions: what was measured, and so answers in its place; NULL: nothing was. From OWN
+     * it is for the other cache policy, and listed itself. */
     const struct db_winner *instead;
     enum answer_from instead_from;
 };

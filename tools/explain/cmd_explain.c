@@ -78,6 +78,7 @@ static const char manual[] =
 static bool keep(void *self, const struct answer *answer)
 {
     struct explain *x = self;
+    if (answer->instead && answer->instead_from == ANSWER_OWN) return true;
     struct kept *grown = realloc(x->winners, (x->winner_count + 1) * sizeof *grown);
     if (!grown) {
         x->st = fail(E_MEMORY, "out of memory while listing winners");

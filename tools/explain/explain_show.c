@@ -134,7 +134,7 @@ static const struct ranked *runner_up(const struct explanation *e)
 static void say_margin(const struct explanation *e, FILE *out)
 {
     const struct ranked *up = runner_up(e);
-    if (!e->winner.base.predicted && !up)
+    if (!e->winner.base.predicted && e->from == ANSWER_OWN && !up)
         explain_say(out, "runner-up", "none: it ran alone or against cuBLAS only");
     if (!up) return;
     explain_say(out, "runner-up", "%s", up->text);

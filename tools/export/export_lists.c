@@ -1,6 +1,5 @@
 #include "export_lists.h"
 
-#include "answer.h"
 #include "exchange_json.h"
 #include "messages.h"
 #include "table.h"
@@ -14,7 +13,7 @@
 #define DIGITS JSON_REAL_PRECISION(10)
 
 struct listing {
-    struct db *db;
+    struct answers *answers;
     const struct pick_rules *rules;
     const char *descriptors;
     FILE *stream;
@@ -45,10 +44,20 @@ static bool has_descriptor(struct listing *l, const struct gpu *gpu)
     return l->known;
 }
 
-static bool write_line(void *self, const struct db_winner *w)
+/* What answers: the user's winner, or what does in place of a prediction. NULL: it is listed itself. */
+static const struct db_winner *answering(struct listing *l, const struct answer *answer)
+{
+    if (!answer->instead) return answer->winner;
+    if (answer->instead_from == ANSWER_OWN) return NULL;
+    l->exported->instead++;
+    return answer->instead;
+}
+
+static bool write_line(void *self, const struct answer *answer)
 {
     struct listing *l = self;
-    if (!wanted(l, w)) return true;
+    const struct db_winner *w = answering(l, answer);
+    if (!w || !wanted(l, w)) return true;
     json_t *json = winner_to_json(w, !has_descriptor(l, &w->gpu));
     if (!json || json_dumpf(json, l->stream, DIGITS | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII)) {
         if (!json) l->st = fail(E_MEMORY, "out of memory for a winner");
@@ -64,16 +73,19 @@ static bool write_line(void *self, const struct db_winner *w)
 static enum status write_lines(void *self, const struct db_filter *filter)
 {
     struct listing *l = self;
-    enum status st = db_winners(l->db, filter, NULL, write_line, l);
+    enum status st = answers_own(l->answers, filter, write_line, l);
     return st ? st : l->st;
 }
 
-enum status export_json_lines(struct db *db, const struct db_filter *filter,
+enum status export_json_lines(struct answers *answers, const struct db_filter *filter,
                               const struct problem_list *problems, const struct pick_rules *rules,
                               const char *descriptors, FILE *stream, struct exported *exported)
 {
-    struct listing l = {
-        .db = db, .rules = rules, .descriptors = descriptors, .stream = stream, .exported = exported};
+    struct listing l = {.answers = answers,
+                        .rules = rules,
+                        .descriptors = descriptors,
+                        .stream = stream,
+                        .exported = exported};
     *exported = (struct exported){.written = 0};
     return problem_list_each(problems, *filter, write_lines, &l);
 }
@@ -113,10 +125,11 @@ static const struct column columns[] = {
 };
 
 /* The same values under the same names as in the JSON form, out of that. */
-static bool add_row(void *self, const struct db_winner *w)
+static bool add_row(void *self, const struct answer *answer)
 {
     struct listing *l = self;
-    if (!wanted(l, w)) return true;
+    const struct db_winner *w = answering(l, answer);
+    if (!w || !wanted(l, w)) return true;
     json_t *json = winner_to_json(w, false);
     if (!json) {
         l->st = fail(E_MEMORY, "out of memory for a winner");
@@ -136,14 +149,15 @@ static bool add_row(void *self, const struct db_winner *w)
 static enum status add_rows(void *self, const struct db_filter *filter)
 {
     struct listing *l = self;
-    enum status st = db_winners(l->db, filter, NULL, add_row, l);
+    enum status st = answers_own(l->answers, filter, add_row, l);
     return st ? st : l->st;
 }
 
-enum status export_csv(struct db *db, const struct db_filter *filter, const struct problem_list *problems,
-                       const struct pick_rules *rules, FILE *stream, struct exported *exported)
+enum status export_csv(struct answers *answers, const struct db_filter *filter,
+                       const struct problem_list *problems, const struct pick_rules *rules, FILE *stream,
+                       struct exported *exported)
 {
-    struct listing l = {.db = db, .rules = rules, .exported = exported};
+    struct listing l = {.answers = answers, .rules = rules, .exported = exported};
     *exported = (struct exported){.written = 0};
     if (!(l.table = table_new(columns, sizeof columns / sizeof *columns)))
         return fail(E_MEMORY, "out of memory");

@@ -1,8 +1,10 @@
 #include "predict.h"
 
+#include "answer.h"
 #include "budget.h"
 #include "builds.h"
 #include "clock.h"
+#include "exact.h"
 #include "model.h"
 #include "preferred.h"
 #include "report.h"
@@ -24,6 +26,7 @@ struct forecast {
     struct session *s;
     struct builds *builds;
     struct report *report;
+    struct winner_store *shared; /* what others have measured */
     struct db_context context;
     int64_t run_id;
     const struct problem *problem;
@@ -279,6 +282,23 @@ static enum status learn_from_others(struct forecast *f, const char *problem)
     return db_note(f->s->db, f->run_id, f->problem, text);
 }
 
+/* A prediction does not answer where others have measured the problem. */
+static enum status say_measured(struct forecast *f, const char *problem)
+{
+    struct stored_winner winner;
+    struct config config;
+    char instead[ANSWER_INSTEAD_MAX];
+    const struct db_winner *w = &f->result->winner;
+    if (!w->base.predicted || w->pinned || w->pin_holds) return OK;
+    const enum status st = exact_find(f->shared, f->problem, &winner, &config);
+    if (st) return st == E_ABSENT ? OK : st;
+    if (winner.base.predicted || winner.base.problem.type != f->problem->type) return OK;
+    answer_instead(&winner.base, winner.system ? ANSWER_SYSTEM : ANSWER_SHIPS, instead);
+    report_say(f->report, "%s: %s; that is used, not the prediction", problem, instead);
+    if (f->result->how == JOB_TUNED) snprintf(f->result->why, sizeof f->result->why, "%s", instead);
+    return OK;
+}
+
 /* The operands alone; what they are judged with is not asked for where nothing runs. */
 static bool fits_memory(struct forecast *f)
 {
@@ -319,7 +339,7 @@ static enum status predict_one(struct forecast *f, int ended)
         if (known) return known;
         if (r->how == JOB_KNOWN) {
             report_say(f->report, "%s: skipped, it was %s (--again does it anew)", text, r->why);
-            return OK;
+            return say_measured(f, text);
         }
     }
     r->how = JOB_FRUITLESS;
@@ -362,8 +382,9 @@ static enum status predict_one(struct forecast *f, int ended)
     if (st == E_INTERRUPTED) r->how = JOB_INTERRUPTED;
     if (st) return st;
     st = db_set_winner(f->s->db, f->run_id, &r->winner, &r->winner.config, 1, NULL, 0);
-    if (!st) r->how = JOB_TUNED;
-    return st;
+    if (st) return st;
+    r->how = JOB_TUNED;
+    return say_measured(f, text);
 }
 
 static void close_forecast(struct forecast *f)
@@ -385,8 +406,12 @@ enum status predict_run(struct session *s, const struct gpu *gpu)
 
     struct builds *builds = NULL;
     struct report *report = NULL;
+    struct winner_store shared = {.db = NULL};
+    struct notices quiet;
     int64_t run_id = 0, recovered;
+    notices_start(&quiet, true);
     enum status st = builds_open(&builds);
+    if (!st) st = winner_store_open_shared(&shared, gpu, s->db, &quiet);
     if (!st) st = report_open((int)o->problem_count, 1, &report);
     if (!st) st = db_recover(s->db, &recovered);
     if (!st) st = db_run_start(s->db, &context, o->command, o->seed, &run_id);
@@ -405,6 +430,7 @@ enum status predict_run(struct session *s, const struct gpu *gpu)
         struct forecast f = {.s = s,
                              .builds = builds,
                              .report = report,
+                             .shared = &shared,
                              .context = context,
                              .run_id = run_id,
                              .problem = &o->problems[i],
@@ -429,5 +455,6 @@ enum status predict_run(struct session *s, const struct gpu *gpu)
     s->seconds = now_s() - s->began_s;
     report_close(report);
     builds_close(builds);
+    winner_store_close(&shared);
     return st;
 }

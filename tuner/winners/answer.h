@@ -66,15 +66,15 @@ static inline double answer_us(const struct winner *w)
 
 #define ANSWER_INSTEAD_MAX 96
 
-/* What is said of a prediction that does not answer: "a measured winner ships: 3.70 us". instead: what does,
- * which is not the user's own. */
+/* What is said of a prediction that does not answer: "a measured winner ships: 3.70 us". instead: what does.
+ */
 static inline void answer_instead(const struct winner *instead, enum answer_from from,
                                   char text[ANSWER_INSTEAD_MAX])
 {
-    snprintf(text, ANSWER_INSTEAD_MAX, "%s: %.2f us",
-             from == ANSWER_SYSTEM ? "the system's database has a measured winner"
-                                   : "a measured winner ships",
-             answer_us(instead));
+    static const char *const whose[] = {"a winner measured for the other cache policy",
+                                        "the system's database has a measured winner",
+                                        "a measured winner ships"};
+    snprintf(text, ANSWER_INSTEAD_MAX, "%s: %.2f us", whose[from], answer_us(instead));
 }
 
 /* The same for a row of the database, with its pin; true also if no configuration is stored in it. */
