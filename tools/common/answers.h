@@ -17,6 +17,12 @@ struct answer {
     enum answer_from instead_from;
 };
 
+/* Itself, or what the system's database or gemmtune has in its place. */
+static inline const struct db_winner *answer_elsewhere(const struct answer *answer)
+{
+    return answer->instead && answer->instead_from != ANSWER_OWN ? answer->instead : answer->winner;
+}
+
 struct answers;
 
 /* own: the user's database, opened by db_view_open, or empty. Opens the system's, and reads what ships. It

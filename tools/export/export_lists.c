@@ -44,20 +44,18 @@ static bool has_descriptor(struct listing *l, const struct gpu *gpu)
     return l->known;
 }
 
-/* What answers: the user's winner, or what does in place of a prediction. NULL: it is listed itself. */
 static const struct db_winner *answering(struct listing *l, const struct answer *answer)
 {
-    if (!answer->instead) return answer->winner;
-    if (answer->instead_from == ANSWER_OWN) return NULL;
-    l->exported->instead++;
-    return answer->instead;
+    const struct db_winner *w = answer_elsewhere(answer);
+    l->exported->instead += w != answer->winner;
+    return w;
 }
 
 static bool write_line(void *self, const struct answer *answer)
 {
     struct listing *l = self;
     const struct db_winner *w = answering(l, answer);
-    if (!w || !wanted(l, w)) return true;
+    if (!wanted(l, w)) return true;
     json_t *json = winner_to_json(w, !has_descriptor(l, &w->gpu));
     if (!json || json_dumpf(json, l->stream, DIGITS | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII)) {
         if (!json) l->st = fail(E_MEMORY, "out of memory for a winner");
@@ -129,7 +127,7 @@ static bool add_row(void *self, const struct answer *answer)
 {
     struct listing *l = self;
     const struct db_winner *w = answering(l, answer);
-    if (!w || !wanted(l, w)) return true;
+    if (!wanted(l, w)) return true;
     json_t *json = winner_to_json(w, false);
     if (!json) {
         l->st = fail(E_MEMORY, "out of memory for a winner");

@@ -99,12 +99,11 @@ static const char *unwanted(const struct db_winner *w, const struct pick_rules *
 static bool take(void *self, const struct answer *answer)
 {
     struct picking *p = self;
-    const struct db_winner *const w = answer->instead ? answer->instead : answer->winner;
+    const struct db_winner *const w = answer_elsewhere(answer);
     struct picks *picks = p->picks;
-    if (answer->instead && answer->instead_from == ANSWER_OWN) return true;
     const char *why = unwanted(w, p->rules);
     picks->read++;
-    picks->instead += answer->instead != NULL;
+    picks->instead += w != answer->winner;
     if (why) return leave_out(p, &w->base.problem, w->gpu.name, why);
     if (picks->count == p->room) {
         size_t room = p->room ? 2 * p->room : 256;
