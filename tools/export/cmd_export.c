@@ -39,7 +39,7 @@ static const char text[] =
     "measured is preferred to predicted, and cold to hot. Of a problem for which the database has only a "
     "prediction, a measured winner that ships, or that the system's database has, is exported in its place, "
     "as "
-    "the library would use it. A batch that shares A or B is a shape of its "
+    "the library would use it; --json and --csv have what is in the database. A batch that shares A or B is a shape of its "
     "own. Where cuBLAS won the race, and no kernel is pinned, the "
     "header says \"cublas\" and holds no kernel. Winners with an epilogue are in sets of "
     "their own, one for each epilogue. Winners whose kernel has changed since, those with pointers "
@@ -131,17 +131,16 @@ static enum status nothing(struct export *e)
     return db_view_nothing(&e->view, e->form == FORM_T4 ? "trial" : "usable winner", &e->problems);
 }
 
-static void say_instead(int64_t count)
+/* ---- the header ---- */
+
+static void say_instead(size_t count)
 {
     if (count)
         print_line(stderr,
-                   "tune: %" PRId64
-                   " prediction%s left out: measured winners that ship, or are in the system's "
+                   "tune: %zu prediction%s left out: measured winners that ship, or are in the system's "
                    "database, take %s place, as in the library",
                    count, PRINT_S(count), count == 1 ? "its" : "their");
 }
-
-/* ---- the header ---- */
 
 #define NAMED_MOST 20 /* on the screen; the header names all */
 
@@ -166,7 +165,7 @@ static enum status write_header(struct export *e)
     enum status st = header_name(e->output, &header);
     if (!st) st = text_date(header.date);
     if (!st) st = picks_read(e->answers, &e->view.filter, &e->problems, &e->rules, &picks);
-    if (!st) say_instead((int64_t)picks.instead);
+    if (!st) say_instead(picks.instead);
     if (!st) say_left_out(&picks, e->output);
     if (!st && picks.count == 0) st = nothing(e);
     if (!st) st = header_prepare(&header);
@@ -198,14 +197,13 @@ static enum status write_list(struct export *e)
     if (!st) st = outfile_open(e->output, &out);
     if (st) return st;
     if (e->form == FORM_JSON)
-        st = export_json_lines(e->answers, filter, &e->problems, &e->rules, descriptors, out.stream,
+        st = export_json_lines(e->view.db, filter, &e->problems, &e->rules, descriptors, out.stream,
                                &exported);
     else if (e->form == FORM_CSV)
-        st = export_csv(e->answers, filter, &e->problems, &e->rules, out.stream, &exported);
+        st = export_csv(e->view.db, filter, &e->problems, &e->rules, out.stream, &exported);
     else st = export_t4(e->view.db, filter, &e->problems, command_version, out.stream, &exported);
     if (!st && exported.written == 0) st = nothing(e);
     st = outfile_close(&out, st);
-    say_instead(exported.instead);
     if (exported.unusable)
         print_line(stderr, "tune: %" PRId64 " winner%s left out: %s", exported.unusable,
                    PRINT_S(exported.unusable), exported.why);
@@ -226,7 +224,7 @@ enum status cmd_export(int argc, char **argv)
     enum status st = command_line_read(&cmd_export_line, argc, argv, &e);
     if (!st) st = db_view_open(&e.view);
     if (!st) st = db_check_whole(e.view.db);
-    if (!st && e.form != FORM_T4) st = answers_open(&e.view, &e.answers);
+    if (!st && e.form == FORM_HEADER) st = answers_open(&e.view, &e.answers);
     if (!st) st = e.form == FORM_HEADER ? write_header(&e) : write_list(&e);
     answers_close(e.answers);
     db_view_close(&e.view);

@@ -1,5 +1,6 @@
 #include "export_lists.h"
 
+#include "answer.h"
 #include "exchange_json.h"
 #include "messages.h"
 #include "table.h"
@@ -13,7 +14,7 @@
 #define DIGITS JSON_REAL_PRECISION(10)
 
 struct listing {
-    struct answers *answers;
+    struct db *db;
     const struct pick_rules *rules;
     const char *descriptors;
     FILE *stream;
@@ -44,17 +45,9 @@ static bool has_descriptor(struct listing *l, const struct gpu *gpu)
     return l->known;
 }
 
-static const struct db_winner *answering(struct listing *l, const struct answer *answer)
-{
-    const struct db_winner *w = answer_elsewhere(answer);
-    l->exported->instead += w != answer->winner;
-    return w;
-}
-
-static bool write_line(void *self, const struct answer *answer)
+static bool write_line(void *self, const struct db_winner *w)
 {
     struct listing *l = self;
-    const struct db_winner *w = answering(l, answer);
     if (!wanted(l, w)) return true;
     json_t *json = winner_to_json(w, !has_descriptor(l, &w->gpu));
     if (!json || json_dumpf(json, l->stream, DIGITS | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII)) {
@@ -71,19 +64,16 @@ static bool write_line(void *self, const struct answer *answer)
 static enum status write_lines(void *self, const struct db_filter *filter)
 {
     struct listing *l = self;
-    enum status st = answers_own(l->answers, filter, write_line, l);
+    enum status st = db_winners(l->db, filter, NULL, write_line, l);
     return st ? st : l->st;
 }
 
-enum status export_json_lines(struct answers *answers, const struct db_filter *filter,
+enum status export_json_lines(struct db *db, const struct db_filter *filter,
                               const struct problem_list *problems, const struct pick_rules *rules,
                               const char *descriptors, FILE *stream, struct exported *exported)
 {
-    struct listing l = {.answers = answers,
-                        .rules = rules,
-                        .descriptors = descriptors,
-                        .stream = stream,
-                        .exported = exported};
+    struct listing l = {
+        .db = db, .rules = rules, .descriptors = descriptors, .stream = stream, .exported = exported};
     *exported = (struct exported){.written = 0};
     return problem_list_each(problems, *filter, write_lines, &l);
 }
@@ -123,10 +113,9 @@ static const struct column columns[] = {
 };
 
 /* The same values under the same names as in the JSON form, out of that. */
-static bool add_row(void *self, const struct answer *answer)
+static bool add_row(void *self, const struct db_winner *w)
 {
     struct listing *l = self;
-    const struct db_winner *w = answering(l, answer);
     if (!wanted(l, w)) return true;
     json_t *json = winner_to_json(w, false);
     if (!json) {
@@ -147,15 +136,14 @@ static bool add_row(void *self, const struct answer *answer)
 static enum status add_rows(void *self, const struct db_filter *filter)
 {
     struct listing *l = self;
-    enum status st = answers_own(l->answers, filter, add_row, l);
+    enum status st = db_winners(l->db, filter, NULL, add_row, l);
     return st ? st : l->st;
 }
 
-enum status export_csv(struct answers *answers, const struct db_filter *filter,
-                       const struct problem_list *problems, const struct pick_rules *rules, FILE *stream,
-                       struct exported *exported)
+enum status export_csv(struct db *db, const struct db_filter *filter, const struct problem_list *problems,
+                       const struct pick_rules *rules, FILE *stream, struct exported *exported)
 {
-    struct listing l = {.answers = answers, .rules = rules, .exported = exported};
+    struct listing l = {.db = db, .rules = rules, .exported = exported};
     *exported = (struct exported){.written = 0};
     if (!(l.table = table_new(columns, sizeof columns / sizeof *columns)))
         return fail(E_MEMORY, "out of memory");

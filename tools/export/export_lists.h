@@ -12,18 +12,16 @@ struct exported {
     int64_t written;
     int64_t unusable;  /* winners whose kernel has changed or that their rules refuse */
     int64_t predicted; /* trials that never ran */
-    int64_t instead;   /* predictions in whose place what answers was written */
     char why[200];     /* the first unusable one */
 };
 
 /* problems: as problem_list_each. descriptors: folder of GPU descriptors; a GPU that is not in it goes with
  * its figures. Errors: the database's, E_MEMORY. */
-enum status export_json_lines(struct answers *answers, const struct db_filter *filter,
+enum status export_json_lines(struct db *db, const struct db_filter *filter,
                               const struct problem_list *problems, const struct pick_rules *rules,
                               const char *descriptors, FILE *stream, struct exported *exported);
-enum status export_csv(struct answers *answers, const struct db_filter *filter,
-                       const struct problem_list *problems, const struct pick_rules *rules, FILE *stream,
-                       struct exported *exported);
+enum status export_csv(struct db *db, const struct db_filter *filter, const struct problem_list *problems,
+                       const struct pick_rules *rules, FILE *stream, struct exported *exported);
 
 /* One document with every trial that ran or failed to. Both spellings of times: T4's and Kernel Tuner's. What
  * T4 has no place for is in an object "gemmtune" of each result and of the metadata, for tune import. */

@@ -32,8 +32,7 @@ t sh -c 'tune explain --shape 256x256x256 | head -9'
 t sh -c 'tune explain --shape 250x256x256 | head -3'
 t tune export --header my.h
 t sh -c 'grep -c "simt BM=16 BN=32 BK=64" my.h'
-tune export --csv 2>err | told problem predicted time_us
-cat err
+tune export --csv | told problem predicted time_us # what is in the database
 t tune --shape 256x256x256 --gpu h200 --space "$SOURCES/tests/fake/space.conf" --max-trials 1 --budget 2h
 t sh -c 'tune --shape 256x256x256 --gpu h200 --max-trials 1 --budget 2h --again --space $SOURCES/tests/fake/space.conf --json 2>err | grep -o "\"why\": [^}]*"'
 

@@ -1,10 +1,10 @@
-/* exported_of.h — what tune export takes of an open database, in memory. */
+/* exported_of.h — what an exported header takes of an open database. */
 #ifndef GT_TEST_EXPORTED_OF_H
 #define GT_TEST_EXPORTED_OF_H
 
 #include "unit.h"
 
-#include "export_lists.h"
+#include "export_picks.h"
 
 static inline enum status read_picks(struct db *db, const struct db_filter *filter,
                                      const struct problem_list *problems, const struct pick_rules *rules,
@@ -14,18 +14,6 @@ static inline enum status read_picks(struct db *db, const struct db_filter *filt
     struct answers *answers;
     assert_ok(answers_open(&view, &answers));
     const enum status st = picks_read(answers, filter, problems, rules, picks);
-    answers_close(answers);
-    return st;
-}
-
-static inline enum status export_lines(struct db *db, const struct db_filter *filter,
-                                       const struct problem_list *problems, const struct pick_rules *rules,
-                                       const char *descriptors, FILE *stream, struct exported *exported)
-{
-    const struct db_view view = {.db = db};
-    struct answers *answers;
-    assert_ok(answers_open(&view, &answers));
-    const enum status st = export_json_lines(answers, filter, problems, rules, descriptors, stream, exported);
     answers_close(answers);
     return st;
 }

@@ -395,10 +395,10 @@ TEST(a_kernel_that_lost_its_race_is_exported_as_cublas_unless_it_is_pinned)
     FILE *lines = tmpfile();
     struct exported exported;
     const struct db_filter filter = {.gpu = NULL};
-    assert_ok(export_lines(db, &filter, NULL, &rules, "", lines, &exported));
+    assert_ok(export_json_lines(db, &filter, NULL, &rules, "", lines, &exported));
     assert_int_equal(exported.written, 2 * (COUNT - LOST));
     assert_ok(
-        export_lines(db, &filter, NULL, &(struct pick_rules){.no_cublas = false}, "", lines, &exported));
+        export_json_lines(db, &filter, NULL, &(struct pick_rules){.no_cublas = false}, "", lines, &exported));
     assert_int_equal(exported.written, 2 * COUNT); /* with the kernels, as they are stored */
     fclose(lines);
     db_close(db);

@@ -1,5 +1,4 @@
 /* Our own files: what is exported from one database comes back in another. */
-#include "exported_of.h"
 #include "store.h"
 
 #include "exchange_json.h"
@@ -45,7 +44,7 @@ static char *export_to_text(struct db *db, size_t *length)
     struct pick_rules rules = {false, false};
     struct db_filter filter = {.gpu = NULL};
     FILE *stream = open_memstream(&text, length);
-    assert_ok(export_lines(db, &filter, NULL, &rules, GPUS, stream, &exported));
+    assert_ok(export_json_lines(db, &filter, NULL, &rules, GPUS, stream, &exported));
     fclose(stream);
     assert_int_equal(exported.written, 3);
     return text;
