@@ -1,6 +1,5 @@
 /* Which winners go into a header, and what a program gets from it. */
 #include "export_store.h"
-#include "exported_of.h"
 #include "files.h"
 #include "one_core.h"
 
@@ -11,6 +10,18 @@
 #include "output_file.h"
 
 #include <pthread.h>
+
+static enum status read_picks(struct db *db, const struct db_filter *filter,
+                              const struct problem_list *problems, const struct pick_rules *rules,
+                              struct picks *picks)
+{
+    const struct db_view view = {.db = db};
+    struct answers *answers;
+    assert_ok(answers_open(&view, &answers));
+    const enum status st = picks_read(answers, filter, problems, rules, picks);
+    answers_close(answers);
+    return st;
+}
 
 TEST(two_types_of_one_shape_are_both_picked)
 {
