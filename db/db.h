@@ -322,8 +322,9 @@ struct db_brief {
     char driver[DB_TEXT_MAX];
 };
 
-/* The winner for exactly this problem on this GPU; the cold cache policy is preferred. E_ABSENT: there is no
- * valid one. The configuration has been parsed; the caller must still check its rules. */
+/* The winner for exactly this problem on this GPU; a measured one is preferred, then the cold cache policy.
+ * E_ABSENT: there is no valid one. The configuration has been parsed; the caller must still check its rules.
+ */
 enum status db_brief_find(struct db *db, const struct gpu *gpu, const struct problem *problem,
                           struct db_brief *brief);
 

@@ -92,7 +92,7 @@ enum status db_brief_find(struct db *db, const struct gpu *gpu, const struct pro
                                   "JOIN runs r ON r.id = d.run_id "
                                   "LEFT JOIN configs c ON c.id = d.config_id "
                                   "WHERE p.text = ?4 AND g.hash = content_hash(?1, ?2, ?3) "
-                                  "ORDER BY w.cold DESC");
+                                  "ORDER BY d.predicted, w.cold DESC");
     bind_gpu(&b, gpu);
     bind_text(&b, text);
     enum status st = OK;

@@ -147,10 +147,16 @@ static double store_slots(double warps, const struct tiled_kernel *t)
     return fmax(0, stores - STORES_QUEUED) * (apart ? STORE_SLOTS_APART : STORE_SLOTS);
 }
 
+/* Sums of a thread. A block has a tile's, whatever the description says of its threads. */
+static double sums(const struct tiled_kernel *t)
+{
+    return fmax(t->tm * t->tn, t->bm * t->bn * t->teams / t->threads);
+}
+
 /* Issue slots of one warp for one k. */
 static double k_slots(const struct tiled_kernel *t, const struct gpu *gpu)
 {
-    double ffma = t->tm * t->tn, fragments = fragment_slots(t->tm, &lds) + fragment_slots(t->tn, &lds);
+    double ffma = sums(t), fragments = fragment_slots(t->tm, &lds) + fragment_slots(t->tn, &lds);
     double other =
         fragments + stage_slots(t->bm, &t->a, t) + stage_slots(t->bn, &t->b, t) + UNROLL_SLOTS / t->unroll;
     double slots = fmax(ffma + other, ffma * ffma_cycles(gpu));

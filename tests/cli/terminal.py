@@ -110,11 +110,11 @@ def squeezed(text):
 with open(sources + "/configs/winners/h200.jsonl") as shipped, open("strict.jsonl", "w") as strict:
     strict.writelines(line for line in shipped if '"problem": "sgemm:' in line)
 subprocess.run([program, "import", "strict.jsonl"], env=environment, check=True, stdout=subprocess.DEVNULL)
-winners = json.loads(subprocess.run([program, "query", "--format", "json"], env=environment, check=True,
+winners = json.loads(subprocess.run([program, "query", "--own", "--format", "json"], env=environment, check=True,
                                     stdout=subprocess.PIPE).stdout)
 check(len(winners) > 30, "too few winners to look at")
 for width in WIDTHS:
-    code, text = run_in(width, "query")
+    code, text = run_in(width, "query", "--own")
     check(code == 0, text)
     check_width(width, text, "query")
     check_rows([(w["problem"], f"{w['time_us']:.2f}", f"{w['ratio']:.3f}") for w in winners], text, width, "query")
@@ -125,7 +125,7 @@ for width in WIDTHS:
         check(len(re.findall(rf"\b{family} \w", squeezed(text))) == wanted,
               f"query in {width} columns tells other than {wanted} configurations of {family}:", text)
     one = winners[0]
-    for arguments in (("query", "--shape", one["problem"], "--all"), ("explain", "--shape", one["problem"]),
+    for arguments in (("query", "--own", "--shape", one["problem"], "--all"), ("explain", "--shape", one["problem"]),
                       ("verify",), ("doctor",), ("import", "--list", sources + "/tests/data/kernel_tuner_cache.json"),
                       ("ladder", "--shape", "64x64x64", "--compile-only", "--gpu", "h200", "--rung", "naive")):
         code, text = run_in(width, *arguments)

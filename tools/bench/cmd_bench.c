@@ -120,7 +120,7 @@ static enum status open_database(const struct options *o, struct sources *from)
 static enum status open_pretuned(const struct gpu *gpu, struct sources *from)
 {
     notices_start(&from->notices, false);
-    return winner_store_open(&from->pretuned, gpu, "", NULL, &from->notices);
+    return winner_store_open_shared(&from->pretuned, gpu, from->db, &from->notices);
 }
 
 /* A kernel that ran wrong is not a slow kernel: the command must not end as if all were well. */

@@ -51,10 +51,9 @@ static enum status use_name(struct db_view *r, const char *name)
     return OK;
 }
 
-static enum status choose_this(struct db_view *r, const struct this_gpu *gpus, int count)
+static enum status choose_here(struct db_view *r, const struct this_gpu *gpus, int count)
 {
     const int number = command_gpu_number(r->gpu);
-    struct search search;
     if (count == 0)
         return fail(E_GPU,
                     "this machine shows no NVIDIA GPU (/proc/driver/nvidia/gpus); name one, for example "
@@ -62,8 +61,14 @@ static enum status choose_this(struct db_view *r, const struct this_gpu *gpus, i
     if (number >= count)
         return fail(E_GPU, "this machine shows %d GPU%s, numbered from 0: there is no GPU %d", count,
                     PRINT_S(count), number);
-    if (number >= 0) return use_name(r, gpus[number].name);
-    for (int i = 0; i < count; i++) { /* the first that was ever measured into this database */
+    return use_name(r, gpus[number > 0 ? number : 0].name);
+}
+
+static enum status choose_this(struct db_view *r, const struct this_gpu *gpus, int count)
+{
+    struct search search;
+    if (command_gpu_number(r->gpu) >= 0) return OK; /* it is chosen */
+    for (int i = 0; i < count; i++) {               /* the first that was ever measured into this database */
         enum status st = search_for(r->db, gpus[i].name, &search);
         if (st) return st;
         if (search.measured) return use_name(r, gpus[i].name);
@@ -85,29 +90,38 @@ static enum status choose_named(struct db_view *r)
                 search.fitting_count, r->path, search.fitting);
 }
 
+/* What counts now, on this machine. */
+static void note_here(struct db_view *r, const struct this_gpu *gpus, int count, bool of_here)
+{
+    if (count == 0) return;
+    const char *here = of_here ? r->gpu_name : gpus[0].name;
+    memcpy(r->now.gpu.name, here, sizeof r->now.gpu.name);
+    snprintf(r->now.driver, sizeof r->now.driver, "%s", gpus[0].driver);
+    r->now.cold = true;
+}
+
 enum status db_view_open(struct db_view *r)
 {
     enum status st = OK;
-    if (r->file) snprintf(r->path, sizeof r->path, "%s", r->file);
-    else st = db_default_path(r->path, sizeof r->path);
-    if (!st) st = db_open(r->path, DB_READ, &r->db);
-    if (st) return st;
-    char why[DB_LACKING_MAX];
-    if (db_lacks_log(r->db, why)) print_line(stderr, "tune: %s may lack results: %s", r->path, why);
     struct this_gpu gpus[THIS_GPUS_MAX];
     int count;
     this_gpus(gpus, &count);
     r->filter.gpu = r->gpu;
     r->filter.alike = true;
     const bool of_here = r->gpu && (strcmp(r->gpu, "this") == 0 || command_gpu_number(r->gpu) >= 0);
-    if (of_here) st = choose_this(r, gpus, count);
-    else if (r->gpu) st = choose_named(r);
-    if (st || count == 0) return st;
-    const char *here = of_here ? r->gpu_name : gpus[0].name;
-    memcpy(r->now.gpu.name, here, sizeof r->now.gpu.name);
-    snprintf(r->now.driver, sizeof r->now.driver, "%s", gpus[0].driver);
-    r->now.cold = true;
-    return OK;
+    if (of_here) st = choose_here(r, gpus, count);
+    if (st) return st;
+    note_here(r, gpus, count, of_here);
+    if (r->file) snprintf(r->path, sizeof r->path, "%s", r->file);
+    else st = db_default_path(r->path, sizeof r->path);
+    if (!st) st = db_open(r->path, DB_READ, &r->db);
+    char why[DB_LACKING_MAX];
+    if (!st && db_lacks_log(r->db, why)) print_line(stderr, "tune: %s may lack results: %s", r->path, why);
+    if (!st && of_here) st = choose_this(r, gpus, count);
+    else if (!st && r->gpu) st = choose_named(r);
+    r->empty = st == E_ABSENT && (of_here || !r->db);
+    note_here(r, gpus, count, of_here);
+    return st;
 }
 
 void db_view_versions(struct db_view *r)

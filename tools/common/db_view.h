@@ -20,11 +20,13 @@ struct db_view {
     char gpu_name[GPU_NAME_MAX]; /* what --gpu stands for, if it is not the name itself */
     struct db_filter filter;     /* gpu as above; the problem is the command's */
     struct db_context now;       /* driver of this machine's GPU; its name is "" if there is none */
+    bool empty; /* after E_ABSENT: there is no such file, or nothing in it of this machine's GPU, so that what
+                   others measured may still answer (answers.h); db is NULL, or open */
 };
 
 /* Open the database read-only and find out what --gpu means: a GPU of this machine by its number, or "this";
- * of the GPUs in the database the one that fits. Errors: those of db_open; E_ABSENT when this machine's GPU
- * is not in the database, or several fit; E_GPU when this machine has none. */
+ * of the GPUs in the database the one that fits. Errors: those of db_open; E_ABSENT when nothing was measured
+ * on this machine's GPU into the database, or several fit; E_GPU when this machine has none. */
 enum status db_view_open(struct db_view *view);
 /* Completes `now` by the versions of NVRTC and cuBLAS, which are opened for it; nothing without a GPU here.
  */

@@ -39,7 +39,7 @@ static bool is_pretuned(struct winner_store *pretuned, struct db *db, const stru
         return false;
     fastest->cublas_won |= winner.config == CUBLAS_WON || answer_is_rival(&winner.base);
     if (winner.config == CUBLAS_WON) return false;
-    fastest->how = "pretuned";
+    fastest->how = winner.system ? "system" : "pretuned";
     fastest->stale = winner.stale;
     return true;
 }

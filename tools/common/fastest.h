@@ -10,7 +10,8 @@
 
 struct fastest {
     struct config config;
-    const char *how; /* "tuned": the winner of a race; "pretuned": one that shipped; "best so far": the
+    const char *how; /* "tuned": the winner of a race; "system": of the system's
+                        database; "pretuned": one that shipped; "best so far": the
                         fastest trial; "tuned plain": any of these, of the problem without the operand that
                         this one has prepared */
     bool cublas_won; /* the race; the configuration is then its fastest kernel, else the fastest trial */

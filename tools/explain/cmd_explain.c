@@ -1,7 +1,7 @@
 /* cmd_explain.c — tune explain: why this winner. From what is stored alone. */
+#include "answers.h"
 #include "command_line.h"
 #include "commands.h"
-#include "db_view.h"
 #include "explain_show.h"
 #include "paths.h"
 #include "print.h"
@@ -13,11 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What answers, of the user's database or in place of its prediction. */
+struct kept {
+    struct db_winner winner,
+        predicted; /* predicted: what does not answer; its config_text is "" if it is none */
+    enum answer_from from;
+};
+
 struct explain {
     struct problem_list problems;
     struct db_view view;
+    struct answers *answers;
     const struct problem *problem; /* of the list, in turn */
-    struct db_winner *winners;     /* all that match */
+    struct kept *winners;          /* all that match */
     size_t winner_count;
     size_t shown;   /* explanations, as text */
     json_t *list;   /* with --format json and csv */
@@ -67,16 +75,21 @@ static const char manual[] =
     "Exit status: 0 explained; 1 no winner is known; 2 wrong command line; 3 wrong shape; 4 the database is "
     "foreign, newer or damaged; 5 --gpu this without a GPU; 7 it cannot be read.";
 
-static bool keep(void *self, const struct db_winner *winner)
+static bool keep(void *self, const struct answer *answer)
 {
     struct explain *x = self;
-    struct db_winner *grown = realloc(x->winners, (x->winner_count + 1) * sizeof *grown);
+    if (answer->instead && answer->instead_from == ANSWER_OWN) return true;
+    struct kept *grown = realloc(x->winners, (x->winner_count + 1) * sizeof *grown);
     if (!grown) {
         x->st = fail(E_MEMORY, "out of memory while listing winners");
         return false;
     }
     x->winners = grown;
-    x->winners[x->winner_count++] = *winner;
+    struct kept *k = &x->winners[x->winner_count++];
+    *k = (struct kept){.winner = *answer->winner, .from = answer->from};
+    if (answer->instead)
+        *k = (struct kept){
+            .winner = *answer->instead, .predicted = *answer->winner, .from = answer->instead_from};
     return true;
 }
 
@@ -126,7 +139,7 @@ static enum status explain_untuned(struct explain *x)
     struct untuned untuned;
     enum status st = choose_gpu(x, &wanted);
     if (st || !wanted.found) return st;
-    st = untuned_find(x->view.db, x->view.db ? x->view.path : "", &wanted.gpu, x->problem, &untuned);
+    st = untuned_find(x->view.db, x->view.db ? x->view.path : NULL, &wanted.gpu, x->problem, &untuned);
     if (st) return st;
     if (x->list) return add_json(x, untuned_json(&untuned));
     if (x->shown++) print_end(stdout);
@@ -184,17 +197,23 @@ static enum status collect_remarks(struct explain *x, const struct db_filter *fi
     return st == E_ABSENT ? OK : st;
 }
 
-static enum status explain_winner(struct explain *x, const struct db_winner *winner)
+static enum status explain_winner(struct explain *x, const struct kept *k)
 {
-    struct explanation e = {.problem = winner->base.problem, .decided = true, .winner = *winner};
-    memcpy(e.gpu, winner->gpu.name, sizeof e.gpu);
-    struct db_filter filter = {.gpu = winner->gpu.name, .problem = &winner->base.problem};
+    const bool own = k->from == ANSWER_OWN;
+    const struct db_winner *stored = own ? &k->winner : &k->predicted; /* in the user's database */
+    struct explanation e = {.problem = stored->base.problem,
+                            .decided = true,
+                            .winner = k->winner,
+                            .from = k->from,
+                            .predicted = k->predicted};
+    memcpy(e.gpu, stored->gpu.name, sizeof e.gpu);
+    struct db_filter filter = {.gpu = stored->gpu.name, .problem = &stored->base.problem};
     const struct template *t =
-        winner->config.template; /* NULL: cuBLAS, or unusable: that of the fastest tried */
-    enum status st = db_evidence(x->view.db, winner->decision_id, &e.evidence);
-    if (!st) st = race_rank(&e.evidence, winner->config_text, &e.ranked, &e.ranked_count);
-    if (!st) st = tried_collect(x->view.db, &filter, winner->base.cold, t, &e.tried);
-    if (!st) st = search_pace_collect(x->view.db, &filter, winner->base.cold, &e.pace);
+        stored->config.template; /* NULL: cuBLAS, or unusable: that of the fastest tried */
+    enum status st = own ? db_evidence(x->view.db, stored->decision_id, &e.evidence) : OK;
+    if (!st && own) st = race_rank(&e.evidence, stored->config_text, &e.ranked, &e.ranked_count);
+    if (!st) st = tried_collect(x->view.db, &filter, stored->base.cold, t, &e.tried);
+    if (!st) st = search_pace_collect(x->view.db, &filter, stored->base.cold, &e.pace);
     if (!st) st = collect_remarks(x, &filter, &e);
     if (!st) st = show(x, &e);
     explanation_free(&e);
@@ -238,7 +257,7 @@ static enum status explain_one(struct explain *x, const struct problem *problem)
     struct db_view *r = &x->view;
     x->problem = r->filter.problem = problem;
     x->winner_count = 0;
-    enum status st = db_winners(r->db, &r->filter, r->now.gpu.name[0] ? &r->now : NULL, keep, x);
+    enum status st = answers_own(x->answers, &r->filter, keep, x);
     if (!st) st = x->st;
     if (!st && x->winner_count == 0) return explain_undecided(x);
     for (size_t i = 0; !st && i < x->winner_count; i++) st = explain_winner(x, &x->winners[i]);
@@ -341,7 +360,7 @@ enum status cmd_explain(int argc, char **argv)
     if (!st && x.view.format != TABLE_TEXT && !(x.list = json_array())) st = fail(E_MEMORY, "out of memory");
     if (!st) {
         st = db_view_open(&x.view);
-        if (!st) st = explain_all(&x);
+        if (!st && !(st = answers_open(&x.view, &x.answers))) st = explain_all(&x);
         else if (st == E_ABSENT && !x.view.db) st = explain_without_db(&x);
         enum status printed = OK;
         if (x.list && (!st || st == E_ABSENT))
@@ -351,6 +370,7 @@ enum status cmd_explain(int argc, char **argv)
     }
     json_decref(x.list);
     free(x.winners);
+    answers_close(x.answers);
     problem_list_free(&x.problems);
     db_view_close(&x.view);
     return st;

@@ -1,6 +1,5 @@
 #include "explain_show.h"
 
-#include "answer.h"
 #include "db_view.h"
 #include "print.h"
 #include "race_cells.h"
@@ -24,6 +23,12 @@ void explanation_free(struct explanation *e)
     tried_free(&e->tried);
     free(e->preferences);
     free(e->notes);
+}
+
+/* What the user's search has found: the winner, or the prediction that does not answer. */
+static const struct db_winner *found_here(const struct explanation *e)
+{
+    return e->predicted.config_text[0] ? &e->predicted : &e->winner;
 }
 
 static double percent(double x)
@@ -78,6 +83,9 @@ static void say_winner(const struct explanation *e, FILE *out)
     const struct db_winner *w = &e->winner;
     if (lost(w)) explain_say(out, "winner", "cuBLAS: no kernel was faster than %s", rival_of(w));
     explain_say(out, lost(w) ? "best kernel" : "winner", "%s", w->config_text);
+    if (e->from != ANSWER_OWN)
+        explain_say(out, "from", "%s",
+                    e->from == ANSWER_SYSTEM ? "the system's database" : "it ships with gemmtune");
     explain_say(out, "time", "%.2f us, %.2f TFLOPS%s", w->base.time_us,
                 race_tflops(&w->base.problem, w->base.time_us),
                 w->base.predicted ? " (predicted by the model, never run)" : "");
@@ -107,6 +115,12 @@ static void say_winner(const struct explanation *e, FILE *out)
                 : w->stale  ? "stale"
                             : "ok",
                 w->why[0] ? ": " : "", w->why);
+    if (e->predicted.config_text[0]) {
+        char why[ANSWER_INSTEAD_MAX];
+        answer_instead(&w->base, e->from, why);
+        explain_say(out, "predicted", "%.2f us by the model, of %s; it does not answer: %s",
+                    e->predicted.base.time_us, e->predicted.config_text, why);
+    }
 }
 
 static const struct ranked *runner_up(const struct explanation *e)
@@ -120,7 +134,7 @@ static const struct ranked *runner_up(const struct explanation *e)
 static void say_margin(const struct explanation *e, FILE *out)
 {
     const struct ranked *up = runner_up(e);
-    if (!e->winner.base.predicted && !up)
+    if (!e->winner.base.predicted && e->from == ANSWER_OWN && !up)
         explain_say(out, "runner-up", "none: it ran alone or against cuBLAS only");
     if (!up) return;
     explain_say(out, "runner-up", "%s", up->text);
@@ -199,19 +213,20 @@ static void say_search(const struct explanation *e, FILE *out)
 {
     const struct tried *t = &e->tried;
     char verdicts[512], share[96] = "", pace[256];
+    const struct db_winner *w = found_here(e);
     title(out, "The search");
-    if (e->decided && e->winner.legal_count > 0)
-        explain_say(out, "possible", "%" PRId64 " configuration%s", e->winner.legal_count,
-                    PRINT_S(e->winner.legal_count));
+    if (e->decided && w->legal_count > 0)
+        explain_say(out, "possible", "%" PRId64 " configuration%s", w->legal_count, PRINT_S(w->legal_count));
     count_verdicts(t, verdicts, sizeof verdicts);
     explain_say(out, "tried", "%d configuration%s in %d trial%s:%s", t->configs, PRINT_S(t->configs),
                 t->trials, PRINT_S(t->trials), verdicts);
     if (search_pace_text(&e->pace, pace, sizeof pace)) explain_say(out, "pace", "%s", pace);
-    if (e->winner.model_first16_share > 0)
+    if (w->model_first16_share > 0)
         snprintf(share, sizeof share, "; the best of its first 16 reaches %.1f %% of the winner's speed",
-                 percent(e->winner.model_first16_share));
-    if (e->decided && e->winner.model_rank > 0)
-        explain_say(out, "model", "ranked the winner %d before anything ran%s", e->winner.model_rank, share);
+                 percent(w->model_first16_share));
+    if (e->decided && w->model_rank > 0)
+        explain_say(out, "model", "ranked the %s %d before anything ran%s",
+                    w == &e->winner ? "winner" : "predicted one", w->model_rank, share);
     for (int i = 0; i < e->note_count && i < NOTES_SHOWN; i++)
         explain_say(out, i ? "" : "notes", "%s: %s", e->notes[i].when, e->notes[i].text);
     if (t->best_us > 0)
@@ -245,11 +260,11 @@ static enum status say_failures(const struct explanation *e, FILE *out, int widt
     return st;
 }
 
-/* The value that the winner has, or the best where nothing was decided. */
+/* The value that the winner has, or the prediction, or the best where nothing was decided. */
 static bool is_chosen(const struct explanation *e, const struct tried_value *v)
 {
     struct config config;
-    const char *text = e->decided ? e->winner.config_text : e->tried.best;
+    const char *text = e->decided ? found_here(e)->config_text : e->tried.best;
     return config_parse(text, &config) == OK && config.template == e->tried.template &&
            config.value[v->param] == v->value;
 }
@@ -330,18 +345,20 @@ static json_t *errors_json(const struct db_errors *e)
     return json_pack("{s:f, s:f, s:f}", "componentwise", e->componentwise, "rms", e->rms, "max", e->max);
 }
 
-static json_t *winner_json(const struct db_winner *w)
+/* used: NULL if it does not answer. */
+static json_t *winner_json(const struct db_winner *w, enum answer_from from, const char *used)
 {
     json_t *ratio = w->base.ratio > 0 ? json_pack("{s:f, s:f, s:f, s:o, s:f}", "ratio", w->base.ratio, "low",
                                                   w->base.ratio_low, "high", w->base.ratio_high, "rival",
                                                   text_json(w->rival), "cublas_us", w->base.anchor_us)
                                       : json_null();
     return json_pack(
-        "{s:o, s:s?, s:f, s:o, s:o, s:b, s:b, s:s, s:s, s:o, s:s, s:s, s:o, s:o, s:o, s:i, s:I, s:i, "
+        "{s:o, s:s, s:s?, s:f, s:o, s:o, s:b, s:b, s:s, s:s, s:o, s:s, s:s, s:o, s:o, s:o, s:i, s:I, s:i, "
         "s:i, s:i, s:o, s:f, s:o, s:o}",
-        "configuration", text_json(w->config_text), "used", answer_name(w), "time_us", w->base.time_us,
-        "tflops", real(race_tflops(&w->base.problem, w->base.time_us)), "x_cublas", ratio, "tied", w->tied,
-        "bitwise", w->base.exact, "provenance", w->base.predicted ? "predicted" : "measured", "state",
+        "configuration", text_json(w->config_text), "from", answer_from_name(from), "used", used, "time_us",
+        w->base.time_us, "tflops", real(race_tflops(&w->base.problem, w->base.time_us)), "x_cublas", ratio,
+        "tied", w->tied, "bitwise", w->base.exact, "provenance", w->base.predicted ? "predicted" : "measured",
+        "state",
         w->unusable ? "unusable"
         : w->stale  ? "stale"
                     : "ok",
@@ -426,9 +443,11 @@ json_t *explain_json(const struct explanation *e)
                               t->configs, "outdated", t->outdated, "cut_off", t->recovered, "verdicts",
                               verdicts, "fastest", t->best_us > 0 ? text_json(t->best) : json_null(),
                               "fastest_us", t->best_us > 0 ? json_real(t->best_us) : json_null());
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "problem", problem, "gpu",
-                     text_json(e->gpu), "winner", e->decided ? winner_json(&e->winner) : json_null(), "race",
-                     race_json(e), "tried", tried, "pace", search_pace_json(&e->pace), "failures",
-                     failures_json(t), "values", values_json(e), "preferences", preferences_json(e), "notes",
-                     notes_json(e));
+    return json_pack(
+        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "problem", problem, "gpu",
+        text_json(e->gpu), "winner",
+        e->decided ? winner_json(&e->winner, e->from, answer_name(&e->winner)) : json_null(), "predicted",
+        e->predicted.config_text[0] ? winner_json(&e->predicted, ANSWER_OWN, NULL) : json_null(), "race",
+        race_json(e), "tried", tried, "pace", search_pace_json(&e->pace), "failures", failures_json(t),
+        "values", values_json(e), "preferences", preferences_json(e), "notes", notes_json(e));
 }

@@ -2,6 +2,7 @@
 #ifndef GT_EXPLAIN_SHOW_H
 #define GT_EXPLAIN_SHOW_H
 
+#include "answer.h"
 #include "db.h"
 #include "race_rank.h"
 #include "search_pace.h"
@@ -16,7 +17,9 @@ struct explanation {
     bool decided; /* else there are trials only */
     struct db_winner
         winner; /* where decided; else the one that has failed since, its config_text "" if none has */
-    struct ranked *ranked; /* the race, winner first; owned */
+    enum answer_from from;      /* the winner; if not of the user's database, it answers in place of */
+    struct db_winner predicted; /* what is predicted there; else its config_text is "" */
+    struct ranked *ranked;      /* the race, winner first; owned */
     int ranked_count;
     struct db_evidence evidence;       /* owned */
     struct tried tried;                /* owned */

@@ -53,7 +53,8 @@ enum status untuned_find(struct db *db, const char *database, const struct gpu *
     struct notices notices;
     *u = (struct untuned){.problem = *problem, .gpu = *gpu};
     notices_start(&notices, true);
-    enum status st = winner_store_open(&store, gpu, database, NULL, &notices);
+    enum status st = database ? winner_store_open(&store, gpu, database, NULL, &notices)
+                              : winner_store_open_shared(&store, gpu, NULL, &notices);
     if (!st) st = winner_store_ask(&store);
     if (!st) st = lookup_exact(&store, problem, 16, u->choices, &u->count);
     if (!st && u->count == 0) st = lookup_others(&store, problem, 16, u->choices, &u->count);
@@ -74,6 +75,7 @@ void untuned_text(const struct untuned *u, FILE *out)
 {
     char problem[PROBLEM_TEXT_MAX], text[CONFIG_TEXT_MAX], takes[32];
     const struct choice *c = &u->choices[0];
+    const bool measured = c->source == CHOICE_EXACT;
     format_duration(u->tuning_s, takes);
     problem_format(&u->problem, problem);
     print_line(out, "%s on %s", problem, u->gpu.name);
@@ -86,9 +88,10 @@ void untuned_text(const struct untuned *u, FILE *out)
     explain_say(out, "would use", "%s", text);
     explain_say(out, "because", "%s: %s", source_name(c->source), c->why);
     if (c->time_us > 0)
-        explain_say(out, "time", "%.2f us, %.2f TFLOPS (expected, not measured)", c->time_us,
-                    race_tflops(&u->problem, c->time_us));
-    if (c->gain > 0 && !c->cublas) explain_say(out, "x cuBLAS", "%.3f expected", c->gain);
+        explain_say(out, "time", "%.2f us, %.2f TFLOPS (%s)", c->time_us,
+                    race_tflops(&u->problem, c->time_us), measured ? "measured" : "expected, not measured");
+    if (c->gain > 0 && !c->cublas)
+        explain_say(out, "x cuBLAS", "%.3f%s", c->gain, measured ? "" : " expected");
     if (c->loss >= 0)
         explain_say(out, "loss", "about %.0f %% of the time, against what tuning it is expected to find",
                     100 * c->loss);

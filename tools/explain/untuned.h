@@ -19,7 +19,8 @@ struct untuned {
     bool measured;   /* by the stored search of choices[0].tuned_for, which took so long */
 };
 
-/* database: its path, "" for none; db: the same, opened, or NULL. Errors: those of the database, E_MEMORY. */
+/* database: its path, NULL for none; db: the same, opened, or NULL. Errors: those of the database, E_MEMORY.
+ */
 enum status untuned_find(struct db *db, const char *database, const struct gpu *gpu,
                          const struct problem *problem, struct untuned *untuned);
 

@@ -22,6 +22,7 @@ struct export
 {
     struct problem_list problems; /* none: all */
     struct db_view view;
+    struct answers *answers;
     struct pick_rules rules;
     enum form form;
     const char *output; /* file; NULL: standard output */
@@ -35,7 +36,11 @@ static const char text[] =
     "before it includes the header, and so compiles tables and functions; all others see only declarations. "
     "The comment at its top says how to call them; FILE names the table: h200.h contains gt_h200_winners. A "
     "shape that was tuned with several leading dimensions, scalars or cache policies is exported once; "
-    "measured is preferred to predicted, and cold to hot. A batch that shares A or B is a shape of its "
+    "measured is preferred to predicted, and cold to hot. Of a problem for which the database has only a "
+    "prediction, a measured winner that ships, or that the system's database has, is exported in its place, "
+    "as "
+    "the library would use it; --json and --csv have what is in the database. A batch that shares A or B is "
+    "a shape of its "
     "own. Where cuBLAS won the race, and no kernel is pinned, the "
     "header says \"cublas\" and holds no kernel. Winners with an epilogue are in sets of "
     "their own, one for each epilogue. Winners whose kernel has changed since, those with pointers "
@@ -129,6 +134,15 @@ static enum status nothing(struct export *e)
 
 /* ---- the header ---- */
 
+static void say_instead(size_t count)
+{
+    if (count)
+        print_line(stderr,
+                   "tune: %zu prediction%s left out: measured winners that ship, or are in the system's "
+                   "database, take %s place, as in the library",
+                   count, PRINT_S(count), count == 1 ? "its" : "their");
+}
+
 #define NAMED_MOST 20 /* on the screen; the header names all */
 
 static void say_left_out(const struct picks *picks, const char *file)
@@ -151,7 +165,8 @@ static enum status write_header(struct export *e)
     struct outfile out = {.stream = NULL};
     enum status st = header_name(e->output, &header);
     if (!st) st = text_date(header.date);
-    if (!st) st = picks_read(e->view.db, &e->view.filter, &e->problems, &e->rules, &picks);
+    if (!st) st = picks_read(e->answers, &e->view.filter, &e->problems, &e->rules, &picks);
+    if (!st) say_instead(picks.instead);
     if (!st) say_left_out(&picks, e->output);
     if (!st && picks.count == 0) st = nothing(e);
     if (!st) st = header_prepare(&header);
@@ -210,7 +225,9 @@ enum status cmd_export(int argc, char **argv)
     enum status st = command_line_read(&cmd_export_line, argc, argv, &e);
     if (!st) st = db_view_open(&e.view);
     if (!st) st = db_check_whole(e.view.db);
+    if (!st && e.form == FORM_HEADER) st = answers_open(&e.view, &e.answers);
     if (!st) st = e.form == FORM_HEADER ? write_header(&e) : write_list(&e);
+    answers_close(e.answers);
     db_view_close(&e.view);
     problem_list_free(&e.problems);
     return st;

@@ -1,13 +1,12 @@
 #include "export_picks.h"
 
-#include "answer.h"
 #include "export_plan.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct picking {
-    struct db *db;
+    struct answers *answers;
     struct picks *picks;
     const struct pick_rules *rules;
     size_t room, left_out_room;
@@ -97,12 +96,14 @@ static const char *unwanted(const struct db_winner *w, const struct pick_rules *
     return NULL;
 }
 
-static bool take(void *self, const struct db_winner *w)
+static bool take(void *self, const struct answer *answer)
 {
     struct picking *p = self;
+    const struct db_winner *const w = answer_elsewhere(answer);
     struct picks *picks = p->picks;
     const char *why = unwanted(w, p->rules);
     picks->read++;
+    picks->instead += w != answer->winner;
     if (why) return leave_out(p, &w->base.problem, w->gpu.name, why);
     if (picks->count == p->room) {
         size_t room = p->room ? 2 * p->room : 256;
@@ -203,15 +204,16 @@ static enum status keep_first(struct picking *p)
 static enum status take_all(void *self, const struct db_filter *filter)
 {
     struct picking *p = self;
-    enum status st = db_winners(p->db, filter, NULL, take, p);
+    const enum status st = answers_own(p->answers, filter, take, p);
     return st ? st : p->st;
 }
 
-enum status picks_read(struct db *db, const struct db_filter *filter, const struct problem_list *problems,
-                       const struct pick_rules *rules, struct picks *picks)
+enum status picks_read(struct answers *answers, const struct db_filter *filter,
+                       const struct problem_list *problems, const struct pick_rules *rules,
+                       struct picks *picks)
 {
     *picks = (struct picks){.count = 0};
-    struct picking picking = {.db = db, .picks = picks, .rules = rules};
+    struct picking picking = {.answers = answers, .picks = picks, .rules = rules};
     enum status st = problem_list_each(problems, *filter, take_all, &picking);
     if (st || picks->count == 0) return st;
     qsort_r(picks->list, picks->count, sizeof *picks->list, compare_picks, picks->sources);

@@ -4,7 +4,7 @@
 #ifndef GT_EXPORT_PICKS_H
 #define GT_EXPORT_PICKS_H
 
-#include "db.h"
+#include "answers.h"
 #include "problem_list.h"
 #include "winner_here.h"
 
@@ -27,7 +27,8 @@ struct picks {
     int gpu_count;
     struct pick_source *sources;
     int source_count;
-    size_t read; /* winners that there were: each is in list or left out */
+    size_t read;    /* winners that there were: each is in list or left out */
+    size_t instead; /* of them, predictions in whose place what answers was taken */
     struct left_out *left_out;
     size_t left_out_count;
 };
@@ -43,11 +44,12 @@ struct pick_rules {
     bool no_cublas; /* leave out what cuBLAS won */
 };
 
-/* Read the winners that filter lets through (problems: as problem_list_each). Free them after an error, too.
- * Errors: the database's, E_MEMORY.
+/* Read the winners that filter lets through (problems: as problem_list_each); in place of a prediction that
+ * does not answer, what does. Free them after an error, too. Errors: the database's, E_MEMORY.
  */
-enum status picks_read(struct db *db, const struct db_filter *filter, const struct problem_list *problems,
-                       const struct pick_rules *rules, struct picks *picks);
+enum status picks_read(struct answers *answers, const struct db_filter *filter,
+                       const struct problem_list *problems, const struct pick_rules *rules,
+                       struct picks *picks);
 void picks_free(struct picks *picks); /* takes a zeroed struct */
 
 #endif

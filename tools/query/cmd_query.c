@@ -1,6 +1,6 @@
-/* cmd_query.c — tune query: the winners that are stored, and what is due. Reads only; where there is a GPU,
- * it asks for the versions of the libraries beside it. */
-#include "answer.h"
+/* cmd_query.c — tune query: the winners that answer, wherever they are from, and what is due. Reads only;
+ * where there is a GPU, it asks for the versions of the libraries beside it. */
+#include "answers.h"
 #include "command_line.h"
 #include "commands.h"
 #include "db_view.h"
@@ -19,7 +19,9 @@
 struct query {
     struct problem_list problems; /* --shape; none: all */
     struct db_view view;
+    struct answers *answers;
     bool predicted, measured;          /* neither: both */
+    bool own;                          /* the user's alone; so are those of --db */
     struct db_preference *preferences; /* all that hold */
     size_t preference_count;
     enum status st;                         /* of keeping them */
@@ -34,7 +36,10 @@ static const struct command_option options[] = {
     OPTION_ROWS_PROBLEMS("only this problem, MxNxK or in full (see tune --help)"),
     {"measured", 0, NULL, "only what was measured", OPTION_FLAG(struct query, measured)},
     {"predicted", 0, NULL, "only what was predicted without the GPU", OPTION_FLAG(struct query, predicted)},
-    OPTION_ROW_DB(struct query, view.file),
+    {"own", 0, NULL, "only those of your database, also those that do not answer",
+     OPTION_FLAG(struct query, own)},
+    {"db", 0, "FILE", "only those of this database, instead of what answers",
+     OPTION_TEXT(struct query, view.file)},
     OPTION_ROWS_FORMAT(struct query, view.format),
     {"all", 0, NULL, "everything that is known, one line per value, instead of a table",
      OPTION_CHOICE(struct query, view.format), .number = TABLE_ALL},
@@ -44,41 +49,48 @@ static const struct command_option options[] = {
 
 static const char text[] =
     "The fastest known configuration of each problem on each GPU, and whether cuBLAS is faster.\vOne row per "
-    "problem, GPU and cache "
-    "policy. Values that all rows share are printed above the table; on a narrow terminal the least "
+    "problem, GPU and cache policy, of what the library would use: the winners of your database, those of "
+    "the "
+    "system's, and those that ship; from says which (own, system, ships). Of a problem those of the first of "
+    "the three answer that has measured it; a prediction of yours answers only if none has (and "
+    "in the library only if nothing similar was measured either). Without --gpu "
+    "the "
+    "GPUs of the two databases and of this machine are listed, or all if there are none. --own, or --db "
+    "FILE, "
+    "lists what is in the database alone: a prediction that does not answer is used by nothing there, and "
+    "why "
+    "says what answers. Values that all rows share are printed above the table; on a narrow terminal the "
+    "least "
     "important columns are left out and configurations are abbreviated: --all, json and csv have everything. "
     "\"x cuBLAS\" is the time of cuBLAS divided by that of the configuration, interleaved in one race, with "
     "its 95 % interval (low, high; of fewer than 6 rounds their range): above 1 is faster than cuBLAS. "
     "Used is what the library, the drop-in and exported headers use: the kernel if it is pinned or faster "
-    "than "
-    "cuBLAS, else cuBLAS. A "
+    "than cuBLAS, else cuBLAS. A "
     "configuration is tied if others could not be told apart from the fastest: within 0.1 % of it, or within "
     "0.5 % and not proven slower. Provenance is measured or predicted (by the model, without the GPU: a "
     "ranking, not a promise). State is ok; stale, if it was measured with another driver or by another "
     "method than the present ones, or stands in for one that has failed since: it is correct but may not be "
     "the fastest; or unusable, if its kernel has changed since: tune it again. Due is what tune refresh "
-    "would "
-    "do, and why says for which reason: race it again (another driver, cuBLAS or power limit), build it with "
-    "another NVRTC and race it, or tune again; on a machine without a GPU it is only known of kernels. A "
-    "winner that a later trial, "
-    "race or check found wrong, or that crashed or hung there, is none any more. Pinned says since "
-    "when this configuration is pinned (tune --pin), excluded how many others may not win (--exclude); "
-    "tune explain names them. A shape for which nothing was measured is "
-    "answered "
-    "as the library answers it: by winners for another alpha, or for another beta if neither is 0. A range "
-    "of "
-    "M, "
-    "such as 1..64x4096x4096, stands for its ends and the powers of two between them; each row then names "
-    "the "
-    "M that its winner answers, which was tuned for the largest of them.\n"
+    "would do with your winners, and why says for which reason: race it again (another driver, cuBLAS or "
+    "power "
+    "limit), build it with another NVRTC and race it, or tune again; on a machine without a GPU it is only "
+    "known of kernels. A winner that a later trial, race or check found wrong, or that crashed or hung "
+    "there, "
+    "is none any more. Pinned says since when this configuration is pinned (tune --pin), excluded how many "
+    "others may not win (--exclude); tune explain names them. A shape for which nothing was measured is "
+    "answered as the library answers it: by winners for another alpha, or for another beta if neither is 0. "
+    "A "
+    "range of M, such as 1..64x4096x4096, stands for its ends and the powers of two between them; each row "
+    "then names the M that its winner answers, which was tuned for the largest of them.\n"
     "\n"
     "json is one array of objects and csv has one header line; both use the same column names, print every "
     "digit, and add the versions, the reason for a state, and the size of the search.\n"
     "\n"
     "Examples:\n"
-    "  tune query                                 everything\n"
+    "  tune query                                 everything for your GPUs\n"
     "  tune query --gpu h200                      one GPU\n"
     "  tune query --gpu this --measured           the GPU of this machine\n"
+    "  tune query --own                           what you have tuned\n"
     "  tune query --shape 512x512x512 --all       all about one problem\n"
     "  tune query --shape 1..64x4096x4096         a row for each range of M\n"
     "  tune query --sort -ratio --limit 10        the ten greatest gains over cuBLAS\n"
@@ -117,6 +129,7 @@ static const struct column columns[] = {
     {"registers", NULL, COLUMN_NUMBER, 0},
     {"smem_bytes", NULL, COLUMN_NUMBER, 0},
     {"workspace_bytes", NULL, COLUMN_NUMBER, 0},
+    {"from", "from", COLUMN_TEXT | COLUMN_COMMON | COLUMN_RANK(2), 0},
     {"used", "used", COLUMN_TEXT | COLUMN_COMMON | COLUMN_RANK(2), 0},
     {"pinned", "pinned", COLUMN_TEXT | COLUMN_RANK(3), 0},
     {"excluded", "excluded", COLUMN_NUMBER | COLUMN_RANK(4), 0},
@@ -172,12 +185,21 @@ static void format_answered(const struct query *query, const struct db_winner *w
     else snprintf(shown, ANSWERED_MAX, "%s", problem);
 }
 
-static bool add_row(void *self, const struct db_winner *w)
+/* Why it is in its state, or what answers in its place. */
+static const char *why_of(const struct answer *answer, char sentence[ANSWER_INSTEAD_MAX])
+{
+    if (!answer->instead) return answer->winner->why;
+    answer_instead(&answer->instead->base, answer->instead_from, sentence);
+    return sentence;
+}
+
+static bool add_row(void *self, const struct answer *answer)
 {
     struct query *query = self;
+    const struct db_winner *w = answer->winner;
     struct table *t = query->table;
     if (query->predicted != query->measured && w->base.predicted != query->predicted) return true;
-    char problem[ANSWERED_MAX], arch[16], brief[CONFIG_TEXT_MAX];
+    char problem[ANSWERED_MAX], arch[16], brief[CONFIG_TEXT_MAX], instead[ANSWER_INSTEAD_MAX];
     reading_brief(w, brief);
     format_answered(query, w, problem);
     gpu_arch_name(w->gpu.arch, arch);
@@ -190,7 +212,7 @@ static bool add_row(void *self, const struct db_winner *w)
     table_text(t, w->unusable ? "unusable" : w->stale ? "stale" : "ok");
     table_bool(t, w->stale);
     table_bool(t, w->unusable);
-    table_text(t, table_said(w->why));
+    table_text(t, table_said(why_of(answer, instead)));
     table_text(t, due_name(w->due));
     table_text(t, w->base.cold ? "cold" : "hot");
     table_text(t, w->base.when);
@@ -210,7 +232,8 @@ static bool add_row(void *self, const struct db_winner *w)
     table_number(t, w->registers);
     table_number(t, w->smem_bytes);
     table_number(t, reading_workspace(w));
-    table_text(t, answer_name(w));
+    table_text(t, answer_from_name(answer->from));
+    table_text(t, answer->instead ? NULL : answer_name(w));
     add_preferences(query, w);
     return true;
 }
@@ -218,10 +241,10 @@ static bool add_row(void *self, const struct db_winner *w)
 static enum status add_rows(void *self, const struct db_filter *filter)
 {
     struct query *const query = self;
-    const struct db_view *const r = &query->view;
     const int before = table_rows(query->table);
     query->asked = filter->problem;
-    const enum status st = db_winners(r->db, filter, r->now.gpu.name[0] ? &r->now : NULL, add_row, self);
+    const enum status st = query->own ? answers_own(query->answers, filter, add_row, self)
+                                      : answers_each(query->answers, filter, add_row, self);
     if (table_rows(query->table) > before) query->answered = filter->problem;
     return st;
 }
@@ -229,9 +252,24 @@ static enum status add_rows(void *self, const struct db_filter *filter)
 static enum status fill(struct query *query)
 {
     struct db_view *r = &query->view;
-    enum status st = db_preferences(r->db, NULL, keep_preference, query);
-    if (st || (st = query->st)) return st;
-    return problem_list_each(&query->problems, r->filter, add_rows, query);
+    enum status st = r->db ? db_preferences(r->db, NULL, keep_preference, query) : OK;
+    if (!st) st = query->st;
+    if (!st) st = answers_open(r, &query->answers);
+    return st ? st : problem_list_each(&query->problems, r->filter, add_rows, query);
+}
+
+/* Where the user's database has nothing, or is not there, others may still answer. */
+static enum status open_all(struct query *query)
+{
+    char sentence[1024];
+    query->own |= query->view.file != NULL;
+    const enum status st = db_view_open(&query->view);
+    if (st && (!query->view.empty || query->own)) return st;
+    snprintf(sentence, sizeof sentence, "%s", st ? status_text() : "");
+    db_view_versions(&query->view);
+    const enum status filled = fill(query);
+    return filled || !st || table_rows(query->table) > 0 ? filled
+                                                         : fail(st, "%s; no such winner ships", sentence);
 }
 
 static bool count_failed(void *self, const struct db_winner *winner)
@@ -239,27 +277,6 @@ static bool count_failed(void *self, const struct db_winner *winner)
     (void)winner;
     ++*(int *)self;
     return true;
-}
-
-/* Where the user's database has nothing, or is not there, the system's is asked. */
-static enum status ask_system(struct query *query, enum status st)
-{
-    static char path[4096];
-    const bool asked = (!st && table_rows(query->table) > 0) || (st && st != E_ABSENT) || query->view.file;
-    char sentence[1024];
-    snprintf(sentence, sizeof sentence, "%s", st ? status_text() : "");
-    if (asked || db_system_path(path, sizeof path)) return st ? fail(st, "%s", sentence) : OK;
-    struct db_view users = query->view;
-    query->view.db = NULL;
-    query->view.file = path;
-    if (!db_view_open(&query->view) && !fill(query) && table_rows(query->table) > 0) {
-        db_close(users.db);
-        print_line(stderr, "tune: from the system's database, %s", path);
-        return OK;
-    }
-    db_close(query->view.db);
-    query->view = users;
-    return st ? fail(st, "%s", sentence) : OK;
 }
 
 /* Nothing found is told apart: the table is printed empty and the sentence says what was looked for. */
@@ -292,10 +309,7 @@ enum status cmd_query(int argc, char **argv)
     enum status st = command_line_read(&cmd_query_line, argc, argv, &query), printed;
     if (!st && !(query.table = table_new(columns, COLUMN_COUNT))) st = fail(E_MEMORY, "out of memory");
     if (st) goto out;
-    st = db_view_open(&query.view);
-    if (!st) db_view_versions(&query.view);
-    if (!st) st = fill(&query);
-    st = ask_system(&query, st);
+    st = open_all(&query);
     if (!st && query.order) st = table_sort(query.table, query.order);
     if (!st && query.limit) table_cut(query.table, (int)query.limit);
     if (!st && table_rows(query.table) == 0) st = nothing(&query);
@@ -307,6 +321,7 @@ out:
     table_free(query.table);
     problem_list_free(&query.problems);
     free(query.preferences);
+    answers_close(query.answers);
     db_view_close(&query.view);
     return st;
 }

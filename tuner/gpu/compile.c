@@ -2,6 +2,7 @@
 
 #include "cache.h"
 #include "clock.h"
+#include "cubin.h"
 #include "library.h"
 #include "paths.h"
 #include "ptxas_log.h"
@@ -245,7 +246,9 @@ static enum status read_code(const struct job *job, nvrtcProgram program, const 
     }
     code->facts = (struct kernel_facts){.compile_ms = compile_ms};
     enum status st = job->ptx ? OK : ptxas_log_parse(log, &code->facts);
-    return st ? st : take_code(job, program, &code->bytes, &code->size);
+    if (!st) st = take_code(job, program, &code->bytes, &code->size);
+    if (!st && !job->ptx) code->facts.most_threads = cubin_most_threads(code->bytes, code->size, "gemm");
+    return st;
 }
 
 static void describe(struct compiled *out, const struct cache_entry *entry)

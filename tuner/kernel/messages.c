@@ -6,9 +6,9 @@
 
 json_t *facts_to_json(const struct kernel_facts *f)
 {
-    return json_pack("{s:i, s:i, s:i, s:i, s:f}", "registers", f->registers, "spill_bytes", f->spill_bytes,
-                     "static_smem_bytes", f->static_smem_bytes, "cubin_bytes", f->cubin_bytes, "compile_ms",
-                     f->compile_ms);
+    return json_pack("{s:i, s:i, s:i, s:i, s:i, s:f}", "registers", f->registers, "spill_bytes",
+                     f->spill_bytes, "static_smem_bytes", f->static_smem_bytes, "cubin_bytes", f->cubin_bytes,
+                     "most_threads", f->most_threads, "compile_ms", f->compile_ms);
 }
 
 bool message_int(const json_t *object, const char *key, int least, int *value)
@@ -35,6 +35,8 @@ enum status facts_from_json(const json_t *json, struct kernel_facts *facts)
         !message_int(json, "spill_bytes", 0, &f.spill_bytes) ||
         !message_int(json, "static_smem_bytes", 0, &f.static_smem_bytes) ||
         !message_int(json, "cubin_bytes", 0, &f.cubin_bytes) ||
+        (json_object_get(json, "most_threads") && /* caches of earlier versions lack it */
+         !message_int(json, "most_threads", 0, &f.most_threads)) ||
         !message_real(json, "compile_ms", &f.compile_ms))
         return fail(E_INPUT, "malformed kernel facts: a figure is missing, negative or too large");
     *facts = f;

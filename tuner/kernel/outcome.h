@@ -33,6 +33,7 @@ struct kernel_facts {
     int spill_bytes; /* spill stores + spill loads */
     int static_smem_bytes;
     int cubin_bytes;
+    int most_threads;  /* of a block, that it was compiled for; 0: unknown */
     double compile_ms; /* 0 when it came from the cache */
 };
 

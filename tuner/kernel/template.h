@@ -49,7 +49,7 @@ struct param {
 /* Resources of a configuration, known before compiling. */
 struct resources {
     int threads;      /* per block */
-    int smem_bytes;   /* dynamic shared memory per block */
+    int smem_bytes;   /* dynamic shared memory per block, at least */
     int accumulators; /* least number of registers per thread for C */
 };
 

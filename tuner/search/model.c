@@ -4,6 +4,7 @@
 #include "template.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define LAUNCH_US 1.7
@@ -14,6 +15,21 @@ struct prediction model_predict(const struct config *config, const struct proble
     if (problem->m == 0 || problem->n == 0 || problem->batch == 0)
         return (struct prediction){.overhead_us = LAUNCH_US, .time_us = LAUNCH_US};
     return config->template->predict(config, problem, gpu, facts);
+}
+
+bool model_is_possible(const struct config *config, const struct problem *problem, const struct gpu *gpu,
+                       double time_us, char why[OUTCOME_DETAIL_MAX])
+{
+    const double peak = gpu_peak_tflops(gpu, problem->type),
+                 least_us = model_roofline_us(problem, peak, gpu->memory_gb_per_s);
+    if (!(peak > 0 && gpu->memory_gb_per_s > 0) || time_us >= least_us) return true;
+    snprintf(why, OUTCOME_DETAIL_MAX,
+             "the model of the family %s predicts %.2f us (%.1f TFLOPS), and the GPU (%.1f TFLOPS, %.0f "
+             "GB/s) needs "
+             "%.2f us: its description is wrong",
+             config->template->name, time_us, problem_flop(problem) / time_us * 1e-6, peak,
+             gpu->memory_gb_per_s, least_us);
+    return false;
 }
 
 struct ranked {

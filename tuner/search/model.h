@@ -17,6 +17,11 @@
 struct prediction model_predict(const struct config *config, const struct problem *problem,
                                 const struct gpu *gpu, const struct kernel_facts *facts);
 
+/* False if a time that a family's model predicts is less than the machine allows (model_roofline_us with the
+ * peak of the problem's type): its description of the kernel is wrong. Then `why` says so. */
+bool model_is_possible(const struct config *config, const struct problem *problem, const struct gpu *gpu,
+                       double time_us, char why[OUTCOME_DETAIL_MAX]);
+
 /* Sort candidates by predicted time, best first; equal predictions keep their order. More than a million a
  * second. predicted_us (may be NULL) gets the times in the new order. Errors: E_MEMORY. */
 enum status model_sort(struct config *candidates, size_t count, const struct problem *problem,

@@ -1,8 +1,11 @@
 #include "predict.h"
 
+#include "answer.h"
 #include "budget.h"
 #include "builds.h"
+#include "claims.h"
 #include "clock.h"
+#include "exact.h"
 #include "model.h"
 #include "preferred.h"
 #include "report.h"
@@ -24,6 +27,7 @@ struct forecast {
     struct session *s;
     struct builds *builds;
     struct report *report;
+    struct winner_store *shared; /* what others have measured */
     struct db_context context;
     int64_t run_id;
     const struct problem *problem;
@@ -35,6 +39,7 @@ struct forecast {
     bool *told;
     size_t wanted, done, recalled; /* recalled: of those done, by earlier runs */
     size_t failures[VERDICT_COUNT];
+    char doubt[OUTCOME_DETAIL_MAX]; /* why the first prediction was refused; "": none was */
     double began_s, share_s;
     double end_s; /* of the whole budget */
     size_t after; /* problems after this one */
@@ -68,6 +73,13 @@ static void take_outcome(struct forecast *f, size_t i, const struct outcome *out
     f->best_registers = outcome->facts.registers;
 }
 
+/* Families were described otherwise, perhaps, when it was stored. */
+static bool may_stay(const struct forecast *f, const struct config *config, double time_us)
+{
+    char why[OUTCOME_DETAIL_MAX];
+    return model_is_possible(config, f->problem, &f->context.gpu, time_us, why);
+}
+
 /* Recalls the predictions of earlier runs, which are not compiled again: the search goes on where they
  * stopped. */
 static enum status recall(struct forecast *f)
@@ -81,6 +93,7 @@ static enum status recall(struct forecast *f)
         const bool of_compiler = known.verdict == VERDICT_PREDICTED || known.verdict == VERDICT_UNBUILDABLE ||
                                  known.verdict == VERDICT_SPILLS;
         if (stale || !of_compiler) continue;
+        if (known.verdict == VERDICT_PREDICTED && !may_stay(f, &f->field.config[i], known.time_us)) continue;
         take_outcome(f, i, &known);
         f->recalled++;
     }
@@ -95,20 +108,46 @@ static double correction(const struct forecast *f, size_t i)
            model_predict(&f->field.config[i], f->problem, &f->context.gpu, NULL).time_us;
 }
 
-/* The model's time with the registers of the compiled kernel, stored like any trial. */
-static enum status tell(struct forecast *f, size_t i)
+/* The model's time with the registers of the compiled kernel; not below the roofline, where trials of other
+ * problems have corrected it. Refused, with the reason, where the kernel is another than its family
+ * describes, or the time is impossible. */
+static struct outcome predict_built(struct forecast *f, size_t i)
 {
     const struct config *config = &f->field.config[i];
+    const struct gpu *gpu = &f->context.gpu;
+    const struct kernel_facts *facts = &f->built[i]->facts;
+    const double least_us =
+        model_roofline_us(f->problem, gpu_peak_tflops(gpu, f->problem->type), gpu->memory_gb_per_s);
+    struct outcome outcome = {.verdict = VERDICT_PREDICTED, .errors = accuracy_unknown()};
+    char why[OUTCOME_DETAIL_MAX];
+    outcome.time_us = model_predict(config, f->problem, gpu, facts).time_us;
+    if (!claims_hold(config, f->problem, gpu, facts, why) ||
+        !model_is_possible(config, f->problem, gpu, outcome.time_us, why))
+        return outcome_failed(VERDICT_REFUSED, "%s", why);
+    outcome.time_us = fmax(outcome.time_us * correction(f, i), least_us);
+    return outcome;
+}
+
+static void say_refused(struct forecast *f, const char *why)
+{
+    char problem[PROBLEM_TEXT_MAX];
+    if (f->doubt[0]) return;
+    snprintf(f->doubt, sizeof f->doubt, "%s", why);
+    problem_format(f->problem, problem);
+    report_say(f->report, "%s: no prediction: %s", problem, why);
+}
+
+/* Stored like any trial, but for a refusal, which says nothing of the kernel. */
+static enum status tell(struct forecast *f, size_t i)
+{
     const struct built *built = f->built[i];
-    struct outcome outcome = outcome_failed(built->verdict, "%s", built->detail);
-    if (built->ok) {
-        outcome = (struct outcome){.verdict = VERDICT_PREDICTED, .errors = accuracy_unknown()};
-        outcome.time_us =
-            model_predict(config, f->problem, &f->context.gpu, &built->facts).time_us * correction(f, i);
-    }
+    struct outcome outcome =
+        built->ok ? predict_built(f, i) : outcome_failed(built->verdict, "%s", built->detail);
     outcome.facts = built->facts;
     outcome.cold = f->context.cold;
-    enum status st = store_once(f, config, &outcome);
+    enum status st = OK;
+    if (outcome.verdict == VERDICT_REFUSED) say_refused(f, outcome.detail);
+    else st = store_once(f, &f->field.config[i], &outcome);
     if (st) return st;
     take_outcome(f, i, &outcome);
     f->s->trials++;
@@ -237,6 +276,7 @@ static bool take_winner(void *self, const struct db_winner *winner)
     if (winner->config.template &&
         workspace_refuses(&winner->config, f->problem, f->s->options->workspace_bytes))
         return true;
+    if (winner->base.predicted && !may_stay(f, &winner->config, winner->base.time_us)) return true;
     /* The time was over before all that are wanted were compiled. */
     const int64_t wanted = (int64_t)wanted_of(f), legal = winner->legal_count;
     if (winner->base.predicted && winner->trials < (wanted < legal ? wanted : legal)) return true;
@@ -279,6 +319,23 @@ static enum status learn_from_others(struct forecast *f, const char *problem)
     return db_note(f->s->db, f->run_id, f->problem, text);
 }
 
+/* A prediction does not answer where others have measured the problem. */
+static enum status say_measured(struct forecast *f, const char *problem)
+{
+    struct stored_winner winner;
+    struct config config;
+    char instead[ANSWER_INSTEAD_MAX];
+    const struct db_winner *w = &f->result->winner;
+    if (!w->base.predicted || w->pinned || w->pin_holds) return OK;
+    const enum status st = exact_find(f->shared, f->problem, &winner, &config);
+    if (st) return st == E_ABSENT ? OK : st;
+    if (winner.base.predicted || winner.base.problem.type != f->problem->type) return OK;
+    answer_instead(&winner.base, winner.system ? ANSWER_SYSTEM : ANSWER_SHIPS, instead);
+    report_say(f->report, "%s: %s; that is used, not the prediction", problem, instead);
+    if (f->result->how == JOB_TUNED) snprintf(f->result->why, sizeof f->result->why, "%s", instead);
+    return OK;
+}
+
 /* The operands alone; what they are judged with is not asked for where nothing runs. */
 static bool fits_memory(struct forecast *f)
 {
@@ -319,7 +376,7 @@ static enum status predict_one(struct forecast *f, int ended)
         if (known) return known;
         if (r->how == JOB_KNOWN) {
             report_say(f->report, "%s: skipped, it was %s (--again does it anew)", text, r->why);
-            return OK;
+            return say_measured(f, text);
         }
     }
     r->how = JOB_FRUITLESS;
@@ -355,15 +412,18 @@ static enum status predict_one(struct forecast *f, int ended)
     r->trials = f->done - f->recalled;
     r->seconds = now_s() - f->began_s;
     if (f->done == 0 || f->best_us == 0) {
-        if (!st) snprintf(r->why, sizeof r->why, "none of the %zu kernels compiled is usable", f->done);
+        if (!st)
+            snprintf(r->why, sizeof r->why, "none of the %zu kernels compiled is usable%s%s", f->done,
+                     f->doubt[0] ? ": " : "", f->doubt);
         return st;
     }
     describe(f, &r->winner);
     if (st == E_INTERRUPTED) r->how = JOB_INTERRUPTED;
     if (st) return st;
     st = db_set_winner(f->s->db, f->run_id, &r->winner, &r->winner.config, 1, NULL, 0);
-    if (!st) r->how = JOB_TUNED;
-    return st;
+    if (st) return st;
+    r->how = JOB_TUNED;
+    return say_measured(f, text);
 }
 
 static void close_forecast(struct forecast *f)
@@ -385,8 +445,12 @@ enum status predict_run(struct session *s, const struct gpu *gpu)
 
     struct builds *builds = NULL;
     struct report *report = NULL;
+    struct winner_store shared = {.db = NULL};
+    struct notices quiet;
     int64_t run_id = 0, recovered;
+    notices_start(&quiet, true);
     enum status st = builds_open(&builds);
+    if (!st) st = winner_store_open_shared(&shared, gpu, s->db, &quiet);
     if (!st) st = report_open((int)o->problem_count, 1, &report);
     if (!st) st = db_recover(s->db, &recovered);
     if (!st) st = db_run_start(s->db, &context, o->command, o->seed, &run_id);
@@ -405,6 +469,7 @@ enum status predict_run(struct session *s, const struct gpu *gpu)
         struct forecast f = {.s = s,
                              .builds = builds,
                              .report = report,
+                             .shared = &shared,
                              .context = context,
                              .run_id = run_id,
                              .problem = &o->problems[i],
@@ -429,5 +494,6 @@ enum status predict_run(struct session *s, const struct gpu *gpu)
     s->seconds = now_s() - s->began_s;
     report_close(report);
     builds_close(builds);
+    winner_store_close(&shared);
     return st;
 }

@@ -63,7 +63,7 @@ static void add_row(struct table *table, const struct job_result *r)
                      !any                 ? NULL
                      : w->config.template ? brief
                                           : w->config_text);
-    table_text(table, r->how == JOB_TUNED ? NULL : r->why);
+    table_text(table, r->how == JOB_TUNED && !w->base.predicted ? NULL : table_said(r->why));
 }
 
 enum status results_print(const struct job_result *results, size_t count, enum table_format format)

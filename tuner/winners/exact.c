@@ -2,29 +2,43 @@
 
 #include "answer.h"
 
-/* Finds a winner of the problem's own type: the user's measured one, else the pretuned one, those of the
- * problem before those of others that are as good, cold ones before hot ones, unless both are predictions.
- * False: there is neither. */
+static enum answer_from from_of(const struct stored_winner *w)
+{
+    return w->system ? ANSWER_SYSTEM : w->pretuned ? ANSWER_SHIPS : ANSWER_OWN;
+}
+
+/* By answer.h; of one place those of the problem before those of others that are as good, cold ones before
+ * hot ones. */
+static bool precedes(const struct stored_winner *x, const struct stored_winner *y,
+                     const struct problem *problem)
+{
+    const bool before = answer_precedes(x->base.predicted, from_of(x), y->base.predicted, from_of(y));
+    if (before || answer_precedes(y->base.predicted, from_of(y), x->base.predicted, from_of(x)))
+        return before;
+    const bool same_x = problem_equal(&x->base.problem, problem),
+               same_y = problem_equal(&y->base.problem, problem);
+    return same_x != same_y ? same_x : x->base.cold && !y->base.cold;
+}
+
+/* Finds the winner of the problem's own type that precedes the others. False: there is none. */
 static bool find_of_type(struct winner_store *store, const struct problem *problem,
                          struct stored_winner *winner, struct config *config)
 {
     const struct winner_set *set = &store->set;
     const struct stored_winner *best = NULL;
-    int best_rank = 0;
     const bool own = winner_store_recorded(store, problem, winner, config);
     if (own && !winner->base.predicted) return true;
     for (size_t i = 0; i < set->count; i++) {
         const struct stored_winner *w = &set->winners[i];
         if (!w->pretuned || w->changed || w->other_gpu) continue;
         if (w->base.problem.m != problem->m || w->base.problem.n != problem->n) continue;
-        if (!problem_alike(&w->base.problem, problem)) continue;
-        const int rank = 1 + 2 * problem_equal(&w->base.problem, problem) + w->base.cold;
-        if (rank <= best_rank) continue;
+        if (!problem_alike(&w->base.problem, problem) || (best && !precedes(w, best, problem))) continue;
         if (w->config == CUBLAS_WON ||
-            !winner_store_failed(store, problem, &set->configs[w->config], w->base.when))
-            best = w, best_rank = rank;
+            (!preferences_exclude(&store->preferences, problem, &set->configs[w->config]) &&
+             !winner_store_failed(store, problem, &set->configs[w->config], w->base.when)))
+            best = w;
     }
-    if (!best || (own && best->base.predicted)) return own;
+    if (!best || (own && precedes(winner, best, problem))) return own;
     *winner = *best;
     *config = best->config == CUBLAS_WON ? (struct config){.template = NULL} : set->configs[best->config];
     return true;

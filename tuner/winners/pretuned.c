@@ -147,29 +147,28 @@ static enum status read_file(const char *path, char **text, size_t *length)
     return st;
 }
 
-struct pretuned_reader {
-    const struct gpu *gpu;
-    void (*visit)(void *self, const struct db_brief *brief);
+struct lines_reader {
+    enum status (*take)(void *self, const char *line, size_t length);
     void *self;
     int64_t broken;
     char *first_broken;
     size_t room;
 };
 
-static void read_lines(struct pretuned_reader *r, const char *path, const char *text, size_t length)
+static enum status read_lines(struct lines_reader *r, const char *path, const char *text, size_t length)
 {
     int64_t number = 0;
     for (const char *at = text, *end = text + length; at < end;) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         if (!stop) stop = end;
         number++;
-        struct db_brief brief;
-        enum status st = stop == at ? E_ABSENT : pretuned_parse(at, (size_t)(stop - at), r->gpu, &brief);
-        if (!st) r->visit(r->self, &brief);
-        else if (st != E_ABSENT && r->broken++ == 0)
+        const enum status st = stop == at ? OK : r->take(r->self, at, (size_t)(stop - at));
+        if (st == E_MEMORY) return st;
+        if (st && st != E_ABSENT && r->broken++ == 0)
             snprintf(r->first_broken, r->room, "%s:%" PRId64 ": %s", path, number, status_text());
         at = stop + (stop < end);
     }
+    return OK;
 }
 
 static int is_lines(const struct dirent *entry)
@@ -178,11 +177,11 @@ static int is_lines(const struct dirent *entry)
     return entry->d_name[0] != '.' && dot && strcmp(dot, ".jsonl") == 0;
 }
 
-enum status pretuned_read(const char *folder, const struct gpu *gpu,
-                          void (*visit)(void *self, const struct db_brief *brief), void *self,
-                          int64_t *broken, char *first_broken, size_t room)
+enum status pretuned_lines(const char *folder,
+                           enum status (*take)(void *self, const char *line, size_t length), void *self,
+                           int64_t *broken, char *first_broken, size_t room)
 {
-    struct pretuned_reader r = {gpu, visit, self, 0, first_broken, room};
+    struct lines_reader r = {take, self, 0, first_broken, room};
     struct dirent **entries;
     first_broken[0] = '\0';
     int count = scandir(folder, &entries, is_lines, alphasort);
@@ -193,11 +192,34 @@ enum status pretuned_read(const char *folder, const struct gpu *gpu,
         size_t length = 0;
         int written = snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
         if (!st && written > 0 && (size_t)written < sizeof path) st = read_file(path, &text, &length);
-        if (text) read_lines(&r, path, text, length);
+        if (text) st = read_lines(&r, path, text, length);
         free(text);
         free(entries[i]);
     }
     free(entries);
     *broken = r.broken;
     return st;
+}
+
+struct pretuned_reader {
+    const struct gpu *gpu;
+    void (*visit)(void *self, const struct db_brief *brief);
+    void *self;
+};
+
+static enum status read_brief(void *self, const char *line, size_t length)
+{
+    const struct pretuned_reader *r = self;
+    struct db_brief brief;
+    const enum status st = pretuned_parse(line, length, r->gpu, &brief);
+    if (!st) r->visit(r->self, &brief);
+    return st;
+}
+
+enum status pretuned_read(const char *folder, const struct gpu *gpu,
+                          void (*visit)(void *self, const struct db_brief *brief), void *self,
+                          int64_t *broken, char *first_broken, size_t room)
+{
+    struct pretuned_reader r = {gpu, visit, self};
+    return pretuned_lines(folder, read_brief, &r, broken, first_broken, room);
 }

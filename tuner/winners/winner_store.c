@@ -179,16 +179,32 @@ static enum status read_preferences(struct winner_store *store)
     return st == E_MEMORY ? st : OK;
 }
 
-enum status winner_store_open(struct winner_store *store, const struct gpu *gpu, const char *database,
-                              const char *pretuned, struct notices *notices)
+static void start(struct winner_store *store, const struct gpu *gpu, struct notices *notices)
 {
     *store = (struct winner_store){.gpu = *gpu, .notices = notices};
     store->workspace_bytes = workspace_from_environment();
     driver_release(store->driver);
+}
+
+enum status winner_store_open(struct winner_store *store, const struct gpu *gpu, const char *database,
+                              const char *pretuned, struct notices *notices)
+{
+    start(store, gpu, notices);
     if (!database || database[0]) open_database(store, database);
     enum status st = !database || database[0] ? open_system(store) : OK;
     if (!st && (!pretuned || pretuned[0])) st = open_pretuned(store, pretuned);
     if (!st && store->db) st = read_preferences(store);
+    if (st) winner_store_close(store);
+    return st;
+}
+
+enum status winner_store_open_shared(struct winner_store *store, const struct gpu *gpu, struct db *own,
+                                     struct notices *notices)
+{
+    start(store, gpu, notices);
+    enum status st = open_system(store);
+    if (!st) st = open_pretuned(store, NULL);
+    if (!st && own) st = preferences_read(&store->preferences, own, gpu);
     if (st) winner_store_close(store);
     return st;
 }

@@ -46,6 +46,12 @@ struct winner_store {
  * same conventions. If one is missing or unusable, a notice says so and it is left out. Errors: E_MEMORY. */
 enum status winner_store_open(struct winner_store *store, const struct gpu *gpu, const char *database,
                               const char *pretuned, struct notices *notices);
+
+/* The same without the user's winners: those of the system's database and those that ship, as they answer
+ * beside own, the user's database, which may be open for writing: its pins and exclusions count. NULL: there
+ * is none. Errors: E_MEMORY, own's. */
+enum status winner_store_open_shared(struct winner_store *store, const struct gpu *gpu, struct db *own,
+                                     struct notices *notices);
 void winner_store_close(struct winner_store *store); /* takes a zeroed struct */
 
 /* Call it at the start of a lookup: a database that was held when it, or the preferences in it, should have

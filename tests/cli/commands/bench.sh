@@ -35,7 +35,7 @@ t tune bench --shape 64x64x64 --rounds 3 --hot --format csv
 FAKE_FAST_CUBLAS=1 tune --shape 64x64x64 --again --space "$SOURCES/tests/fake/space.conf" --budget 2h --max-trials 40 >tuned 2>said
 t grep -o '^sgemm:nn:64x64x64 *cuBLAS won' tuned
 t grep -o 'cuBLAS is faster.*' said
-t sh -c 'tune query --shape 64x64x64 | head -1'
+t sh -c 'tune query --own --shape 64x64x64 | head -1'
 t sh -c 'tune explain --shape 64x64x64 | head -3'
 t sh -c 'tune bench --shape 64x64x64 --rounds 3 --format json 2>&1 | grep -o "\"mark\": [^,]*"'
 t sh -c 'tune export --header lost.h --shape 64x64x64 2>&1; grep -o "\"cublas\", \".*\"}" lost.h'

@@ -19,4 +19,4 @@ t tune doctor --nonsense
 t sh -c 'tune doctor > /dev/full'
 export GEMMTUNE_CACHE_SIZE=3G GEMMTUNE_CACHE_MIB=10 GEMMTUNE_LOG=verbose GEMMTUNE_DROPPIN=off GEMMTUNE_DB=
 t sh -c 'tune doctor | grep -E "^cache|GEMMTUNE_(CACHE|LOG|DROP|DB)"'
-GEMMTUNE_CACHE_SIZE=10 t tune query
+GEMMTUNE_CACHE_SIZE=10 t tune query --own

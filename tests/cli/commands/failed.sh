@@ -11,13 +11,13 @@ told() {
 }
 search --max-trials 20 2>noise
 winner=$(told result config)
-t tune query --gpu h200
+t tune query --own --gpu h200
 
 # It is to be pinned, and refused.
 export FAKE_REFUSE="$winner"
 t search --pin "$winner"
 t told result result why
-t tune query
+t tune query --own
 t sh -c 'tune verify | tail -n 2'
 t sh -c 'tune explain --shape 512x512x512 | sed -n 2p'
 t sh -c 'tune explain --shape 512x512x512 >out'
@@ -28,12 +28,12 @@ t tune export --header winners.h
 t search --max-trials 30
 t told result result
 [ "$winner" != "$(told result config)" ]
-t sh -c 'tune query --format json >query'
+t sh -c 'tune query --own --format json >query'
 t told query state
 t search --max-trials 30
 
 # All are found wrong.
 export FAKE_REFUSE=BM=
 t search --max-trials 40 --again
-t tune query --shape 512x512x512
+t tune query --own --shape 512x512x512
 t tune verify --format csv

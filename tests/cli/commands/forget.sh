@@ -5,7 +5,7 @@ export GEMMTUNE_DB=$PWD/my.db GEMMTUNE_EXE=$FAKE
 search() { tune "$@" --space "$SOURCES/tests/fake/space.conf" --budget 2h --max-trials 20; }
 t tune forget --shape 64x64x64
 search --shape 64x64x64 --shape 65x64x64 >tuned 2>&1
-counts() { tune verify | sed -n 's/^contents *ok *//p'; tune query --format csv | cut -d, -f2 | tail -n +2; }
+counts() { tune verify | sed -n 's/^contents *ok *//p'; tune query --own --format csv | cut -d, -f2 | tail -n +2; }
 t counts
 t tune forget
 t tune forget --shape 64x64x64

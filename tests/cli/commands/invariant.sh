@@ -11,7 +11,7 @@ quiet() { # without the times
     grep -o '[a-z0-9]*gemm:nt:[^ ]*' out | sort -u
 }
 divisions() { # of k, as the winners have them, and what is used though cuBLAS is faster
-    tune query --json | python3 -c '
+    tune query --own --json | python3 -c '
 import json, re, sys
 for w in json.load(sys.stdin):
     print(w["problem"], *re.findall(r"WARPS_K=\d+|SPLIT_K=\d+", w["configuration"])[-1:], "slower" if w["ratio"] < 1 else "faster", w["used"])
@@ -19,10 +19,10 @@ for w in json.load(sys.stdin):
 }
 quiet tune --suite suite.txt --batch-invariant $few
 quiet tune --shape bf16gemm:nt:8x512x14336 $few
-quiet tune query
+quiet tune query --own
 t divisions
-quiet tune query --batch-invariant --suite suite.txt
-quiet tune query --shape bf16gemm:nt:8x512x14336
+quiet tune query --own --batch-invariant --suite suite.txt
+quiet tune query --own --shape bf16gemm:nt:8x512x14336
 quiet tune explain --batch-invariant --shape bf16gemm:nt:8x512x14336
 quiet tune bench --batch-invariant --shape bf16gemm:nt:8x512x14336 --rounds 1 --block-ms 1
 quiet tune export --csv
@@ -37,11 +37,11 @@ t tune --shape tf32gemm:256x512x1024 --batch-invariant
 t tune --shape hgemm:256x512x1024:invariant:invariant
 t tune --shape hgemm:256x512x1024:invariant=yes
 t tune --shape hgemm:256x512x1024 --batch-invariant=yes
-t tune query --batch-invariant
-t tune query --batch-invariant --shape 256x512x1024
+t tune query --own --batch-invariant
+t tune query --own --batch-invariant --shape 256x512x1024
 t tune bench --batch-invariant --shape 256x512x1024
 t tune explain --batch-invariant --shape 256x512x1024
 t tune report --batch-invariant --shape 256x512x1024 -o page.html
 t tune forget --batch-invariant --shape 256x512x1024
 quiet tune forget --batch-invariant --suite suite.txt --yes
-quiet tune query
+quiet tune query --own

@@ -46,9 +46,9 @@ SPLIT_K = 1
 END
 quick() { tune "$@" --space small.conf --max-trials 1; }
 t quick --shape 64,64,64 --gpu H100 -q
-t tune query --gpu h100 --sort problem --limit 1
-t tune query --gpu sm_90 --sort nothing
-t sh -c 'tune query --gpu 0 2>&1 | tail -1'
+t tune query --own --gpu h100 --sort problem --limit 1
+t tune query --own --gpu sm_90 --sort nothing
+t sh -c 'tune query --own --gpu 0 2>&1 | tail -1'
 # Suites: standard input, M N K, M,N,K and PyTorch's TunableOp.
 cat >untuned.csv <<'END'
 Validator,PT_VERSION,2.9.0
@@ -59,8 +59,8 @@ printf 'M,N,K\n64,64,64\n 64 64 128 # twice as deep\n' >list.csv
 t sh -c 'tune --suite - --suite untuned.csv --gpu h100_sxm --space small.conf --max-trials 1 --format csv <list.csv 2>said | cut -d, -f1-3'
 t grep 'left out' said
 # json, csv and several problems wherever there is a table.
-t sh -c 'tune query --json --limit 1 | python3 -c "import json, sys; print(len(json.load(sys.stdin)))"'
-t sh -c 'tune query --sort -problem --format csv | cut -d, -f2'
+t sh -c 'tune query --own --json --limit 1 | python3 -c "import json, sys; print(len(json.load(sys.stdin)))"'
+t sh -c 'tune query --own --sort -problem --format csv | cut -d, -f2'
 t sh -c 'tune explain --shape 64x64x64 --shape 64x64x128 --json | python3 -c "import json, sys; print([e[\"problem\"] for e in json.load(sys.stdin)])"'
 t sh -c 'tune explain --shape 64x64x64 --format csv | grep -E "^problem|winner.provenance|tried.trials"'
 t sh -c 'tune export --shape 64x64x64 --shape 64x64x128 --csv | cut -d, -f1'
@@ -70,10 +70,10 @@ t tune export --format json --csv
 t tune export --shape 64x64x64 --shape 5x5x5 --shape 6x6x6 --t4
 t tune doctor --json --format csv
 # What a table shows is what --pin takes.
-config=$(tune query --shape 64x64x64 | sed -n 's/.*Z  \(simt .*\)/\1/p')
+config=$(tune query --own --shape 64x64x64 | sed -n 's/.*Z  \(simt .*\)/\1/p')
 echo "$config"
 t sh -c "tune --shape 64x64x64 --gpu h100 --space small.conf --pin '$config' --format csv 2>/dev/null | cut -d, -f1,3"
-t sh -c 'tune query --shape 64x64x64 --format csv | grep -c "used,pinned,excluded\|kernel,2.*Z"'
+t sh -c 'tune query --own --shape 64x64x64 --format csv | grep -c "used,pinned,excluded\|kernel,2.*Z"'
 
 # Help of several commands, and short forms.
 t sh -c 'tune help query export | grep ^Usage'

@@ -12,9 +12,9 @@ quiet() { # without the times
 }
 quiet tune --suite suite.txt --accuracy accurate --prepared b $few
 quiet tune --shape sgemm_accurate:nt:256x512x1024 $few
-quiet tune query
-quiet tune query --shape nt:256x512x1024 --prepared b --accuracy accurate
-quiet tune query --shape sgemm_accurate:nt:256x512x1024
+quiet tune query --own
+quiet tune query --own --shape nt:256x512x1024 --prepared b --accuracy accurate
+quiet tune query --own --shape sgemm_accurate:nt:256x512x1024
 quiet tune explain --suite suite.txt --accuracy accurate --prepared b
 quiet tune bench --prepared b --accuracy accurate --suite suite.txt --rounds 1 --block-ms 1
 quiet tune bench --shape sgemm_accurate:nt:256x512x1024:prepared=a --rounds 1 --block-ms 1
@@ -27,13 +27,13 @@ t tune --shape 256x512x1024 --prepared b
 t tune --shape bf16gemm:256x512x1024 --prepared a
 t tune --suite suite.txt --prepared b
 t tune --shape sgemm_accurate:256x512x1024:prepared=a --prepared b
-t tune query --prepared a --shape sgemm_accurate:256x512x1024:prepared=b
+t tune query --own --prepared a --shape sgemm_accurate:256x512x1024:prepared=b
 t tune --shape sgemm_accurate:256x512x1024:prepared=c
 t tune --shape sgemm_accurate:256x512x1024:prepared=a:prepared=b
 t tune --shape sgemm_accurate:64x64x64:batch=3:pointers:prepared=a
 t tune --shape 256x512x1024 --prepared weight
-t tune query --prepared b
-t tune query --prepared a --shape tf32gemm:256x512x1024
+t tune query --own --prepared b
+t tune query --own --prepared a --shape tf32gemm:256x512x1024
 t tune bench --prepared a --shape 256x512x1024
 t tune explain --prepared a --shape 256x512x1024
 t tune report --prepared a --shape 256x512x1024 -o page.html

@@ -16,7 +16,7 @@ t top/tools/tune.sh --shape 64x64x64 --shape sgemm:nt:8x8x8 --max-trials 1 --spa
 t top/tools/tune.sh tune --shape 64x64x64 --max-trials 1
 t top/tools/tune.sh --shape 64x64x64 --gpu a100 --max-trials 1 --space small.conf
 t top/tools/tune.sh --shape 64x64x64 --gpus 0
-t top/tools/tune.sh query --gpu a100 --format csv --shape 8x8x8
+t top/tools/tune.sh query --own --gpu a100 --format csv --shape 8x8x8
 t top/tools/tune.sh --version
 t tune --shape 64x64x64
 FAKE=$(dirname "$REAL")/tests

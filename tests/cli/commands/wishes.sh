@@ -1,7 +1,7 @@
 # What a person pins and excludes, without a GPU: from the command line to query and explain, and back.
 export GEMMTUNE_DB="$PWD/my.db"
 winner() {
-    tune query --format json | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["configuration"])'
+    tune query --own --format json | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["configuration"])'
 }
 pinned() {
     tune query --db "$1" --format json | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["pinned"] is not None)'
@@ -11,12 +11,12 @@ first=$(winner)
 t tune --shape 256x256x256 --gpu h200 --max-trials 3 --exclude "$first"
 second=$(winner)
 t test "$first" != "$second"
-t sh -c 'tune query --format csv | sed "s/.*,//"'
+t sh -c 'tune query --own --format csv | sed "s/.*,//"'
 t sh -c 'tune explain --shape 256x256x256 | grep excluded'
 t tune --shape 256x256x256 --gpu h200 --pin "$first"
 t tune --shape 256x256x256 --gpu h200 --pin "$first" --include "$first"
 t test "$first" = "$(winner)"
-t sh -c 'tune query | grep pinned'
+t sh -c 'tune query --own | grep pinned'
 t sh -c 'tune explain --shape 256x256x256 | grep pinned'
 t python3 -c 'import json, os; print([p["kind"] for p in json.loads(os.popen("tune explain --shape 256x256x256 --format json").read())[0]["preferences"]])'
 t tune --shape 256x256x256 --gpu h200 --exclude "$first"

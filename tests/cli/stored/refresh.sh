@@ -26,7 +26,7 @@ refresh --shape 64x64x64
 refresh
 refresh
 # The winner crashes now: another of its race wins.
-fast() { tune query --shape 64x64x64 --format csv | tail -1 | cut -d, -f3; }
+fast() { tune query --own --shape 64x64x64 --format csv | tail -1 | cut -d, -f3; }
 FAKE_CUBLAS=13.2.0 FAKE_CRASH=$(fast) refresh --shape 64x64x64
 t sh -c 'tune verify | grep -c -v " ok "'
 # Another compiler: kernels are built anew. Of one problem cuBLAS is faster by now.
@@ -35,7 +35,7 @@ refresh --dry-run
 FAKE_FAST_FOR=65x64x64 refresh
 # Kernels whose text has changed: tuned again, but not with --races-only. query knows without a GPU.
 python3 -c 'import sqlite3; d = sqlite3.connect("my.db"); d.execute("update configs set kernel_hash = 1"); d.commit()'
-t sh -c 'tune query --format csv | cut -d, -f2,11-15'
+t sh -c 'tune query --own --format csv | cut -d, -f2,11-15'
 refresh --races-only
 mkdir -p small/spaces && cp "$SOURCES/tests/fake/space.conf" small/spaces/simt.conf && cp -r "$SOURCES/configs/gpus" small/
 GEMMTUNE_CONFIGS=$PWD/small refresh --budget 2h --shape 64x64x64 >last

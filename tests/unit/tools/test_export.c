@@ -11,6 +11,18 @@
 
 #include <pthread.h>
 
+static enum status read_picks(struct db *db, const struct db_filter *filter,
+                              const struct problem_list *problems, const struct pick_rules *rules,
+                              struct picks *picks)
+{
+    const struct db_view view = {.db = db};
+    struct answers *answers;
+    assert_ok(answers_open(&view, &answers));
+    const enum status st = picks_read(answers, filter, problems, rules, picks);
+    answers_close(answers);
+    return st;
+}
+
 TEST(two_types_of_one_shape_are_both_picked)
 {
     struct db *db = store_open(DB_WRITE);
@@ -21,7 +33,7 @@ TEST(two_types_of_one_shape_are_both_picked)
     struct picks picks;
     const struct db_filter filter = {.gpu = NULL};
     const struct pick_rules rules = {false, false};
-    assert_ok(picks_read(db, &filter, NULL, &rules, &picks));
+    assert_ok(read_picks(db, &filter, NULL, &rules, &picks));
     assert_int_equal(picks.count, 2);
     assert_int_equal(picks.list[0].base.problem.type, GEMM_SGEMM);
     assert_int_equal(picks.list[1].base.problem.type, GEMM_TF32);
@@ -46,7 +58,7 @@ TEST(each_shape_is_picked_once_measured_before_predicted_and_cold_before_hot)
     struct picks picks;
     struct pick_rules rules = {false, false};
     struct db_filter filter = {.gpu = NULL};
-    assert_ok(picks_read(db, &filter, NULL, &rules, &picks));
+    assert_ok(read_picks(db, &filter, NULL, &rules, &picks));
     assert_int_equal(picks.gpu_count, 2);
     assert_int_equal(picks.read, 9);
     assert_int_equal(picks.left_out_count, 3);
@@ -57,7 +69,7 @@ TEST(each_shape_is_picked_once_measured_before_predicted_and_cold_before_hot)
     picks_free(&picks);
     rules.no_cublas = true;
     filter.gpu = "h200";
-    assert_ok(picks_read(db, &filter, NULL, &rules, &picks));
+    assert_ok(read_picks(db, &filter, NULL, &rules, &picks));
     assert_int_equal(picks.count, 5); /* the short name is that of both; without cuBLAS's */
     assert_int_equal(picks.left_out_count, 4);
     assert_true(picks.list[0].base.time_us == 9);
@@ -85,7 +97,7 @@ TEST(shared_matrices_are_another_entry_and_other_scalars_are_not)
         double time_us;
         int adds, shared;
     } wanted[] = {{1, 0, 0}, {3, 1, 0}, {4, 0, 0}, {5, 0, 1}, {6, 0, 2}};
-    assert_ok(picks_read(db, &filter, NULL, &rules, &picks));
+    assert_ok(read_picks(db, &filter, NULL, &rules, &picks));
     assert_int_equal(picks.count, 5);
     assert_int_equal(picks.left_out_count, 1);
     assert_ok(header_prepare(&header));
@@ -114,7 +126,7 @@ TEST(a_winner_that_goes_through_k_in_slabs_is_exported_like_any_other)
     struct header header = {.picks = &picks};
     struct pick_rules rules = {false, false};
     struct db_filter filter = {.gpu = NULL};
-    assert_ok(picks_read(db, &filter, NULL, &rules, &picks));
+    assert_ok(read_picks(db, &filter, NULL, &rules, &picks));
     assert_int_equal(picks.count, 2);
     assert_int_equal(picks.left_out_count, 0);
     assert_ok(header_prepare(&header));
@@ -133,7 +145,7 @@ static void write_header(struct db *db, const char *path, const struct pick_rule
     const struct db_filter filter = {.gpu = NULL};
     struct outfile out;
     assert_ok(header_name(path, &header));
-    assert_ok(picks_read(db, &filter, NULL, rules, picks));
+    assert_ok(read_picks(db, &filter, NULL, rules, picks));
     assert_ok(header_prepare(&header));
     assert_ok(outfile_open(path, &out));
     assert_ok(outfile_close(&out, header_write(&header, out.stream)));
@@ -474,7 +486,7 @@ TEST(a_winner_with_tensor_maps_and_clusters_is_launched_by_its_header)
     struct header header = {.generator = "test", .picks = &picks, .date = "2026", .with_kernels = true};
     const struct db_filter filter = {.gpu = NULL};
     assert_ok(header_name(path, &header));
-    assert_ok(picks_read(db, &filter, NULL, &(struct pick_rules){false, false}, &picks));
+    assert_ok(read_picks(db, &filter, NULL, &(struct pick_rules){false, false}, &picks));
     struct template mapped = *picks.list[0].config.template;
     mapped.plan = mapped_plan;
     picks.list[0].config.template = &mapped;

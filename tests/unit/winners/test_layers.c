@@ -96,6 +96,37 @@ TEST(a_system_database_that_is_no_database_is_left_out)
     unsetenv("GEMMTUNE_SYSTEM_DB");
 }
 
+/* A prediction for an operand out of the cache, and a measurement with it in the cache, or the system's. */
+TEST(a_prediction_hides_nothing_that_was_measured)
+{
+    const struct problem one = problem_make(512, 512, 512), other = problem_make(768, 768, 768);
+    struct db_context context = store_context();
+    set_up_system();
+    decide(system_path, &other, 3);
+    struct db *db = store_open(DB_WRITE);
+    struct config hot = numbered(1), predicted = numbered(2);
+    struct db_winner measured = store_winner(&one, &hot);
+    context.cold = measured.base.cold = false;
+    assert_ok(db_set_winner(db, store_run(db, &context), &measured, NULL, 0, NULL, 0));
+    context.gpu_uuid[0] = context.driver[0] = '\0';
+    context.cold = true;
+    const int64_t run = store_run(db, &context);
+    for (int i = 0; i < 2; i++) {
+        struct db_winner w = store_winner(i ? &other : &one, &predicted);
+        w.base.predicted = true;
+        w.base.time_us = 0.5;
+        assert_ok(db_set_winner(db, run, &w, NULL, 0, NULL, 0));
+    }
+    db_close(db);
+    struct choice c = ask(&one);
+    assert_int_equal(c.source, CHOICE_EXACT);
+    assert_int_equal(group_of(&c), 1);
+    c = ask(&other);
+    assert_int_equal(c.source, CHOICE_EXACT);
+    assert_true(c.system && group_of(&c) == 3);
+    unsetenv("GEMMTUNE_SYSTEM_DB");
+}
+
 /* As ranks of one job do: other problems first, in another order, some of them often. The fastest
  * configurations are of problems that are read only when somebody asks for something near; of products with B
  * transposed nothing is stored, so that the model is asked. */
@@ -153,6 +184,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORE_TEST(the_user_s_winner_comes_before_the_system_s),
         STORE_TEST(a_system_database_that_is_no_database_is_left_out),
+        STORE_TEST(a_prediction_hides_nothing_that_was_measured),
         STORE_TEST(what_is_chosen_does_not_depend_on_earlier_questions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
