@@ -1,4 +1,4 @@
-/* modules.h — compiled kernels loaded into a context, each once: threads that need a kernel which is being
+/* modules.h — machine code of kernels, loaded into a context, each once: threads that need a kernel which is being
  * built wait for it.
  *
  * The first MODULES_KEPT stay until the context is closed. Further ones are counted: one that neither a
@@ -15,7 +15,8 @@
 #define MODULES_IDLE 32 /* of the others, without a user */
 
 /* The module of a kernel whose configuration has passed its rules, in the current context, which must be this
- * one, with a reference that is the caller's to release. Compiled if the cache does not have it.
+ * one, with a reference that is the caller's to release. Taken from the cache, or from the machine code that
+ * ships, else compiled.
  * E_ABSENT: this kernel cannot be had, with the reason, which is remembered; *passing is set if it was a lack
  * of memory, and it is tried again from time to time. Errors: E_COMPILER (nothing can be compiled), E_MEMORY.
  */

@@ -153,11 +153,9 @@ static enum status load_kernel(struct wanted *wanted, const struct config *confi
     struct gpu_context *context = wanted->plan->context;
     struct gt_handle *handle = context->handle;
     const struct gpu *gpu = &context->device.gpu;
-    if (handle->flags & GT_NO_COMPILER || atomic_load(&handle->no_compiler))
-        return fail(E_COMPILER, "nothing can be compiled");
     const struct kernel_key kernel = kernel_key_of(config, &wanted->problem, gpu->arch);
     enum status st = modules_get(context, &kernel, &way->module, &wanted->passing);
-    if (st == E_COMPILER) {
+    if (st == E_COMPILER && !(handle->flags & GT_NO_COMPILER) && !atomic_load(&handle->no_compiler)) {
         char version[16];
         notice(&handle->notices, NOTICE_COMPILER, "tuned kernels cannot be compiled: %s", status_text());
         if (compile_load(version)) atomic_store(&handle->no_compiler, true); /* else it may be this kernel */

@@ -119,20 +119,20 @@ struct job {
     char arch[16], arch_option[32], version[16];
     const char *options[OPTIONS_MAX];
     int option_count;
-    char key[CACHE_KEY_TEXT];
+    char id[COMPILE_ID_TEXT], key[CACHE_KEY_TEXT];
     bool ptx; /* PTX instead of machine code */
 };
+_Static_assert(COMPILE_ID_TEXT == CACHE_KEY_TEXT, "an id is a key");
 
-static enum status prepare(struct job *job, const struct source_text *sources, int count,
-                           const char *const *definitions, int definition_count, int arch, bool ptx)
+/* Everything that the result depends on but the compiler's version. */
+static enum status describe_job(struct job *job, const struct source_text *sources, int count,
+                                const char *const *definitions, int definition_count, int arch, bool ptx)
 {
     *job = (struct job){.sources = sources, .source_count = count, .ptx = ptx};
     if (count < 1 || count > SOURCES_MAX)
         return fail(E_COMPILER, "%d source texts; 1 to %d are possible", count, SOURCES_MAX);
     if (definition_count > OPTIONS_MAX - 4)
         return fail(E_COMPILER, "%d definitions; at most %d are possible", definition_count, OPTIONS_MAX - 4);
-    enum status st = compile_load(job->version);
-    if (st) return st;
     if (ptx) snprintf(job->arch, sizeof job->arch, "compute_%d", arch); /* for later ones, unlike sm_90a */
     else gpu_arch_name(arch, job->arch);
     snprintf(job->arch_option, sizeof job->arch_option, "-arch=%s", job->arch);
@@ -141,19 +141,34 @@ static enum status prepare(struct job *job, const struct source_text *sources, i
     job->options[job->option_count++] = "--ptxas-options=-v"; /* registers and spills, into the log */
     job->options[job->option_count++] = "-default-device";
     for (int i = 0; i < definition_count; i++) job->options[job->option_count++] = definitions[i];
+    return OK;
+}
 
+/* version "": the id. */
+static void make_key(const struct job *job, const char *version, char key[CACHE_KEY_TEXT])
+{
     const char *parts[3 + 2 * SOURCES_MAX + OPTIONS_MAX];
     char counts[32];
     int used = 0;
-    snprintf(counts, sizeof counts, "%d sources", count);
-    parts[used++] = job->version;
+    snprintf(counts, sizeof counts, "%d sources", job->source_count);
+    parts[used++] = version;
     parts[used++] = counts;
-    for (int i = 0; i < count; i++) {
-        parts[used++] = sources[i].name;
-        parts[used++] = sources[i].text;
+    for (int i = 0; i < job->source_count; i++) {
+        parts[used++] = job->sources[i].name;
+        parts[used++] = job->sources[i].text;
     }
     for (int i = 0; i < job->option_count; i++) parts[used++] = job->options[i];
-    cache_key(parts, used, job->key);
+    cache_key(parts, used, key);
+}
+
+static enum status prepare(struct job *job, const struct source_text *sources, int count,
+                           const char *const *definitions, int definition_count, int arch, bool ptx)
+{
+    enum status st = describe_job(job, sources, count, definitions, definition_count, arch, ptx);
+    if (!st) st = compile_load(job->version);
+    if (st) return st;
+    make_key(job, "", job->id);
+    make_key(job, job->version, job->key);
     return OK;
 }
 
@@ -261,8 +276,10 @@ static enum status keep_code(const struct job *job, const struct code *code, con
 {
     struct cache_entry entry;
     enum status st = cache_store(cache, job->key, code->bytes, code->size, &code->facts, &entry);
-    if (!st) describe(out, &entry);
-    return st;
+    if (st) return st;
+    describe(out, &entry);
+    if (!job->ptx) cache_note(cache, job->id, job->key);
+    return OK;
 }
 
 /* NVRTC has a cache of its own where a driver is installed. A result from it has no report, so registers and
@@ -379,13 +396,33 @@ enum status compile_ptx(const struct kernel_key *kernel, const char *cache, stru
     return OK;
 }
 
+enum status compile_id(const struct kernel_key *kernel, char id[COMPILE_ID_TEXT])
+{
+    const struct template *t = kernel->config.template;
+    struct definitions d;
+    struct job job;
+    enum status st = define(kernel, &d);
+    if (!st)
+        st = describe_job(&job, t->sources, template_source_count(t), d.list, d.count, kernel->arch, false);
+    if (!st) make_key(&job, "", id);
+    return st;
+}
+
+enum status compile_recall(const char *id, const char *cache, char **code, size_t *length)
+{
+    char key[CACHE_KEY_TEXT];
+    struct cache_entry entry;
+    enum status st = cache[0] ? cache_noted(cache, id, key) : E_ABSENT;
+    return st ? E_ABSENT : cache_load(cache, key, &entry, code, length);
+}
+
 /* E_ABSENT: missing or not readable. */
 static enum status recall(const struct job *job, const char *cache, struct code *code, struct compiled *out)
 {
     struct cache_entry entry;
-    enum status st = cache[0] ? cache_find(cache, job->key, &entry) : E_ABSENT;
-    if (!st) st = cache_read(entry.path, entry.checksum, &code->bytes, &code->size);
-    if (st) return st == E_MEMORY ? st : E_ABSENT;
+    enum status st = cache[0] ? cache_load(cache, job->key, &entry, &code->bytes, &code->size) : E_ABSENT;
+    if (st) return st;
+    cache_note(cache, job->id, job->key); /* a program before it may not have known names */
     describe(out, &entry);
     out->facts.compile_ms = 0;
     out->cached = true;

@@ -1,8 +1,10 @@
 /* compile.h — compiles a kernel or source text to a cubin with NVRTC (opened at run time; only this module
  * includes nvrtc.h), through a content-addressed cache. Needs no GPU.
  *
- * Key: XXH128 of the texts, the options, the architecture and NVRTC's version. cache.h stores the cubins. A
- * damaged entry is compiled again. Any number of processes may compile into one cache; none waits for
+ * Key: XXH128 of the texts, the options, the architecture and NVRTC's version, on which registers, times and
+ * bits of a kernel depend: what is measured was compiled by the version that the record names. cache.h stores
+ * the cubins. A kernel's id is the same without the version; by it, one that was compiled before is found
+ * without opening NVRTC, whichever version compiled it. A damaged entry is compiled again. Any number of processes may compile into one cache; none waits for
  * another.
  */
 #ifndef GT_COMPILE_H
@@ -43,7 +45,16 @@ enum status compile_kernel(const struct kernel_key *kernel, const char *cache, s
 enum status compile_code(const struct kernel_key *kernel, const char *cache, char **code,
                          struct compiled *out, char why[COMPILE_WHY_MAX]);
 
-/* The same as PTX, a text whose final NUL is counted, for this architecture and all later ones. Refused if
+/* The id of a kernel: XXH128 of all that its machine code depends on but the compiler's version. Errors:
+ * E_COMPILER (its definitions do not fit). */
+#define COMPILE_ID_TEXT 33 /* 32 hexadecimal digits */
+enum status compile_id(const struct kernel_key *kernel, char id[COMPILE_ID_TEXT]);
+
+/* The machine code that the cache ("": none) holds of this id, as it was stored last; *code malloc'ed. Opens
+ * no NVRTC. E_ABSENT: it holds none, or it is damaged. */
+enum status compile_recall(const char *id, const char *cache, char **code, size_t *length);
+
+/* compile_kernel as PTX, a text whose final NUL is counted, for this architecture and all later ones. Refused if
  * the kernel uses features of this architecture only. Its facts contain 0 registers, because nothing was
  * assembled. */
 enum status compile_ptx(const struct kernel_key *kernel, const char *cache, struct compiled *out);

@@ -52,6 +52,19 @@ enum status pretuned_folder(char *path, size_t room)
     return fail(E_ABSENT, "no folder of pretuned winners");
 }
 
+enum status pretuned_code(const char *folder, int arch, char *path, size_t room)
+{
+    char usual[4096];
+    static const char source[] = GT_SOURCE_DIR "/configs/winners";
+    enum status st = folder ? OK : pretuned_folder(usual, sizeof usual);
+    if (st) return st;
+    if (!folder) folder = strcmp(usual, source) == 0 ? GT_BUILD_DIR "/winners" : usual;
+    const int length = snprintf(path, room, "%s/code-%d.sqlite", folder, arch);
+    if (!folder[0] || length < 0 || (size_t)length >= room)
+        return fail(E_ABSENT, "no folder of machine code");
+    return OK;
+}
+
 /* ---- one line ---- */
 
 static enum status parse_config(struct fields *f, int arch, struct db_brief *brief)

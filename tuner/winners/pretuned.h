@@ -15,6 +15,11 @@
  * tree from which it was built. E_ABSENT: none of them. */
 enum status pretuned_folder(char *path, size_t room);
 
+/* The file of machine code for an architecture (90) that ships beside the winners of this folder, which is
+ * as in winner_store.h: NULL for the installed one (of a build folder: in that). It need not be there.
+ * E_ABSENT: no folder. */
+enum status pretuned_code(const char *folder, int arch, char *path, size_t room);
+
 /* Reads all winners for GPUs of this architecture from the folder's *.jsonl, file by file in the order of
  * their names. *broken counts invalid lines; the first one is described in first_broken (file, line, reason).
  * Errors: E_IO, E_MEMORY. */
