@@ -21,8 +21,8 @@ enum status pretuned_folder(char *path, size_t room);
 enum status pretuned_code(const char *folder, int arch, char *path, size_t room);
 
 /* Reads all winners for GPUs of this architecture from the folder's *.jsonl, file by file in the order of
- * their names. *broken counts invalid lines; the first one is described in first_broken (file, line, reason).
- * Errors: E_IO, E_MEMORY. */
+ * their names. What was read is kept for the next caller, until a file or the GPU is another. *broken counts
+ * invalid lines; the first one is described in first_broken (file, line, reason). Errors: E_IO, E_MEMORY. */
 enum status pretuned_read(const char *folder, const struct gpu *gpu,
                           void (*visit)(void *self, const struct db_brief *brief), void *self,
                           int64_t *broken, char *first_broken, size_t room);

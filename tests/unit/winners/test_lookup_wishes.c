@@ -422,6 +422,31 @@ TEST(a_pretuned_winner_that_has_failed_since_is_not_taken)
     assert_true(is(&all[0], 1));
 }
 
+/* What was read is kept in the process, and read again where the file or the GPU is another. */
+TEST(winners_that_ship_are_those_of_the_file_as_it_is)
+{
+    const struct problem problem = problem_make(1024, 1024, 1024);
+    struct choice all[2 * CHOICES_MAX];
+    struct db_context other = store_context();
+    struct winner_store store;
+    for (int i = 1; i < 4; i++) {
+        ship(&problem, i);
+        for (int again = 0; again < 2; again++) {
+            pretuned_choices_for(&problem, all);
+            assert_true(is(&all[0], i) && all[0].source == CHOICE_EXACT);
+        }
+    }
+    other.gpu.sm_count--;
+    assert_ok(winner_store_open(&store, &other.gpu, "", store_folder, &quiet));
+    assert_true(store.set.count == 1 && store.set.winners[0].other_gpu);
+    winner_store_close(&store);
+    pretuned_choices_for(&problem, all);
+    assert_int_equal(all[0].source, CHOICE_EXACT);
+    assert_ok(winner_store_open(&store, &other.gpu, "", "/nowhere", &quiet));
+    assert_int_equal(store.set.count, 0);
+    winner_store_close(&store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -429,6 +454,7 @@ int main(void)
         STORE_TEST(a_winner_that_has_failed_is_nobodys_neighbour),
         STORE_TEST(a_pin_that_has_failed_is_not_taken),
         STORE_TEST(a_pretuned_winner_that_has_failed_since_is_not_taken),
+        STORE_TEST(winners_that_ship_are_those_of_the_file_as_it_is),
         STORE_TEST(a_measured_pin_is_the_exact_choice),
         STORE_TEST(a_pin_is_taken_whatever_its_ratio_and_only_while_it_holds),
         STORE_TEST(a_pin_that_was_only_predicted_goes_before_what_was_measured_nearby),
