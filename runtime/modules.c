@@ -2,6 +2,7 @@
 
 #include "compile.h"
 #include "db_code.h"
+#include "gpu_context.h"
 #include "kernel.h"
 #include "pretuned.h"
 
@@ -9,10 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum state { BUILDING, READY, FAILED };
+enum state { UNBUILT, BUILDING, READY, FAILED };
 
 struct module {
     struct module *next;
+    struct gpu_context *context;
     struct gt_handle *handle;
     struct kernel_key kernel;
     bool kept;
@@ -24,6 +26,26 @@ struct module {
     bool passing;      /* for lack of memory */
     unsigned requests; /* since it failed so */
 };
+
+static _Thread_local bool may_not_compile, left_out;
+
+void modules_no_compiling_begin(void)
+{
+    may_not_compile = true;
+    left_out = false;
+}
+
+bool modules_no_compiling_end(void)
+{
+    may_not_compile = false;
+    return left_out;
+}
+
+static enum status leave_out(void)
+{
+    left_out = true;
+    return fail(E_BUSY, "its kernel is being compiled");
+}
 
 static struct module *find(const struct gpu_context *context, const struct kernel_key *kernel)
 {
@@ -40,9 +62,10 @@ static bool is_foreign(CUresult result)
            result == CUDA_ERROR_INVALID_SOURCE;
 }
 
-/* E_ABSENT: the driver refuses it. */
+/* E_ABSENT: the driver refuses it. E_INTERRUPTED: the context has gone while it was compiled. */
 static enum status load(const char *code, struct module *m)
 {
+    if (!gpu_context_is_alive(m->context)) return fail(E_INTERRUPTED, "the context has gone");
     CUresult result = cuda.ModuleLoadData(&m->module, code);
     if (is_foreign(result))
         return fail(E_ABSENT, "the driver does not load the kernel's machine code (%d)", (int)result);
@@ -85,6 +108,7 @@ static enum status compile(struct module *m)
     char *code = NULL, why[COMPILE_WHY_MAX] = "";
     if (handle->flags & GT_NO_COMPILER || atomic_load(&handle->no_compiler))
         return fail(E_COMPILER, "nothing can be compiled");
+    if (may_not_compile) return leave_out();
     enum status st = compile_code(&m->kernel, handle->cache, &code, &out, why);
     if (why[0]) notice(&handle->notices, NOTICE_CACHE, "compiled kernels are not kept: %s", why);
     if (!st && !out.built) {
@@ -118,6 +142,7 @@ static struct module *add(struct gpu_context *context, const struct kernel_key *
     struct module *m = calloc(1, sizeof *m);
     if (!m) return NULL;
     *m = (struct module){.next = context->modules,
+                         .context = context,
                          .handle = context->handle,
                          .kernel = *kernel,
                          .kept = context->module_count < MODULES_KEPT,
@@ -130,7 +155,7 @@ static struct module *add(struct gpu_context *context, const struct kernel_key *
 static void finish(struct module *m, enum status st)
 {
     pthread_mutex_lock(&m->handle->lock);
-    m->state = st ? FAILED : READY;
+    m->state = st == E_BUSY ? UNBUILT : st ? FAILED : READY;
     m->why = st;
     if (st) snprintf(m->why_text, sizeof m->why_text, "%.299s", status_text());
     pthread_cond_broadcast(&m->handle->built);
@@ -235,9 +260,13 @@ enum status modules_get(struct gpu_context *context, const struct kernel_key *ke
     struct gt_handle *handle = context->handle;
     pthread_mutex_lock(&handle->lock);
     struct module *m = find(context, kernel);
+    if (m && m->state == BUILDING && may_not_compile) {
+        pthread_mutex_unlock(&handle->lock);
+        return leave_out();
+    }
     if (m) m->references++; /* so that it is there after waiting */
     while (m && m->state == BUILDING) pthread_cond_wait(&handle->built, &handle->lock);
-    const bool ours = !m || is_worth_a_try(m);
+    const bool ours = !m || m->state == UNBUILT || is_worth_a_try(m);
     if (m && ours) m->state = BUILDING;
     if (!m && (m = add(context, kernel))) m->references++;
     pthread_mutex_unlock(&handle->lock);

@@ -52,8 +52,8 @@ enum status cache_load(const char *folder, const char *key, struct cache_entry *
 enum status cache_store(const char *folder, const char *key, const char *cubin, size_t length,
                         const struct kernel_facts *facts, struct cache_entry *entry);
 
-/* Notes that the kernel of this name, of the form of a key, is to be had under the key. A failure is no error:
- * then it is not found by its name. */
+/* Notes that the kernel of this name, of the form of a key, is to be had under the key. A failure is no
+ * error: then it is not found by its name. */
 void cache_note(const char *folder, const char *name, const char *key);
 
 /* The key that was noted last. E_ABSENT: none is known. */

@@ -10,9 +10,11 @@
 #include <dlfcn.h>
 #include <nvrtc.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define OPTIONS_MAX 64
 #define SOURCES_MAX 32
@@ -44,6 +46,15 @@ static const struct library_symbol entries[] = {
     {"nvrtcGetCUBIN", &nvrtc.GetCUBIN},
     {"nvrtcGetProgramLogSize", &nvrtc.GetProgramLogSize},
     {"nvrtcGetProgramLog", &nvrtc.GetProgramLog},
+};
+
+/* NULL: this NVRTC does not have it. Headers of CUDA 12.8 need not have it, either. */
+static struct {
+    nvrtcResult (*SetFlowCallback)(nvrtcProgram, int (*)(void *payload, void *reserved), void *payload);
+} nvrtc_flow;
+
+static const struct library_symbol flow_entries[] = {
+    {"nvrtcSetFlowCallback", &nvrtc_flow.SetFlowCallback},
 };
 
 /* Looked up when they are first needed. */
@@ -92,6 +103,7 @@ static enum status load(char version[16])
     if (result != NVRTC_SUCCESS)
         return fail(E_COMPILER, "NVRTC does not report its version: %s", nvrtc.GetErrorString(result));
     nvrtc_handle = handle;
+    if (library_bind(handle, flow_entries, 1)) nvrtc_flow.SetFlowCallback = NULL;
     open_builtins(major, minor);
     snprintf(version, 16, "%d.%d", major, minor);
     return OK;
@@ -171,6 +183,46 @@ static enum status prepare(struct job *job, const struct source_text *sources, i
     make_key(job, job->version, job->key);
     return OK;
 }
+
+/* ---- the end of the process ---- */
+
+static void (*_Atomic wait_at_end)(void); /* NULL: nothing is abandoned */
+static pid_t ending_process;              /* a forked child has the handler, and no thread */
+static atomic_bool ending, compiled_once;
+
+static void end_compilations(void)
+{
+    if (getpid() != ending_process) return;
+    atomic_store(&ending, true);
+    atomic_load (&wait_at_end)();
+}
+
+void compile_until_exit(void (*wait)(void))
+{
+    ending_process = getpid();
+    atomic_store(&wait_at_end, wait);
+    atexit(end_compilations);
+}
+
+/* Called by NVRTC at many points of a compilation. What is registered last is called first at exit, and NVRTC
+ * registers destructors during the first compilation: so it is registered again behind them. */
+static int flow(void *payload, void *reserved)
+{
+    bool *registered = payload;
+    (void)reserved;
+    if (!*registered || !atomic_load(&compiled_once)) atexit(end_compilations);
+    *registered = true;
+    return atomic_load(&ending);
+}
+
+static void let_it_be_abandoned(nvrtcProgram program, bool *registered)
+{
+    *registered = false;
+    if (atomic_load(&wait_at_end) && nvrtc_flow.SetFlowCallback)
+        nvrtc_flow.SetFlowCallback(program, flow, registered);
+}
+
+/* ---- one compilation ---- */
 
 /* The compiler's log; NULL if out of memory. */
 static char *take_log(nvrtcProgram program)
@@ -309,17 +361,22 @@ static enum status build(const struct job *job, struct code *code, struct compil
         header_texts[i] = job->sources[i + 1].text;
     }
     nvrtcProgram program = NULL;
+    bool registered;
     double start_s = now_s();
+    if (atomic_load(&ending)) return fail(E_INTERRUPTED, "the process ends");
     nvrtcResult result = nvrtc.CreateProgram(&program, job->sources[0].text, job->sources[0].name, headers,
                                              headers ? header_texts : NULL, headers ? header_names : NULL);
     if (result != NVRTC_SUCCESS)
         return fail(E_COMPILER, "NVRTC %s cannot create a program: %s", job->version,
                     nvrtc.GetErrorString(result));
+    let_it_be_abandoned(program, &registered);
     result = compile_afresh(program, job);
+    atomic_store(&compiled_once, true);
     double compile_ms = 1e3 * (now_s() - start_s);
     enum status st;
     char *log = take_log(program);
     if (!log) st = fail(E_MEMORY, "out of memory for the compiler's log");
+    else if (atomic_load(&ending)) st = fail(E_INTERRUPTED, "the process ends");
     else if (result != NVRTC_SUCCESS) st = refused(job, result, log, out);
     else st = read_code(job, program, log, compile_ms, code, out);
     free(log);

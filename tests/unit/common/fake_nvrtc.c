@@ -8,15 +8,40 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 int fake_compilations;
 extern int fake_compilations;
 _Atomic int fake_gate, fake_waiting; /* while gate is 1 compilations wait, and so many do */
 extern _Atomic int fake_gate, fake_waiting;
 
+/* At the process's end, NVRTC's own destructors would take away what a compilation uses. */
+static pid_t compiling_process;
+__attribute__((destructor)) static void end(void)
+{
+    if (fake_waiting && getpid() == compiling_process) _exit(97);
+}
+
 struct _nvrtcProgram {
     char text[4096];
+    int (*callback)(void *payload, void *reserved);
+    void *payload;
 };
+
+/* As the header of later versions has it. */
+nvrtcResult nvrtcSetFlowCallback(nvrtcProgram program, int (*callback)(void *, void *), void *payload);
+
+nvrtcResult nvrtcSetFlowCallback(nvrtcProgram program, int (*callback)(void *, void *), void *payload)
+{
+    program->callback = callback;
+    program->payload = payload;
+    return NVRTC_SUCCESS;
+}
+
+static int is_cancelled(nvrtcProgram program)
+{
+    return program->callback && program->callback(program->payload, NULL);
+}
 
 nvrtcResult nvrtcVersion(int *major, int *minor)
 {
@@ -50,9 +75,15 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char *con
     const char *refuses = getenv("FAKE_NVRTC_REFUSES"), *ms = getenv("FAKE_NVRTC_MS");
     const struct timespec pause = {.tv_nsec = ms ? atol(ms) * 1000000 : 0};
     nanosleep(&pause, NULL);
+    compiling_process = getpid();
     fake_waiting++;
-    while (fake_gate) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    int cancelled = is_cancelled(program);
+    while (fake_gate && !cancelled) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        cancelled = is_cancelled(program);
+    }
     fake_waiting--;
+    if (cancelled) return (nvrtcResult)16; /* NVRTC_ERROR_CANCELLED, which old headers lack */
     __atomic_add_fetch(&fake_compilations, 1, __ATOMIC_RELAXED);
     size_t used = 0;
     for (int i = 0; i < count; i++) {

@@ -1,0 +1,13 @@
+/* background.h — a thread that does pieces of work which compile, one after the other, while the program goes
+ * on. It takes no signals. The end of the process abandons a piece that is under way, and those that wait.
+ */
+#ifndef GT_BACKGROUND_H
+#define GT_BACKGROUND_H
+
+#include <stdbool.h>
+
+/* work(item) will be called in the thread, unless the process ends before. The first call opens the compiler,
+ * here, and starts the thread. False: there is no compiler, no thread, or no memory. */
+bool background_add(void (*work)(void *item), void *item);
+
+#endif
