@@ -235,6 +235,7 @@ static void a_context_that_is_reset_meanwhile_gets_its_kernel_anew(void **state)
     call_until_tuned(&o);
     call_until_tuned(&other);
     assert_int_equal(*fake.stale_launches, 0);
+    assert_int_equal(*fake.loads, 2); /* nothing for the context that has gone */
     operands_free(&o);
     operands_free(&other);
 }
