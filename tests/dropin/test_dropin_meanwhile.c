@@ -22,6 +22,7 @@ static _Atomic int *gate, *waiting;
 /* What begins to be compiled from now on waits at the gate. */
 static void shut_gate(void)
 {
+    alarm(PATIENCE_S);
     void *nvrtc = dlopen(FAKE_NVRTC, RTLD_NOW);
     assert_non_null(nvrtc);
     gate = dlsym(nvrtc, "fake_gate");
@@ -38,9 +39,9 @@ static void wait_for_compiler(void)
 /* Calls until a kernel answers; all calls are right. */
 static void call_until_tuned(struct operand_set *o)
 {
+    alarm(PATIENCE_S);
     *fake.launch_count = 0;
-    int calls = 0;
-    for (; *fake.launch_count == 0; calls++) {
+    while (*fake.launch_count == 0) {
         assert_int_equal(sgemm_of(o), 0);
         usleep(1000);
     }
@@ -51,7 +52,6 @@ static void call_until_tuned(struct operand_set *o)
 static void cublas_computes_until_the_kernel_is_there(void **state)
 {
     (void)state;
-    alarm(PATIENCE_S);
     struct operand_set o = arrive_tuned(TEXT, 0);
     shut_gate();
     for (int i = 0; i < 20; i++) assert_went(sgemm_of(&o), 0, 1);
@@ -143,7 +143,6 @@ static void a_capture_starts_nothing_and_waits_for_nothing(void **state)
 {
     CUgraph graph;
     (void)state;
-    alarm(PATIENCE_S);
     put_winner(OTHER, SIMT_LARGE, 5, false);
     struct operand_set o = arrive_tuned(TEXT, 0), other = operands_make(OTHER, 0);
     shut_gate();
@@ -193,7 +192,6 @@ static void threads_get_right_results_before_and_after(void **state)
     pthread_t threads[THREADS];
     void *failed;
     (void)state;
-    alarm(PATIENCE_S);
     setenv("FAKE_NVRTC_MS", "5", 1);
     put_winner(texts[0], SIMT, 5, false);
     put_winner(texts[1], SIMT_LARGE, 5, false);
@@ -218,7 +216,6 @@ static void a_context_that_is_reset_meanwhile_gets_its_kernel_anew(void **state)
 {
     CUcontext context;
     (void)state;
-    alarm(PATIENCE_S);
     put_winner(OTHER, SIMT_LARGE, 5, false);
     struct operand_set o = arrive_tuned(TEXT, 0), other = operands_make(OTHER, 0);
     shut_gate();
@@ -246,7 +243,6 @@ static void a_child_that_is_forked_meanwhile_calls_and_ends(void **state)
 {
     int status = -1;
     (void)state;
-    alarm(PATIENCE_S);
     struct operand_set o = arrive_tuned(TEXT, 0);
     shut_gate();
     assert_went(sgemm_of(&o), 0, 1);

@@ -188,7 +188,7 @@ static enum status prepare(struct job *job, const struct source_text *sources, i
 
 static void (*_Atomic wait_at_end)(void); /* NULL: nothing is abandoned */
 static pid_t ending_process;              /* a forked child has the handler, and no thread */
-static atomic_bool ending, compiled_once;
+static atomic_bool ending;
 
 static void end_compilations(void)
 {
@@ -197,29 +197,17 @@ static void end_compilations(void)
     atomic_load (&wait_at_end)();
 }
 
-void compile_until_exit(void (*wait)(void))
-{
-    ending_process = getpid();
-    atomic_store(&wait_at_end, wait);
-    atexit(end_compilations);
-}
-
-/* Called by NVRTC at many points of a compilation. What is registered last is called first at exit, and NVRTC
- * registers destructors during the first compilation: so it is registered again behind them. */
+/* Called by NVRTC at many points of a compilation. */
 static int flow(void *payload, void *reserved)
 {
-    bool *registered = payload;
-    (void)reserved;
-    if (!*registered || !atomic_load(&compiled_once)) atexit(end_compilations);
-    *registered = true;
+    (void)payload, (void)reserved;
     return atomic_load(&ending);
 }
 
-static void let_it_be_abandoned(nvrtcProgram program, bool *registered)
+static void let_it_be_abandoned(nvrtcProgram program)
 {
-    *registered = false;
     if (atomic_load(&wait_at_end) && nvrtc_flow.SetFlowCallback)
-        nvrtc_flow.SetFlowCallback(program, flow, registered);
+        nvrtc_flow.SetFlowCallback(program, flow, NULL);
 }
 
 /* ---- one compilation ---- */
@@ -361,7 +349,6 @@ static enum status build(const struct job *job, struct code *code, struct compil
         header_texts[i] = job->sources[i + 1].text;
     }
     nvrtcProgram program = NULL;
-    bool registered;
     double start_s = now_s();
     if (atomic_load(&ending)) return fail(E_INTERRUPTED, "the process ends");
     nvrtcResult result = nvrtc.CreateProgram(&program, job->sources[0].text, job->sources[0].name, headers,
@@ -369,9 +356,8 @@ static enum status build(const struct job *job, struct code *code, struct compil
     if (result != NVRTC_SUCCESS)
         return fail(E_COMPILER, "NVRTC %s cannot create a program: %s", job->version,
                     nvrtc.GetErrorString(result));
-    let_it_be_abandoned(program, &registered);
+    let_it_be_abandoned(program);
     result = compile_afresh(program, job);
-    atomic_store(&compiled_once, true);
     double compile_ms = 1e3 * (now_s() - start_s);
     enum status st;
     char *log = take_log(program);
@@ -382,6 +368,21 @@ static enum status build(const struct job *job, struct code *code, struct compil
     free(log);
     nvrtc.DestroyProgram(&program);
     return st;
+}
+
+/* At exit, what was registered last is called first, and NVRTC registers destructors during its first
+ * compilation: so that one comes before the handler. */
+void compile_until_exit(int arch, void (*wait)(void))
+{
+    static const struct source_text empty = {"empty.cu", "__global__ void empty() {}"};
+    struct compiled out;
+    struct code code = {.bytes = NULL};
+    struct job job;
+    if (!prepare(&job, &empty, 1, NULL, 0, arch, false)) build(&job, &code, &out);
+    free(code.bytes);
+    ending_process = getpid();
+    atomic_store(&wait_at_end, wait);
+    atexit(end_compilations);
 }
 
 static enum status compile_texts(const struct source_text *sources, int count, const char *const *definitions,

@@ -59,8 +59,9 @@ enum status compile_recall(const char *id, const char *cache, char **code, size_
 /* For a process that compiles in a thread of its own, which its end does not wait for otherwise: at exit,
  * before the destructors of NVRTC and of the driver run, what is being compiled is abandoned (E_INTERRUPTED,
  * within a fraction of a second; an NVRTC without nvrtcSetFlowCallback ends it), and `wait` is called. From
- * then on nothing is compiled. Call it once, after compile_load. */
-void compile_until_exit(void (*wait)(void));
+ * then on nothing is compiled. Call it once, after compile_load, before that thread compiles. It compiles an
+ * empty kernel for this architecture, which takes about 0.1 s. */
+void compile_until_exit(int arch, void (*wait)(void));
 
 /* compile_kernel as PTX, a text whose final NUL is counted, for this architecture and all later ones. Refused
  * if the kernel uses features of this architecture only. Its facts contain 0 registers, because nothing was

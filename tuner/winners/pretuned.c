@@ -2,6 +2,7 @@
 
 #include "env.h"
 #include "fields.h"
+#include "json_pick.h"
 #include "kernel_hash.h"
 #include "loaded_from.h"
 
@@ -116,11 +117,18 @@ static enum status parse_object(const json_t *object, const struct gpu *gpu, str
     return st ? st : fields_check(&f);
 }
 
+/* What parse_object and parse_config ask for. */
+static const char *const members[] = {"gpu",       "arch",      "sm_count",      "time_us",      "cublas_us",
+                                      "ratio",     "ratio_low", "ratio_high",    "cold",         "exact",
+                                      "predicted", "protocol",  "driver",        "when",         "problem",
+                                      "config",    "errors",    "template_hash", "rival_errors", NULL};
+
 enum status pretuned_parse(const char *line, size_t length, const struct gpu *gpu, struct db_brief *brief)
 {
     json_error_t error;
     if (length > LINE_MAX_BYTES) return fail(E_INPUT, "the line is longer than %d bytes", LINE_MAX_BYTES);
-    json_t *object = json_loadb(line, length, JSON_REJECT_DUPLICATES, &error);
+    json_t *object = json_pick(line, length, members);
+    if (!object) object = json_loadb(line, length, JSON_REJECT_DUPLICATES, &error);
     if (!object) return fail(E_INPUT, "%.120s", error.text);
     enum status st =
         json_is_object(object) ? parse_object(object, gpu, brief) : fail(E_INPUT, "it is not a JSON object");

@@ -17,9 +17,9 @@ struct piece {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t added = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER;
 static struct piece *first, **last = &first;
-static bool working, ending; /* under the lock, as the list is */
-static bool runs;            /* the thread; set once */
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool working, ending;                                 /* under the lock, as the list is */
+static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER; /* the next two */
+static bool started, runs;                                   /* runs: the thread, for good */
 
 static struct piece *next_piece(void)
 {
@@ -53,14 +53,14 @@ static void wait_at_end(void)
     pthread_mutex_unlock(&lock);
 }
 
-static void start(void)
+static void start(int arch)
 {
     char version[16];
     pthread_t thread;
     pthread_attr_t attributes;
     sigset_t all, before;
     if (compile_load(version)) return;
-    compile_until_exit(wait_at_end);
+    compile_until_exit(arch, wait_at_end);
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
@@ -71,10 +71,13 @@ static void start(void)
     pthread_attr_destroy(&attributes);
 }
 
-bool background_add(void (*work)(void *item), void *item)
+bool background_add(int arch, void (*work)(void *item), void *item)
 {
-    pthread_once(&once, start);
+    pthread_mutex_lock(&starting);
+    if (!started) start(arch);
+    started = true;
     struct piece *piece = runs ? malloc(sizeof *piece) : NULL;
+    pthread_mutex_unlock(&starting);
     if (!piece) return false;
     *piece = (struct piece){.work = work, .item = item};
     pthread_mutex_lock(&lock);

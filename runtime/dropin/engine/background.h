@@ -7,7 +7,8 @@
 #include <stdbool.h>
 
 /* work(item) will be called in the thread, unless the process ends before. The first call opens the compiler,
- * here, and starts the thread. False: there is no compiler, no thread, or no memory. */
-bool background_add(void (*work)(void *item), void *item);
+ * here (compile_until_exit, for kernels of this architecture), and starts the thread. False: there is no
+ * compiler, no thread, or no memory. */
+bool background_add(int arch, void (*work)(void *item), void *item);
 
 #endif

@@ -371,7 +371,8 @@ static void compile_meanwhile(struct route *r, bool scalars_on_device)
     atomic_store(&r->compiling, true);
     pthread_cond_broadcast(&prepared); /* who waited goes on with cuBLAS */
     pthread_mutex_unlock(&changing);
-    if (!background_add(compile, r)) prepare(r, scalars_on_device, true);
+    const int arch = contexts_find(r->key.context)->store.gpu.arch;
+    if (!background_add(arch, compile, r)) prepare(r, scalars_on_device, true);
 }
 
 /* ---- new winners ---- */
