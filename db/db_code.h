@@ -2,8 +2,8 @@
  * compiler. The file is an SQLite database of its own form, written once, and read without locks.
  *
  * Machine code is run, so the file is trusted only if it and its folder belong to root or to this user, and
- * nobody else may write them (a group with the owner's number is the owner's own); a link is not followed. A kernel's checksum covers its id, too, so that a
- * damaged index leads to no other kernel.
+ * nobody else may write them (a group with the owner's number is the owner's own); a link is not followed. A
+ * kernel's checksum covers its id, too, so that a damaged index leads to no other kernel.
  */
 #ifndef GT_DB_CODE_H
 #define GT_DB_CODE_H
