@@ -3,7 +3,7 @@ find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 
 # gt_dependency(NAME PKG_CONFIG_MODULE NAMES_OF_THE_ARCHIVE...): defines gt::NAME, and NAME_ARCHIVE, its
-# static form, which is linked into our shared libraries (those of libuv and zlib only into the program, with
+# static form, which is linked into our shared libraries (that of libuv only into the program, with
 # GT_STATIC_DEPS).
 function(gt_dependency name module)
   pkg_check_modules(${name} REQUIRED ${module})
@@ -11,7 +11,7 @@ function(gt_dependency name module)
   add_library(gt::${name} ALIAS gt_${name})
   target_include_directories(gt_${name} SYSTEM INTERFACE ${${name}_INCLUDE_DIRS})
   find_library(${name}_ARCHIVE NAMES ${ARGN} HINTS ${${name}_LIBDIR})
-  if(NOT ${name}_ARCHIVE AND (GT_STATIC_DEPS OR NOT name MATCHES "^(uv|zlib)$"))
+  if(NOT ${name}_ARCHIVE AND (GT_STATIC_DEPS OR NOT name STREQUAL "uv"))
     list(GET ARGN 0 archive)
     message(FATAL_ERROR "No ${archive}, the static form of ${module}, which is linked into what we build: install the "
       "development package that has it (Debian's do: run tools/setup.sh)")

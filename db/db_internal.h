@@ -21,6 +21,7 @@
  * db_challenge.c which of two winners is better
  * db_ahead.c   opens and checks a file in a thread
  * db_bulk.c    many rows in one transaction, fast
+ * db_code.c    machine code that ships, a file of its own
  * db_merge.c   rows from another database
  * db_merge_trials.c its trials
  * db_runtime.c winners for programs that run them

@@ -81,12 +81,13 @@ bool db_same_file(const char *a, const char *b)
 static enum status rescue(struct db *db)
 {
     char name[PATH_MAX];
-    if (*db->rescued) return db_save(db, db->rescued);
+    if (*db->rescued) return db_save(db, db->rescued, NULL);
     for (int i = 1; i <= RESCUED_MAX; i++) {
         if (snprintf(name, sizeof name, i > 1 ? "%s.rescued.%d" : "%s.rescued", db->path, i) >= PATH_MAX)
             return fail(E_INPUT, "the path is too long");
         if (access(name, F_OK) == 0) continue;
-        enum status st = db_save(db, name);
+        struct stat free_name = {0};
+        enum status st = db_save(db, name, &free_name);
         if (!st) snprintf(db->rescued, sizeof db->rescued, "%s", name);
         return st;
     }

@@ -199,7 +199,7 @@ static inline struct gt_call gt_call_make(const void *alpha, const void *a, cons
 
 enum {
     GT_NO_CUBLAS = 1,       /* never call cuBLAS, also where it is faster than all kernels */
-    GT_NO_COMPILER = 2,     /* never compile: what cannot be used without is computed by cuBLAS */
+    GT_NO_COMPILER = 2,     /* never compile: cuBLAS computes what has no machine code in cache or shipped */
     GT_QUIET = 4,           /* say nothing on standard error, as GEMMTUNE_QUIET=1 does */
     GT_LOADED_CUBLASLT = 8, /* beside GT_NO_CUBLAS: run algorithms of cublasLt that won all the same, in the
                               cublasLt that the program has loaded, if it has */

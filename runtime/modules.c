@@ -1,16 +1,20 @@
 #include "modules.h"
 
 #include "compile.h"
+#include "db_code.h"
+#include "gpu_context.h"
 #include "kernel.h"
+#include "pretuned.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum state { BUILDING, READY, FAILED };
+enum state { UNBUILT, BUILDING, READY, FAILED };
 
 struct module {
     struct module *next;
+    struct gpu_context *context;
     struct gt_handle *handle;
     struct kernel_key kernel;
     bool kept;
@@ -23,6 +27,26 @@ struct module {
     unsigned requests; /* since it failed so */
 };
 
+static _Thread_local bool may_not_compile, left_out;
+
+void modules_no_compiling_begin(void)
+{
+    may_not_compile = true;
+    left_out = false;
+}
+
+bool modules_no_compiling_end(void)
+{
+    may_not_compile = false;
+    return left_out;
+}
+
+static enum status leave_out(void)
+{
+    left_out = true;
+    return fail(E_BUSY, "its kernel is being compiled");
+}
+
 static struct module *find(const struct gpu_context *context, const struct kernel_key *kernel)
 {
     for (struct module *m = context->modules; m; m = m->next)
@@ -30,20 +54,61 @@ static struct module *find(const struct gpu_context *context, const struct kerne
     return NULL;
 }
 
+/* What a driver says of machine code that it does not know: its compiler is newer. */
+static bool is_foreign(CUresult result)
+{
+    return result == CUDA_ERROR_INVALID_IMAGE || result == CUDA_ERROR_NO_BINARY_FOR_GPU ||
+           result == CUDA_ERROR_INVALID_PTX || result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION ||
+           result == CUDA_ERROR_INVALID_SOURCE;
+}
+
+/* E_ABSENT: the driver refuses it. E_INTERRUPTED: the context has gone while it was compiled. */
 static enum status load(const char *code, struct module *m)
 {
+    if (!gpu_context_is_alive(m->context)) return fail(E_INTERRUPTED, "the context has gone");
     CUresult result = cuda.ModuleLoadData(&m->module, code);
+    if (is_foreign(result))
+        return fail(E_ABSENT, "the driver does not load the kernel's machine code (%d)", (int)result);
     enum status st = device_check(result, "load the kernel");
     return st && kernel_refused(result) ? fail(E_ABSENT, "%s", status_text()) : st;
 }
 
-/* Compile, or take from the cache, and load. A cache that cannot be used is said, and done without. */
-static enum status build(struct module *m)
+/* From the cache, which holds what this user's compiler made. */
+static enum status load_kept(struct module *m, const char *id)
+{
+    char *code = NULL;
+    size_t bytes;
+    enum status st = compile_recall(id, m->handle->cache, &code, &bytes);
+    if (!st) st = load(code, m);
+    free(code);
+    return st;
+}
+
+/* What ships. A file that cannot be used is said, and done without. */
+static enum status load_shipped(struct module *m, const char *id)
+{
+    struct gt_handle *handle = m->handle;
+    char path[4096], *code = NULL;
+    size_t bytes;
+    enum status st = pretuned_code(handle->pretuned, m->kernel.arch, path, sizeof path);
+    if (!st) st = db_code_find(path, id, &code, &bytes);
+    const bool usable = !st || st == E_ABSENT;
+    if (!st) st = load(code, m);
+    free(code);
+    if (!usable || (code && st == E_ABSENT))
+        notice(&handle->notices, NOTICE_CODE, "machine code that ships is not used: %s", status_text());
+    return usable ? st : E_ABSENT;
+}
+
+/* A cache that cannot be used is said, and done without. */
+static enum status compile(struct module *m)
 {
     struct gt_handle *handle = m->handle;
     struct compiled out;
     char *code = NULL, why[COMPILE_WHY_MAX] = "";
-    device_was_short_of_memory(); /* whatever it was about */
+    if (handle->flags & GT_NO_COMPILER || atomic_load(&handle->no_compiler))
+        return fail(E_COMPILER, "nothing can be compiled");
+    if (may_not_compile) return leave_out();
     enum status st = compile_code(&m->kernel, handle->cache, &code, &out, why);
     if (why[0]) notice(&handle->notices, NOTICE_CACHE, "compiled kernels are not kept: %s", why);
     if (!st && !out.built) {
@@ -52,7 +117,23 @@ static enum status build(struct module *m)
     }
     if (!st) st = load(code, m);
     free(code);
-    m->passing = st == E_MEMORY || (st && device_was_short_of_memory());
+    return st;
+}
+
+/* From the cache, else as it ships: neither opens the compiler. Else compiled. */
+static enum status build(struct module *m)
+{
+    char id[COMPILE_ID_TEXT];
+    bool short_of_memory;
+    m->passing = false;
+    device_was_short_of_memory(); /* whatever it was about */
+    enum status st = compile_id(&m->kernel, id);
+    if (!st) st = load_kept(m, id);
+    short_of_memory = device_was_short_of_memory();
+    if (st == E_ABSENT && !short_of_memory) st = load_shipped(m, id);
+    short_of_memory |= device_was_short_of_memory();
+    if (st == E_ABSENT && !short_of_memory) st = compile(m);
+    m->passing |= st == E_MEMORY || (st && (short_of_memory || device_was_short_of_memory()));
     return st;
 }
 
@@ -61,6 +142,7 @@ static struct module *add(struct gpu_context *context, const struct kernel_key *
     struct module *m = calloc(1, sizeof *m);
     if (!m) return NULL;
     *m = (struct module){.next = context->modules,
+                         .context = context,
                          .handle = context->handle,
                          .kernel = *kernel,
                          .kept = context->module_count < MODULES_KEPT,
@@ -73,7 +155,7 @@ static struct module *add(struct gpu_context *context, const struct kernel_key *
 static void finish(struct module *m, enum status st)
 {
     pthread_mutex_lock(&m->handle->lock);
-    m->state = st ? FAILED : READY;
+    m->state = st == E_BUSY ? UNBUILT : st ? FAILED : READY;
     m->why = st;
     if (st) snprintf(m->why_text, sizeof m->why_text, "%.299s", status_text());
     pthread_cond_broadcast(&m->handle->built);
@@ -178,9 +260,13 @@ enum status modules_get(struct gpu_context *context, const struct kernel_key *ke
     struct gt_handle *handle = context->handle;
     pthread_mutex_lock(&handle->lock);
     struct module *m = find(context, kernel);
+    if (m && m->state == BUILDING && may_not_compile) {
+        pthread_mutex_unlock(&handle->lock);
+        return leave_out();
+    }
     if (m) m->references++; /* so that it is there after waiting */
     while (m && m->state == BUILDING) pthread_cond_wait(&handle->built, &handle->lock);
-    const bool ours = !m || is_worth_a_try(m);
+    const bool ours = !m || m->state == UNBUILT || is_worth_a_try(m);
     if (m && ours) m->state = BUILDING;
     if (!m && (m = add(context, kernel))) m->references++;
     pthread_mutex_unlock(&handle->lock);

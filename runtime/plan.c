@@ -153,11 +153,9 @@ static enum status load_kernel(struct wanted *wanted, const struct config *confi
     struct gpu_context *context = wanted->plan->context;
     struct gt_handle *handle = context->handle;
     const struct gpu *gpu = &context->device.gpu;
-    if (handle->flags & GT_NO_COMPILER || atomic_load(&handle->no_compiler))
-        return fail(E_COMPILER, "nothing can be compiled");
     const struct kernel_key kernel = kernel_key_of(config, &wanted->problem, gpu->arch);
     enum status st = modules_get(context, &kernel, &way->module, &wanted->passing);
-    if (st == E_COMPILER) {
+    if (st == E_COMPILER && !(handle->flags & GT_NO_COMPILER) && !atomic_load(&handle->no_compiler)) {
         char version[16];
         notice(&handle->notices, NOTICE_COMPILER, "tuned kernels cannot be compiled: %s", status_text());
         if (compile_load(version)) atomic_store(&handle->no_compiler, true); /* else it may be this kernel */
@@ -233,7 +231,7 @@ static enum status load_cublas(struct wanted *wanted, struct way *way)
 }
 
 /* The choice is legal; NULL: C has no elements, and nothing is launched. E_ABSENT: it cannot be had (refused
- * by compiler or driver, no cuBLAS), with the reason. Errors: E_MEMORY, E_COMPILER. */
+ * by compiler or driver, no cuBLAS), with the reason. Errors: E_MEMORY, E_COMPILER, E_BUSY (modules.h). */
 static enum status load(struct wanted *wanted, const struct choice *choice, struct way **out)
 {
     enum status st = OK;
@@ -261,6 +259,13 @@ static enum status load(struct wanted *wanted, const struct choice *choice, stru
 
 /* ---- from a problem to a choice ---- */
 
+/* True if no other choice is to be tried: memory is short, a kernel is not to be compiled now, or the process
+ * or the context ends. */
+static bool stops(enum status st)
+{
+    return st == E_MEMORY || st == E_BUSY || st == E_INTERRUPTED;
+}
+
 /* Errors: as load; E_ABSENT also if it was refused, when it was launched, or takes a workspace and must not.
  */
 static enum status try_choice(struct wanted *wanted, const struct choice *choice, struct way **way)
@@ -282,7 +287,7 @@ static enum status try_choice(struct wanted *wanted, const struct choice *choice
         return fail(E_ABSENT, "it needs a workspace");
     const enum status st = load(wanted, choice, way);
     const bool told = st == E_COMPILER || choice->cublas; /* load has said it */
-    if (st && st != E_MEMORY && !told && choice->source != CHOICE_FALLBACK)
+    if (st && !stops(st) && !told && choice->source != CHOICE_FALLBACK)
         notice(&wanted->plan->context->handle->notices, NOTICE_KERNEL, "a tuned kernel cannot be used: %s",
                status_text());
     return st;
@@ -317,11 +322,11 @@ static enum status make_way(struct wanted *wanted, struct way **way)
     if (wanted->problem.m == 0 || wanted->problem.n == 0) return load(wanted, NULL, way);
 
     const CUstreamCaptureMode before = relaxed_begin(); /* may allocate and load whoever captures */
-    for (int others = 0; others < 2 && st && st != E_MEMORY; others++) {
+    for (int others = 0; others < 2 && st && !stops(st); others++) {
         int count = 0;
         st = ask(wanted, others, choices, &count);
         if (!st) st = E_ABSENT; /* until one can be loaded */
-        for (int c = 0; c < count && st && st != E_MEMORY; c++) {
+        for (int c = 0; c < count && st && !stops(st); c++) {
             st = try_choice(wanted, &choices[c], way);
             if (st && !winner) snprintf(why, sizeof why, "%.590s", status_text());
             winner |= choices[c].source == CHOICE_EXACT && !choices[c].cublas;
@@ -334,7 +339,7 @@ static enum status make_way(struct wanted *wanted, struct way **way)
         (*way)->patience = RETRY_FIRST;
         atomic_store(&(*way)->retry, RETRY_FIRST);
     }
-    if (st && st != E_MEMORY) {
+    if (st && !stops(st)) {
         problem_format(&wanted->problem, text);
         st = fail(E_ABSENT, "nothing here can compute %s: %s", text, why);
     }

@@ -85,7 +85,7 @@ extern struct object_pool plan_pool;
 
 /* A plan for a caller's problem, with all members of ours, and its usual way; in the current context, which
  * has this id. Not yet among the handle's plans. Errors: E_INPUT, E_ABSENT (nothing can compute it), E_GPU,
- * E_MEMORY. */
+ * E_MEMORY, E_BUSY (modules.h). */
 enum status plan_open(struct gt_handle *handle, uint64_t context_id, const struct gt_problem *problem,
                       struct gt_plan **plan);
 
@@ -96,7 +96,7 @@ void plan_free(struct gt_plan *plan);
 /* The way for a case that is there, or a new one if there is none or it was refused; in the plan's context,
  * which must be current. Compiles if need be, also while something is captured. Where a better choice fell
  * away for a reason that may pass, the way is provisional. Errors: E_ABSENT (nothing can compute it),
- * E_MEMORY. */
+ * E_MEMORY, E_BUSY (modules.h). */
 enum status plan_prepare(struct gt_plan *plan, enum plan_case which, struct way **way);
 
 /* Try again what was refused for lack of memory and replaced by a stand-in. */

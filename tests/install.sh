@@ -1,11 +1,11 @@
 #!/bin/sh
-# install.sh BUILD: cmake --install puts program, configs, man pages and completion where they belong, and the installed
+# install.sh BUILD: cmake --install puts program, configs, machine code, man pages and completion where they belong, and the installed
 # program reads the installed configs, not those of the source tree.
 set -eu
 build=$1
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-cmake --install "$build" --prefix "$scratch/usr" >/dev/null
+(umask 002 && cmake --install "$build" --prefix "$scratch/usr" >/dev/null)
 for file in bin/tune share/man/man1/tune.1 share/bash-completion/completions/tune share/zsh/site-functions/_tune \
     share/fish/vendor_completions.d/tune.fish share/man/man1/tune-forget.1 \
     share/gemmtune/configs/gpus/h200.conf share/gemmtune/configs/spaces/simt.conf share/gemmtune/configs/spaces/tall.conf \
@@ -16,6 +16,18 @@ for file in bin/tune share/man/man1/tune.1 share/bash-completion/completions/tun
         exit 1
     }
 done
+
+# Machine code is run: nobody else may write it, whatever the umask.
+winners=$scratch/usr/share/gemmtune/configs/winners
+[ -z "$(find "$winners" -perm /022)" ] || {
+    ls -la "$winners"
+    echo "others may write what was installed"
+    exit 1
+}
+if grep -q '^GT_SHIPPED_CODE:BOOL=ON' "$build/CMakeCache.txt" && [ ! -s "$winners/code-90.sqlite" ]; then
+    echo "the winners' machine code was not installed"
+    exit 1
+fi
 
 # A man page for the program, each of its commands and each function of the library, whose text is what they say
 # themselves; man can read them.

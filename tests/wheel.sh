@@ -29,6 +29,9 @@ grep -q "^configs *yes .*$scratch/env/.*share/gemmtune/configs" doctor || {
     echo "tune does not use the configs of its wheel"
     exit 1
 }
+for code in "$build"/winners/code-*.sqlite; do
+    [ ! -e "$code" ] || cmp "$code" "$scratch/env/share/gemmtune/configs/winners/${code##*/}"
+done
 GEMMTUNE_LIBCUDA=$gpu "$tune" run -- "$program" product >out 2>err
 grep -q "$scratch/env/lib/libgemmtune_cublas" out || {
     cat out err

@@ -17,7 +17,7 @@ function(gt_dropin_test name)
     ENVIRONMENT "ASAN_OPTIONS=verify_asan_link_order=0") # the sanitizers' library comes after the preloaded one
 endfunction()
 foreach(name test_dropin_blas test_dropin_lt test_dropin_epilogue test_dropin_pointers test_dropin_faults test_dropin_threads test_dropin_records test_dropin_cost
-    test_dropin_workspace test_dropin_waits test_dropin_recovery test_dropin_renewal test_dropin_rules test_dropin_random test_dropin_types test_dropin_types_lt test_dropin_accuracy test_dropin_shortcut)
+    test_dropin_workspace test_dropin_waits test_dropin_meanwhile test_dropin_recovery test_dropin_renewal test_dropin_rules test_dropin_random test_dropin_types test_dropin_types_lt test_dropin_accuracy test_dropin_shortcut)
   gt_dropin_test(${name})
   target_link_libraries(${name} PRIVATE program_blas)
 endforeach()

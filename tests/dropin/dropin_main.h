@@ -5,7 +5,14 @@
 #include "dropin_runs.h"
 #include "runtime_fakes.h"
 
-/* The main of a program with these scenarios on the fakes. */
+/* For scenarios about other things than who compiles when. */
+static inline int waiting_setup(void **state)
+{
+    setenv("GEMMTUNE_WAIT", "1", 1);
+    return fakes_setup(state);
+}
+
+/* The main of a program with these scenarios on the fakes; calls wait for kernels. */
 static inline int dropin_main(int argc, char **argv, const char *name, const struct scenario *scenarios,
                               size_t count, const struct CMUnitTest *more, size_t more_count)
 {
@@ -14,7 +21,7 @@ static inline int dropin_main(int argc, char **argv, const char *name, const str
                                          .count = (int)count,
                                          .more = more,
                                          .more_count = (int)more_count,
-                                         .setup = fakes_setup,
+                                         .setup = waiting_setup,
                                          .teardown = store_teardown};
     return scenarios_run(argc, argv, &group);
 }

@@ -4,6 +4,7 @@
 #include "fuzz.h"
 #include "fuzz_h200.h"
 #include "fuzz_hash.h"
+#include "json_pick.h"
 #include "pretuned.h"
 #include "template.h"
 
@@ -62,6 +63,27 @@ static void look(void *self, const struct db_brief *b)
     if (seen++ == 0) first = b->base.problem;
 }
 
+/* The quick reader reads what jansson reads, or leaves it to jansson. */
+static void compare_readers(const char *text, size_t size)
+{
+    static const char *const wanted[] = {"problem", "arch", "time_us", "cold", "errors", "more", NULL};
+    for (const char *at = text, *end = text + size; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        if (!stop) stop = end;
+        json_t *quick = json_pick(at, (size_t)(stop - at), wanted),
+               *all = json_loadb(at, (size_t)(stop - at), JSON_REJECT_DUPLICATES, NULL);
+        PROMISE(!quick || json_is_object(all), "jansson does not read %.*s", (int)(stop - at), at);
+        for (int i = 0; quick && wanted[i]; i++) {
+            json_t *x = json_object_get(quick, wanted[i]), *y = json_object_get(all, wanted[i]);
+            PROMISE(x == y || (x && y && json_equal(x, y)), "%s differs in %.*s", wanted[i], (int)(stop - at),
+                    at);
+        }
+        json_decref(quick);
+        json_decref(all);
+        at = stop + (stop < end);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static char path[256];
@@ -71,6 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct winner_store store;
     char *text = fuzz_text(data, size);
     fuzz_put_hash(text);
+    compare_readers(text, size);
     const char *file = fuzz_file((const uint8_t *)text, size);
     snprintf(path, sizeof path, "%s/input.jsonl", fuzz_folder());
     PROMISE(rename(file, path) == 0, "%s", path);

@@ -1,15 +1,11 @@
 #include "export_kernels.h"
 
 #include "compile.h"
-#include "cores.h"
+#include "forked.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 int kernels_number(struct export_kernels *kernels, const struct kernel_key *key)
 {
@@ -37,35 +33,19 @@ static enum status compile_one(struct export_kernel *k, bool with_ptx, const cha
     return compile_read_cubin(compiled.path, compiled.checksum, &k->ptx, &k->ptx_bytes);
 }
 
-/* What fills the cache ahead, every so-manieth kernel each; a kernel that fails here is told of by who reads
- * the cache. A process and not a thread, since compilers crash, and NVRTC ends its process in its own way
- * when SIGINT comes. */
-static void compile_ahead(const struct export_kernels *kernels, const char *cache, int first, int step)
-{
-    struct compiled compiled;
-    for (int i = first; i < kernels->count; i += step) {
-        const struct export_kernel *k = &kernels->list[i];
-        compile_kernel(&k->key, cache, &compiled);
-        if (kernels->with_ptx) compile_ptx(&k->key, cache, &compiled);
-    }
-}
+struct ahead {
+    const struct export_kernels *kernels;
+    const char *cache;
+};
 
-static void fill_cache(const struct export_kernels *kernels, const char *cache)
+/* Fills the cache ahead; a kernel that fails here is told of by who reads the cache. */
+static void compile_ahead(void *self, int i)
 {
-    pid_t children[64], parent = getpid();
-    const int cores = cores_allowed();
-    int started = 0, count = kernels->count < 64 ? kernels->count : 64;
-    if (count > cores) count = cores;
-    for (; started < count; started++) {
-        children[started] = fork();
-        if (children[started] < 0) break; /* then it takes longer */
-        if (children[started] == 0) {
-            prctl(PR_SET_PDEATHSIG, SIGKILL); /* it would outlive a parent that a signal ends */
-            if (getppid() == parent) compile_ahead(kernels, cache, started, count);
-            _exit(0); /* what the parent has open is not for us to close */
-        }
-    }
-    for (int i = 0; i < started; i++) waitpid(children[i], NULL, 0);
+    const struct ahead *ahead = self;
+    const struct export_kernel *k = &ahead->kernels->list[i];
+    struct compiled compiled;
+    compile_kernel(&k->key, ahead->cache, &compiled);
+    if (ahead->kernels->with_ptx) compile_ptx(&k->key, ahead->cache, &compiled);
 }
 
 enum status kernels_compile(struct export_kernels *kernels)
@@ -74,7 +54,7 @@ enum status kernels_compile(struct export_kernels *kernels)
     if (kernels->count == 0) return OK;
     enum status st = compile_cache_path(cache, sizeof cache);
     if (!st) st = compile_load(version);
-    if (!st) fill_cache(kernels, cache);
+    if (!st) forked_for(kernels->count, compile_ahead, &(struct ahead){kernels, cache});
     for (int i = 0; !st && i < kernels->count; i++)
         st = compile_one(&kernels->list[i], kernels->with_ptx, cache);
     return st;

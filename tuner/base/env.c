@@ -56,6 +56,7 @@ static const struct variable variables[] = {
      .kind = SECONDS,
      .form = "a number of seconds from 0 to 86400",
      .instead = "2"},
+    SWITCH_OF("GEMMTUNE_WAIT"),
     TEXT_OF("GEMMTUNE_RUN"),
     TEXT_OF("GEMMTUNE_DB"),
     TEXT_OF("GEMMTUNE_SYSTEM_DB"),

@@ -176,7 +176,9 @@ static bool entry_path(const char *folder, const char *key, char path[CACHE_PATH
     return snprintf(path, CACHE_PATH_MAX, "%s/%s.cubin", folder, key) < CACHE_PATH_MAX;
 }
 
-static enum status find_in(const char *folder, const char *key, struct cache_entry *entry)
+/* code, length: NULL if the cubin itself is not wanted. */
+static enum status find_in(const char *folder, const char *key, struct cache_entry *entry, char **code,
+                           size_t *code_length)
 {
     struct cache_entry found;
     char *bytes = NULL;
@@ -190,8 +192,14 @@ static enum status find_in(const char *folder, const char *key, struct cache_ent
     good = checksum && strcmp(checksum, found.checksum) == 0 &&
            !facts_from_json(json_object_get(json, "facts"), &found.facts) &&
            (size_t)found.facts.cubin_bytes == length;
-    free(bytes);
     json_decref(json);
+    if (good && code) {
+        bytes[length] = '\0'; /* PTX is a text */
+        *code = bytes;
+        *code_length = length;
+    } else {
+        free(bytes);
+    }
     if (!good) return fail(E_ABSENT, "no usable compiled kernel %s in %s", key, folder);
     /* A failure only affects the order of eviction. */
     (void)!utimensat(AT_FDCWD, found.path, NULL, 0);
@@ -230,8 +238,14 @@ static bool spare_is_ours(void)
 
 enum status cache_find(const char *folder, const char *key, struct cache_entry *entry)
 {
-    enum status st = find_in(folder, key, entry);
-    return st && spare_why[0] && spare_is_ours() ? find_in(spare, key, entry) : st;
+    return cache_load(folder, key, entry, NULL, NULL);
+}
+
+enum status cache_load(const char *folder, const char *key, struct cache_entry *entry, char **bytes,
+                       size_t *length)
+{
+    enum status st = find_in(folder, key, entry, bytes, length);
+    return st && spare_why[0] && spare_is_ours() ? find_in(spare, key, entry, bytes, length) : st;
 }
 
 /* Not through stdio, whose calls tests/campaign cannot make fail. Returns 0 or an errno. */
@@ -247,23 +261,30 @@ static int write_all(int fd, const char *bytes, size_t length)
     return 0;
 }
 
-/* Makes path's new content appear at once and complete. */
-static enum status publish(const char *folder, const char *path, const char *bytes, size_t length,
-                           const char *line)
+/* What a file is made of. */
+struct content {
+    const char *bytes;
+    size_t length;
+    const char *line; /* behind the bytes; NULL: none */
+    bool durable;     /* it must survive a power cut */
+};
+
+/* Makes path's new content appear at once and complete. Returns 0 or an errno. */
+static int publish(const char *folder, const char *path, const struct content *content)
 {
     char temporary[PATH_MAX] = "";
     int fd = outfile_unnamed(folder, 0600), error = 0;
     if (fd < 0 && outfile_name(folder, temporary))
         fd = open(temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
     if (fd < 0) error = errno;
-    if (!error) error = write_all(fd, bytes, length);
-    if (!error) error = write_all(fd, "\n", 1);
-    if (!error) error = write_all(fd, line, strlen(line));
-    if (!error && fsync(fd)) error = errno;
+    if (!error) error = write_all(fd, content->bytes, content->length);
+    if (!error && content->line) error = write_all(fd, "\n", 1);
+    if (!error && content->line) error = write_all(fd, content->line, strlen(content->line));
+    if (!error && content->durable && fsync(fd)) error = errno;
     if (!error) error = outfile_publish(fd, temporary, path);
     if (fd >= 0) close(fd);
     if (error && temporary[0]) unlink(temporary);
-    return error ? unwritable(folder, error) : OK;
+    return error;
 }
 
 /* Bytes written since this process last scanned the folder; the start value makes the first store scan it. */
@@ -294,11 +315,12 @@ static enum status store_in(const char *folder, const char *key, const char *cub
     hash_text(cubin, length, fresh.checksum);
     json_t *json = json_pack("{s:s, s:o}", "checksum", fresh.checksum, "facts", facts_to_json(&fresh.facts));
     char *line = json ? json_dumps(json, JSON_COMPACT) : NULL;
-    st = line ? publish(folder, fresh.path, cubin, length, line)
-              : fail(E_MEMORY, "out of memory while storing a compiled kernel");
+    const struct content content = {cubin, length, line, .durable = true};
+    const int error = line ? publish(folder, fresh.path, &content) : ENOMEM;
     free(line);
     json_decref(json);
-    if (st) return st;
+    if (!line) return fail(E_MEMORY, "out of memory while storing a compiled kernel");
+    if (error) return unwritable(folder, error);
     *entry = fresh;
     trim_now_and_then(folder, length);
     return OK;
@@ -316,6 +338,36 @@ enum status cache_store(const char *folder, const char *key, const char *cubin, 
              "%.600s; until then kernels are kept in %s and compiled anew in each run", why, spare);
     return OK;
 }
+
+/* ---- names of kernels ---- */
+
+static bool note_path(const char *folder, const char *name, char path[CACHE_PATH_MAX])
+{
+    return snprintf(path, CACHE_PATH_MAX, "%s/%s.newest", folder, name) < CACHE_PATH_MAX;
+}
+
+enum status cache_noted(const char *folder, const char *name, char key[CACHE_KEY_TEXT])
+{
+    char path[CACHE_PATH_MAX], *text = NULL;
+    size_t length = 0;
+    bool good = note_path(folder, name, path) && !check_folder(folder) && !read_own(path, &text, &length);
+    good = good && length == KEY_LENGTH && strspn(text, "0123456789abcdef") == KEY_LENGTH;
+    if (good) memcpy(key, text, CACHE_KEY_TEXT);
+    free(text);
+    if (!good) return fail(E_ABSENT, "no compiled kernel is known as %s in %s", name, folder);
+    (void)!utimensat(AT_FDCWD, path, NULL, 0); /* as in find_in */
+    return OK;
+}
+
+/* After a power cut it may be empty, and then counts as none. */
+void cache_note(const char *folder, const char *name, const char *key)
+{
+    char path[CACHE_PATH_MAX];
+    const struct content content = {.bytes = key, .length = KEY_LENGTH};
+    if (note_path(folder, name, path) && !check_folder(folder)) (void)!publish(folder, path, &content);
+}
+
+/* ---- eviction ---- */
 
 struct item {
     char name[80]; /* in the folder of the cache */

@@ -9,6 +9,9 @@
  * somebody else or is writable by others is refused, links are not followed, and only regular files are
  * opened.
  *
+ * NAME.newest, 32 hexadecimal digits too, says under which key the kernel of that name was stored last: a key
+ * depends on the compiler's version, which a reader without a compiler does not know.
+ *
  * In the folder checked/ are empty files: databases that were checked (db/db_place.c).
  *
  * The size limit is GEMMTUNE_CACHE_SIZE, else GEMMTUNE_CACHE_MIB, else 2 GiB; each file counts 512 bytes more
@@ -40,11 +43,21 @@ void cache_key(const char *const *parts, int count, char key[CACHE_KEY_TEXT]);
 /* E_ABSENT: missing or damaged (then the next cache_store replaces it). A hit updates the time of last
  * use. */
 enum status cache_find(const char *folder, const char *key, struct cache_entry *entry);
+/* The same, with the cubin: *bytes malloc'ed and followed by a NUL. */
+enum status cache_load(const char *folder, const char *key, struct cache_entry *entry, char **bytes,
+                       size_t *length);
 
 /* Stores a cubin; creates the folder. Evicts entries when the size limit is exceeded. Errors: E_IO (folder
  * not writable, disk full; nothing incomplete is left), E_MEMORY. */
 enum status cache_store(const char *folder, const char *key, const char *cubin, size_t length,
                         const struct kernel_facts *facts, struct cache_entry *entry);
+
+/* Notes that the kernel of this name, of the form of a key, is to be had under the key. A failure is no
+ * error: then it is not found by its name. */
+void cache_note(const char *folder, const char *name, const char *key);
+
+/* The key that was noted last. E_ABSENT: none is known. */
+enum status cache_noted(const char *folder, const char *name, char key[CACHE_KEY_TEXT]);
 
 /* If the folder holds more than limit_bytes, evicts the least recently used files down to 7/8 of it.
  * *kept_bytes: size afterwards. Errors: E_IO, E_MEMORY. */

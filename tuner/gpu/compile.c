@@ -11,9 +11,11 @@
 #include <dlfcn.h>
 #include <nvrtc.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define OPTIONS_MAX 64
 #define SOURCES_MAX 32
@@ -45,6 +47,15 @@ static const struct library_symbol entries[] = {
     {"nvrtcGetCUBIN", &nvrtc.GetCUBIN},
     {"nvrtcGetProgramLogSize", &nvrtc.GetProgramLogSize},
     {"nvrtcGetProgramLog", &nvrtc.GetProgramLog},
+};
+
+/* NULL: this NVRTC does not have it. Headers of CUDA 12.8 need not have it, either. */
+static struct {
+    nvrtcResult (*SetFlowCallback)(nvrtcProgram, int (*)(void *payload, void *reserved), void *payload);
+} nvrtc_flow;
+
+static const struct library_symbol flow_entries[] = {
+    {"nvrtcSetFlowCallback", &nvrtc_flow.SetFlowCallback},
 };
 
 /* Looked up when they are first needed. */
@@ -93,6 +104,7 @@ static enum status load(char version[16])
     if (result != NVRTC_SUCCESS)
         return fail(E_COMPILER, "NVRTC does not report its version: %s", nvrtc.GetErrorString(result));
     nvrtc_handle = handle;
+    if (library_bind(handle, flow_entries, 1)) nvrtc_flow.SetFlowCallback = NULL;
     open_builtins(major, minor);
     snprintf(version, 16, "%d.%d", major, minor);
     return OK;
@@ -120,20 +132,20 @@ struct job {
     char arch[16], arch_option[32], version[16];
     const char *options[OPTIONS_MAX];
     int option_count;
-    char key[CACHE_KEY_TEXT];
+    char id[COMPILE_ID_TEXT], key[CACHE_KEY_TEXT];
     bool ptx; /* PTX instead of machine code */
 };
+_Static_assert(COMPILE_ID_TEXT == CACHE_KEY_TEXT, "an id is a key");
 
-static enum status prepare(struct job *job, const struct source_text *sources, int count,
-                           const char *const *definitions, int definition_count, int arch, bool ptx)
+/* Everything that the result depends on but the compiler's version. */
+static enum status describe_job(struct job *job, const struct source_text *sources, int count,
+                                const char *const *definitions, int definition_count, int arch, bool ptx)
 {
     *job = (struct job){.sources = sources, .source_count = count, .ptx = ptx};
     if (count < 1 || count > SOURCES_MAX)
         return fail(E_COMPILER, "%d source texts; 1 to %d are possible", count, SOURCES_MAX);
     if (definition_count > OPTIONS_MAX - 4)
         return fail(E_COMPILER, "%d definitions; at most %d are possible", definition_count, OPTIONS_MAX - 4);
-    enum status st = compile_load(job->version);
-    if (st) return st;
     if (ptx) snprintf(job->arch, sizeof job->arch, "compute_%d", arch); /* for later ones, unlike sm_90a */
     else gpu_arch_name(arch, job->arch);
     snprintf(job->arch_option, sizeof job->arch_option, "-arch=%s", job->arch);
@@ -142,21 +154,64 @@ static enum status prepare(struct job *job, const struct source_text *sources, i
     job->options[job->option_count++] = "--ptxas-options=-v"; /* registers and spills, into the log */
     job->options[job->option_count++] = "-default-device";
     for (int i = 0; i < definition_count; i++) job->options[job->option_count++] = definitions[i];
+    return OK;
+}
 
+/* version "": the id. */
+static void make_key(const struct job *job, const char *version, char key[CACHE_KEY_TEXT])
+{
     const char *parts[3 + 2 * SOURCES_MAX + OPTIONS_MAX];
     char counts[32];
     int used = 0;
-    snprintf(counts, sizeof counts, "%d sources", count);
-    parts[used++] = job->version;
+    snprintf(counts, sizeof counts, "%d sources", job->source_count);
+    parts[used++] = version;
     parts[used++] = counts;
-    for (int i = 0; i < count; i++) {
-        parts[used++] = sources[i].name;
-        parts[used++] = sources[i].text;
+    for (int i = 0; i < job->source_count; i++) {
+        parts[used++] = job->sources[i].name;
+        parts[used++] = job->sources[i].text;
     }
     for (int i = 0; i < job->option_count; i++) parts[used++] = job->options[i];
-    cache_key(parts, used, job->key);
+    cache_key(parts, used, key);
+}
+
+static enum status prepare(struct job *job, const struct source_text *sources, int count,
+                           const char *const *definitions, int definition_count, int arch, bool ptx)
+{
+    enum status st = describe_job(job, sources, count, definitions, definition_count, arch, ptx);
+    if (!st) st = compile_load(job->version);
+    if (st) return st;
+    make_key(job, "", job->id);
+    make_key(job, job->version, job->key);
     return OK;
 }
+
+/* ---- the end of the process ---- */
+
+static void (*_Atomic wait_at_end)(void); /* NULL: nothing is abandoned */
+static pid_t ending_process;              /* a forked child has the handler, and no thread */
+static atomic_bool ending;
+
+static void end_compilations(void)
+{
+    if (getpid() != ending_process) return;
+    atomic_store(&ending, true);
+    atomic_load (&wait_at_end)();
+}
+
+/* Called by NVRTC at many points of a compilation. */
+static int flow(void *payload, void *reserved)
+{
+    (void)payload, (void)reserved;
+    return atomic_load(&ending);
+}
+
+static void let_it_be_abandoned(nvrtcProgram program)
+{
+    if (atomic_load(&wait_at_end) && nvrtc_flow.SetFlowCallback)
+        nvrtc_flow.SetFlowCallback(program, flow, NULL);
+}
+
+/* ---- one compilation ---- */
 
 /* The compiler's log; NULL if out of memory. */
 static char *take_log(nvrtcProgram program)
@@ -264,8 +319,10 @@ static enum status keep_code(const struct job *job, const struct code *code, con
 {
     struct cache_entry entry;
     enum status st = cache_store(cache, job->key, code->bytes, code->size, &code->facts, &entry);
-    if (!st) describe(out, &entry);
-    return st;
+    if (st) return st;
+    describe(out, &entry);
+    if (!job->ptx) cache_note(cache, job->id, job->key);
+    return OK;
 }
 
 /* NVRTC has a cache of its own where a driver is installed. A result from it has no report, so registers and
@@ -296,21 +353,39 @@ static enum status build(const struct job *job, struct code *code, struct compil
     }
     nvrtcProgram program = NULL;
     double start_s = now_s();
+    if (atomic_load(&ending)) return fail(E_INTERRUPTED, "the process ends");
     nvrtcResult result = nvrtc.CreateProgram(&program, job->sources[0].text, job->sources[0].name, headers,
                                              headers ? header_texts : NULL, headers ? header_names : NULL);
     if (result != NVRTC_SUCCESS)
         return fail(E_COMPILER, "NVRTC %s cannot create a program: %s", job->version,
                     nvrtc.GetErrorString(result));
+    let_it_be_abandoned(program);
     result = compile_afresh(program, job);
     double compile_ms = 1e3 * (now_s() - start_s);
     enum status st;
     char *log = take_log(program);
     if (!log) st = fail(E_MEMORY, "out of memory for the compiler's log");
+    else if (atomic_load(&ending)) st = fail(E_INTERRUPTED, "the process ends");
     else if (result != NVRTC_SUCCESS) st = refused(job, result, log, out);
     else st = read_code(job, program, log, compile_ms, code, out);
     free(log);
     nvrtc.DestroyProgram(&program);
     return st;
+}
+
+/* At exit, what was registered last is called first, and NVRTC registers destructors during its first
+ * compilation: so that one comes before the handler. */
+void compile_until_exit(int arch, void (*wait)(void))
+{
+    static const struct source_text empty = {"empty.cu", "__global__ void empty() {}"};
+    struct compiled out;
+    struct code code = {.bytes = NULL};
+    struct job job;
+    if (!prepare(&job, &empty, 1, NULL, 0, arch, false)) build(&job, &code, &out);
+    free(code.bytes);
+    ending_process = getpid();
+    atomic_store(&wait_at_end, wait);
+    atexit(end_compilations);
 }
 
 static enum status compile_texts(const struct source_text *sources, int count, const char *const *definitions,
@@ -382,13 +457,33 @@ enum status compile_ptx(const struct kernel_key *kernel, const char *cache, stru
     return OK;
 }
 
+enum status compile_id(const struct kernel_key *kernel, char id[COMPILE_ID_TEXT])
+{
+    const struct template *t = kernel->config.template;
+    struct definitions d;
+    struct job job;
+    enum status st = define(kernel, &d);
+    if (!st)
+        st = describe_job(&job, t->sources, template_source_count(t), d.list, d.count, kernel->arch, false);
+    if (!st) make_key(&job, "", id);
+    return st;
+}
+
+enum status compile_recall(const char *id, const char *cache, char **code, size_t *length)
+{
+    char key[CACHE_KEY_TEXT];
+    struct cache_entry entry;
+    enum status st = cache[0] ? cache_noted(cache, id, key) : E_ABSENT;
+    return st ? E_ABSENT : cache_load(cache, key, &entry, code, length);
+}
+
 /* E_ABSENT: missing or not readable. */
 static enum status recall(const struct job *job, const char *cache, struct code *code, struct compiled *out)
 {
     struct cache_entry entry;
-    enum status st = cache[0] ? cache_find(cache, job->key, &entry) : E_ABSENT;
-    if (!st) st = cache_read(entry.path, entry.checksum, &code->bytes, &code->size);
-    if (st) return st == E_MEMORY ? st : E_ABSENT;
+    enum status st = cache[0] ? cache_load(cache, job->key, &entry, &code->bytes, &code->size) : E_ABSENT;
+    if (st) return st;
+    cache_note(cache, job->id, job->key); /* a program before it may not have known names */
     describe(out, &entry);
     out->facts.compile_ms = 0;
     out->cached = true;

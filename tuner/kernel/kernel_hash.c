@@ -19,6 +19,12 @@ struct reader {
     size_t length;
 };
 
+/* Letters, digits and most signs stand for themselves, wherever they are but for the start of a line. */
+static bool is_plain(char c)
+{
+    return c >= '(' && c <= '~' && c != '/' && c != '\\';
+}
+
 static void put(struct reader *r, char c)
 {
     if (r->length == sizeof r->text) {
@@ -56,6 +62,8 @@ static void put_text(struct reader *r, const char *at)
 {
     bool blank = true, line_begins = true, directive = false;
     for (; *at; at++) {
+        for (; !blank && is_plain(*at); at++) put(r, *at); /* most of a text */
+        if (!*at) break;
         const char *const end = skip_comment(at);
         const bool spliced = at[0] == '\\' && at[1] == '\n';
         if (end || spliced || isspace((unsigned char)*at)) {

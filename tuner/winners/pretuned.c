@@ -2,6 +2,7 @@
 
 #include "env.h"
 #include "fields.h"
+#include "json_pick.h"
 #include "kernel_hash.h"
 #include "loaded_from.h"
 #include "paths.h"
@@ -11,10 +12,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <xxhash.h>
 
 #define LINE_MAX_BYTES 4096
 
@@ -60,6 +63,23 @@ enum status pretuned_folder(char *path, size_t room)
     }
     path[0] = '\0';
     return fail(E_ABSENT, "no folder of pretuned winners");
+}
+
+enum status pretuned_code(const char *folder, int arch, char *path, size_t room)
+{
+    char usual[PATH_MAX], source[PATH_MAX], own[PATH_MAX];
+    enum status st = folder ? OK : pretuned_folder(usual, sizeof usual);
+    if (st) return st;
+    if (!folder) {
+        own_file(own);
+        const bool of_source =
+            paths_of_source("winners", own, source, sizeof source) && strcmp(usual, source) == 0;
+        folder = of_source ? GT_BUILD_DIR "/winners" : usual;
+    }
+    const int length = snprintf(path, room, "%s/code-%d.sqlite", folder, arch);
+    if (!folder[0] || length < 0 || (size_t)length >= room)
+        return fail(E_ABSENT, "no folder of machine code");
+    return OK;
 }
 
 /* ---- one line ---- */
@@ -111,11 +131,18 @@ static enum status parse_object(const json_t *object, const struct gpu *gpu, str
     return st ? st : fields_check(&f);
 }
 
+/* What parse_object and parse_config ask for. */
+static const char *const members[] = {"gpu",       "arch",      "sm_count",      "time_us",      "cublas_us",
+                                      "ratio",     "ratio_low", "ratio_high",    "cold",         "exact",
+                                      "predicted", "protocol",  "driver",        "when",         "problem",
+                                      "config",    "errors",    "template_hash", "rival_errors", NULL};
+
 enum status pretuned_parse(const char *line, size_t length, const struct gpu *gpu, struct db_brief *brief)
 {
     json_error_t error;
     if (length > LINE_MAX_BYTES) return fail(E_INPUT, "the line is longer than %d bytes", LINE_MAX_BYTES);
-    json_t *object = json_loadb(line, length, JSON_REJECT_DUPLICATES, &error);
+    json_t *object = json_pick(line, length, members);
+    if (!object) object = json_loadb(line, length, JSON_REJECT_DUPLICATES, &error);
     if (!object) return fail(E_INPUT, "%.120s", error.text);
     enum status st =
         json_is_object(object) ? parse_object(object, gpu, brief) : fail(E_INPUT, "it is not a JSON object");
@@ -177,42 +204,123 @@ static int is_lines(const struct dirent *entry)
     return entry->d_name[0] != '.' && dot && strcmp(dot, ".jsonl") == 0;
 }
 
+/* False: the path is too long. */
+static bool path_of(const char *folder, const struct dirent *entry, char path[4096])
+{
+    const int length = snprintf(path, 4096, "%s/%s", folder, entry->d_name);
+    return length > 0 && length < 4096;
+}
+
+/* The folder's files by name; free them by free_files. Errors: E_IO. */
+static enum status list_files(const char *folder, struct dirent ***entries, int *count)
+{
+    *count = scandir(folder, entries, is_lines, alphasort);
+    return *count < 0 ? fail(E_IO, "cannot read the folder %s: %s", folder, strerror(errno)) : OK;
+}
+
+static void free_files(struct dirent **entries, int count)
+{
+    for (int i = 0; i < count; i++) free(entries[i]);
+    free(entries);
+}
+
+static enum status read_files(struct lines_reader *r, const char *folder, struct dirent *const *entries,
+                              int count)
+{
+    enum status st = OK;
+    for (int i = 0; i < count && !st; i++) {
+        char path[4096], *text = NULL;
+        size_t length = 0;
+        if (!path_of(folder, entries[i], path)) continue;
+        st = read_file(path, &text, &length);
+        if (!st) st = read_lines(r, path, text, length);
+        free(text);
+    }
+    return st;
+}
+
 enum status pretuned_lines(const char *folder,
                            enum status (*take)(void *self, const char *line, size_t length), void *self,
                            int64_t *broken, char *first_broken, size_t room)
 {
     struct lines_reader r = {take, self, 0, first_broken, room};
     struct dirent **entries;
+    int count;
     first_broken[0] = '\0';
-    int count = scandir(folder, &entries, is_lines, alphasort);
-    if (count < 0) return fail(E_IO, "cannot read the folder %s: %s", folder, strerror(errno));
-    enum status st = OK;
-    for (int i = 0; i < count; i++) {
-        char path[4096], *text = NULL;
-        size_t length = 0;
-        int written = snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
-        if (!st && written > 0 && (size_t)written < sizeof path) st = read_file(path, &text, &length);
-        if (text) st = read_lines(&r, path, text, length);
-        free(text);
-        free(entries[i]);
-    }
-    free(entries);
+    *broken = 0;
+    enum status st = list_files(folder, &entries, &count);
+    if (st) return st;
+    st = read_files(&r, folder, entries, count);
+    free_files(entries, count);
     *broken = r.broken;
     return st;
 }
 
-struct pretuned_reader {
-    const struct gpu *gpu;
-    void (*visit)(void *self, const struct db_brief *brief);
-    void *self;
+/* ---- winners of one kind of GPU ---- */
+
+/* What a folder's files said. */
+struct reading {
+    char folder[4096];
+    struct gpu gpu;
+    uint64_t stamp; /* of the files */
+    struct db_brief *briefs;
+    size_t count, room;
+    int64_t broken;
+    char first_broken[1400];
 };
 
-static enum status read_brief(void *self, const char *line, size_t length)
+/* The last reading of this process: drop-in and library ask for the same, and the lines take 15 ms. */
+static struct reading last;
+static pthread_mutex_t last_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static enum status keep_brief(void *self, const char *line, size_t length)
 {
-    const struct pretuned_reader *r = self;
+    struct reading *r = self;
     struct db_brief brief;
-    const enum status st = pretuned_parse(line, length, r->gpu, &brief);
-    if (!st) r->visit(r->self, &brief);
+    const enum status st = pretuned_parse(line, length, &r->gpu, &brief);
+    if (st) return st;
+    if (r->count == r->room) {
+        const size_t room = r->room ? 2 * r->room : 128;
+        struct db_brief *grown = realloc(r->briefs, room * sizeof *grown);
+        if (!grown) return fail(E_MEMORY, "out of memory while reading winners");
+        r->briefs = grown;
+        r->room = room;
+    }
+    r->briefs[r->count++] = brief;
+    return OK;
+}
+
+/* Changes with each file's name, size, place and time of its last change. */
+static uint64_t stamp_of(const char *folder, struct dirent *const *entries, int count)
+{
+    uint64_t stamp = (uint64_t)count;
+    for (int i = 0; i < count; i++) {
+        char path[4096];
+        struct stat info;
+        if (!path_of(folder, entries[i], path) || stat(path, &info)) continue;
+        const int64_t facts[] = {info.st_size,         (int64_t)info.st_ino, info.st_mtim.tv_sec,
+                                 info.st_mtim.tv_nsec, info.st_ctim.tv_sec,  info.st_ctim.tv_nsec};
+        stamp = XXH64(facts, sizeof facts, XXH64(path, strlen(path), stamp));
+    }
+    return stamp;
+}
+
+static bool is_last(const char *folder, const struct gpu *gpu, uint64_t stamp)
+{
+    return last.stamp == stamp && strcmp(last.folder, folder) == 0 && last.gpu.arch == gpu->arch &&
+           last.gpu.sm_count == gpu->sm_count && strcmp(last.gpu.name, gpu->name) == 0;
+}
+
+static enum status read_again(const char *folder, const struct gpu *gpu, struct dirent *const *entries,
+                              int count, uint64_t stamp)
+{
+    free(last.briefs);
+    last = (struct reading){.gpu = *gpu};
+    snprintf(last.folder, sizeof last.folder, "%s", folder);
+    struct lines_reader r = {keep_brief, &last, 0, last.first_broken, sizeof last.first_broken};
+    const enum status st = read_files(&r, folder, entries, count);
+    last.broken = r.broken;
+    last.stamp = st ? 0 : stamp;
     return st;
 }
 
@@ -220,6 +328,18 @@ enum status pretuned_read(const char *folder, const struct gpu *gpu,
                           void (*visit)(void *self, const struct db_brief *brief), void *self,
                           int64_t *broken, char *first_broken, size_t room)
 {
-    struct pretuned_reader r = {gpu, visit, self};
-    return pretuned_lines(folder, read_brief, &r, broken, first_broken, room);
+    struct dirent **entries;
+    int count;
+    first_broken[0] = '\0';
+    enum status st = list_files(folder, &entries, &count);
+    if (st) return st;
+    pthread_mutex_lock(&last_lock);
+    const uint64_t stamp = stamp_of(folder, entries, count);
+    if (!is_last(folder, gpu, stamp)) st = read_again(folder, gpu, entries, count, stamp);
+    for (size_t i = 0; i < last.count; i++) visit(self, &last.briefs[i]);
+    *broken = last.broken;
+    snprintf(first_broken, room, "%s", last.first_broken);
+    pthread_mutex_unlock(&last_lock);
+    free_files(entries, count);
+    return st;
 }

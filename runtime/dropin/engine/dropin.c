@@ -32,7 +32,8 @@ enum {
     SAID_SHARED = 64,
     SAID_PEDANTIC = 128,
     SAID_BIAS = 256,
-    SAID_UNUSUAL = 512
+    SAID_UNUSUAL = 512,
+    SAID_COMPILING = 1024
 };
 
 static struct {
@@ -125,6 +126,7 @@ static void start(void)
     settings.tf32_forbidden = tf32_is_forbidden();
     settings.accuracy = accuracy_wanted();
     exclude_start(env_text("GEMMTUNE_EXCLUDE"), say_text);
+    route_rules.wait = env_is_on("GEMMTUNE_WAIT");
     route_rules.nearest = env_choice("GEMMTUNE_DROPIN") == ENV_DROPIN_NEAREST;
     if (!env_is_on("GEMMTUNE_QUIET")) env_report(say_text);
     if (other) {
@@ -317,9 +319,14 @@ static bool run_tuned(const struct blas_request *request, struct route *route, c
 {
     struct gt_plan *plan = route_plan(route, scalars->on_device, modes->stream);
     if (!plan) {
-        bool later = atomic_load(&route->state) == ROUTE_TUNED;
-        tell(request, route, later ? SAID_CAPTURED : SAID_FAILED,
-             later ? "its tuned kernel was not prepared before the capture of a graph" : NULL);
+        const bool compiling = route_is_compiling(route), later = atomic_load(&route->state) == ROUTE_TUNED;
+        tell(request, route,
+             compiling ? SAID_COMPILING
+             : later   ? SAID_CAPTURED
+                       : SAID_FAILED,
+             compiling ? "its tuned kernel is being compiled"
+             : later   ? "its tuned kernel was not prepared before the capture of a graph"
+                       : NULL);
         return false;
     }
     if (is_other_algorithm(request, route, modes)) return false; /* it was chosen just now */

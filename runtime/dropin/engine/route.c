@@ -1,5 +1,6 @@
 #include "route.h"
 
+#include "background.h"
 #include "exclude.h"
 #include "template.h"
 #include "verdicts.h"
@@ -320,13 +321,23 @@ void route_why(struct route *route, char why[ROUTE_WHY_MAX])
     pthread_mutex_unlock(&changing);
 }
 
-static void prepare(struct route *r, bool scalars_on_device)
+/* The lock `changing` is held. */
+static void end_preparing(struct route *r)
+{
+    atomic_store(&r->compiling, false);
+    r->preparing = false;
+    pthread_cond_broadcast(&prepared);
+}
+
+/* False: the kernel must be compiled, and may not be here; then the route is still preparing. */
+static bool prepare(struct route *r, bool scalars_on_device, bool may_compile)
 {
     struct choice choice;
     const struct tuned_wish wish = {.context = contexts_find(r->key.context),
                                     .problem = &r->problem,
                                     .alignment = r->key.alignment,
                                     .scalars_on_device = scalars_on_device,
+                                    .may_compile = may_compile,
                                     .choice = &choice};
     struct gt_plan *plan = NULL;
     char why[TUNED_WHY_MAX];
@@ -336,6 +347,7 @@ static void prepare(struct route *r, bool scalars_on_device)
     enum tuned_result result = later ? TUNED_LATER : TUNED_NEVER;
     if (other) snprintf(why, sizeof why, "%s", other);
     else result = tuned_prepare(&wish, &plan, why);
+    if (result == TUNED_UNBUILT) return false;
     pthread_mutex_lock(&changing);
     if (result == TUNED_READY) {
         snprintf(r->why, sizeof r->why, "%s", why);
@@ -347,9 +359,35 @@ static void prepare(struct route *r, bool scalars_on_device)
     } else {
         give_up(r, result, why);
     }
-    r->preparing = false;
-    pthread_cond_broadcast(&prepared);
+    end_preparing(r);
     pthread_mutex_unlock(&changing);
+    return true;
+}
+
+/* In the thread of background.c. Without its context nobody will call it again. */
+static void compile(void *item)
+{
+    struct route *r = item;
+    if (contexts_enter(contexts_find(r->key.context))) {
+        prepare(r, r->for_device, true);
+        contexts_leave();
+        return;
+    }
+    pthread_mutex_lock(&changing);
+    end_preparing(r);
+    pthread_mutex_unlock(&changing);
+}
+
+/* Has the kernel compiled while calls go to cuBLAS; where that cannot be, here. */
+static void compile_meanwhile(struct route *r, bool scalars_on_device)
+{
+    pthread_mutex_lock(&changing);
+    r->for_device = scalars_on_device;
+    atomic_store(&r->compiling, true);
+    pthread_cond_broadcast(&prepared); /* who waited goes on with cuBLAS */
+    pthread_mutex_unlock(&changing);
+    const int arch = contexts_find(r->key.context)->store.gpu.arch;
+    if (!background_add(arch, compile, r)) prepare(r, scalars_on_device, true);
 }
 
 /* ---- new winners ---- */
@@ -397,8 +435,11 @@ static void decide_again(struct route *r, struct context *context)
     config_format(&choice.config, text);
     if (strcmp(text, r->config) == 0) return; /* it is used, or could not be */
     struct gt_plan *plan[2] = {NULL, NULL};
-    struct tuned_wish wish = {
-        .context = context, .problem = &r->problem, .alignment = r->key.alignment, .choice = &choice};
+    struct tuned_wish wish = {.context = context,
+                              .problem = &r->problem,
+                              .alignment = r->key.alignment,
+                              .may_compile = true,
+                              .choice = &choice};
     for (int i = 0; i < 2; i++) {
         wish.scalars_on_device = i;
         const bool wanted = atomic_load(&r->plan[i]) || (i == 0 && !atomic_load(&r->plan[1]));
@@ -421,8 +462,7 @@ static void renew(struct route *r)
     if (ours) {
         decide_again(r, context);
         pthread_mutex_lock(&changing);
-        r->preparing = false;
-        pthread_cond_broadcast(&prepared);
+        end_preparing(r);
         pthread_mutex_unlock(&changing);
     }
     contexts_leave();
@@ -439,12 +479,13 @@ struct gt_plan *route_plan(struct route *route, bool scalars_on_device, CUstream
 {
     _Atomic(struct gt_plan *) *place = &route->plan[scalars_on_device];
     struct gt_plan *plan = atomic_load_explicit(place, memory_order_acquire);
-    if (plan || route_is_captured(stream)) return plan;
+    if (plan || route_is_compiling(route) || route_is_captured(stream)) return plan;
     pthread_mutex_lock(&changing);
-    while (route->preparing) pthread_cond_wait(&prepared, &changing);
-    const bool ours = !atomic_load(place) && atomic_load(&route->state) == ROUTE_TUNED;
-    route->preparing = ours;
+    while (route->preparing && !route_is_compiling(route)) pthread_cond_wait(&prepared, &changing);
+    const bool ours = !route->preparing && !atomic_load(place) && atomic_load(&route->state) == ROUTE_TUNED;
+    if (ours) route->preparing = true;
     pthread_mutex_unlock(&changing);
-    if (ours) prepare(route, scalars_on_device);
+    if (ours && !prepare(route, scalars_on_device, route_rules.wait))
+        compile_meanwhile(route, scalars_on_device);
     return atomic_load(place);
 }

@@ -1,6 +1,6 @@
 /* route.h — each distinct problem of the program, and whether its calls go to a tuned kernel or to cuBLAS.
- * Decided at its first call from the winners known for the GPU; a kernel is compiled (or read from the cache)
- * when a call first needs it.
+ * Decided at its first call from the winners known for the GPU; a kernel is loaded when a call first needs
+ * it. One that must be compiled is, in the background, while calls go to cuBLAS (or wait: route_rules.wait).
  *
  * A problem without a winner has no route, and its calls take no lock: one lookup in a set says that there is
  * no winner. If all problems are logged or captured they have routes, too, until the table is full.
@@ -57,9 +57,12 @@ struct route {
     _Atomic uint64_t calls;            /* counted only for the log or a capture */
     _Atomic uint64_t tuned;            /* calls that its kernel has computed; those by shortcuts come later */
 
+    atomic_bool compiling; /* in the background; then it is preparing, too */
+
     /* protected by a lock of route.c */
-    bool preparing; /* a thread prepares its kernel */
-    int failures;   /* number of temporary failures */
+    bool preparing;  /* a thread prepares its kernel */
+    bool for_device; /* compiling: for scalars on the device */
+    int failures;    /* number of temporary failures */
 
     /* used by the recorder */
     uint64_t saved, seen; /* number of calls in the file; at the save in progress */
@@ -72,6 +75,7 @@ unsigned route_generation(void);
 /* How decisions are made; set before the first call. */
 struct route_rules {
     bool nearest;      /* also use winners of similar problems */
+    bool wait;         /* calls wait for a kernel that must be compiled */
     bool all;          /* problems without a winner have routes, too */
     size_t routes_max; /* 0: MEMO_ENTRIES_MAX */
 };
@@ -98,10 +102,17 @@ static inline bool route_is_tuned(const struct route *route)
 /* For such a route: false while it passes because of a failure. Counts this call. */
 bool route_is_due(struct route *route);
 
-/* The tuned kernel, prepared. NULL: not now, because the stream is being captured, or because the route is no
- * longer ROUTE_TUNED. Threads that need the same kernel meanwhile wait for it, unless their stream is being
+/* The tuned kernel, prepared. NULL: not now, because the stream is being captured, because the kernel is
+ * being compiled in the background, or because the route is no longer ROUTE_TUNED. Threads that need the same
+ * kernel meanwhile wait for it if it is not compiled or route_rules.wait is set, unless their stream is being
  * captured. */
 struct gt_plan *route_plan(struct route *route, bool scalars_on_device, CUstream stream);
+
+/* Its kernel is being compiled in the background. */
+static inline bool route_is_compiling(const struct route *route)
+{
+    return atomic_load_explicit(&route->compiling, memory_order_relaxed);
+}
 
 /* The route's calls go to cuBLAS from now on, for good or (TUNED_LATER) for a number of calls. */
 void route_give_up(struct route *route, enum tuned_result result, const char *why);

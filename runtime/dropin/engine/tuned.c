@@ -1,6 +1,7 @@
 #include "tuned.h"
 
 #include "engine.h"
+#include "modules.h"
 #include "plan.h"
 #include "public_problem.h"
 #include "relaxed.h"
@@ -54,7 +55,12 @@ enum tuned_result tuned_prepare(const struct tuned_wish *wish, struct gt_plan **
     problem.alignment = wish->alignment;
     enum gt_status status = open_library(wish->context);
     if (status) return refused(status, "the library cannot be opened", why);
+    if (!wish->may_compile) modules_no_compiling_begin();
     status = gt_plan_open(wish->context->library, &problem, plan);
+    if (!wish->may_compile && modules_no_compiling_end() && status) {
+        snprintf(why, TUNED_WHY_MAX, "%.200s", gt_error_text());
+        return TUNED_UNBUILT;
+    }
     if (status) return refused(status, "the tuned kernel cannot be prepared", why);
     gt_plan_describe(*plan, &info);
     if (is_wanted(wish->choice, &info)) {

@@ -14,7 +14,8 @@ enum tuned_result {
     TUNED_READY,
     TUNED_NOT_THIS, /* no workspace for this call, or cublasLt refuses its arguments; nothing was enqueued */
     TUNED_LATER,    /* out of memory, or a failure of the device: may succeed another time */
-    TUNED_NEVER     /* the kernel cannot be built, or is not the winner's */
+    TUNED_NEVER,    /* the kernel cannot be built, or is not the winner's */
+    TUNED_UNBUILT   /* the kernel must be compiled, and the wish says that it must not */
 };
 
 struct tuned_wish {
@@ -22,13 +23,14 @@ struct tuned_wish {
     const struct problem *problem; /* row-major; a beta other than 0 stands for any such beta */
     int alignment;                 /* bytes */
     bool scalars_on_device;
+    bool may_compile;            /* and wait for a thread that compiles */
     const struct choice *choice; /* whose kernel is accepted, and no other */
 };
 
 /* Describes the choice's kernel and its speed in a few words. */
 void tuned_describe(const struct choice *choice, char why[TUNED_WHY_MAX]);
 
-/* Compiles if necessary. why: a description of the kernel, or why there is none. */
+/* Compiles if necessary, and allowed. why: a description of the kernel, or why there is none. */
 enum tuned_result tuned_prepare(const struct tuned_wish *wish, struct gt_plan **plan,
                                 char why[TUNED_WHY_MAX]);
 

@@ -50,6 +50,7 @@ CUresult cuModuleLoadData(CUmodule *loaded, const void *image)
 {
     CUresult result = image ? SAFE_RESULT : CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS) return result;
+    if (strncmp(image, "FOREIGN", 7) == 0) return CUDA_ERROR_NO_BINARY_FOR_GPU; /* a newer compiler's */
     struct fake_module *m = calloc(1, sizeof *m);
     if (!m) return CUDA_ERROR_OUT_OF_MEMORY;
     m->context = fake_current();

@@ -5,6 +5,7 @@
 #include "unit.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Until the next call. */
@@ -16,6 +17,21 @@ static inline const char *file_text(const char *path)
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
     fclose(file);
     return text;
+}
+
+/* All of a file; malloc'ed. */
+static inline char *file_read_bytes(const char *path, size_t *length)
+{
+    FILE *file = fopen(path, "rb");
+    if (!file) fail_msg("there is no %s", path);
+    fseek(file, 0, SEEK_END);
+    *length = (size_t)ftell(file);
+    rewind(file);
+    char *bytes = malloc(*length + 1);
+    assert_non_null(bytes);
+    assert_int_equal(fread(bytes, 1, *length, file), *length);
+    fclose(file);
+    return bytes;
 }
 
 static inline void file_write_bytes(const char *path, const void *bytes, size_t count)

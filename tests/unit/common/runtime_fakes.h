@@ -63,29 +63,9 @@ static struct {
 
 static CUstream stream;
 
-/* The environment of every test: nothing but the fakes and the test's own folder. */
-static inline int fakes_setup(void **state)
+/* Loads the fakes that the environment names. 0: done. */
+static inline int fakes_attach(void)
 {
-    if (store_setup(state)) return -1;
-    char path[160];
-    setenv("GEMMTUNE_LIBCUDA", FAKE_GPU, 1);
-    setenv("GEMMTUNE_LIBCUBLAS", FAKE_GPU, 1);
-    setenv("GEMMTUNE_LIBCUBLASLT", FAKE_GPU, 1);
-    setenv("GEMMTUNE_LIBNVRTC", FAKE_NVRTC, 1);
-    setenv("FAKE_CUBLAS_POOL", "1", 1);
-    setenv("GEMMTUNE_DB", store_path, 1);
-    snprintf(path, sizeof path, "%s/configs", store_folder);
-    setenv("GEMMTUNE_CONFIGS", path, 1);
-    mkdir(path, 0777);
-    snprintf(path, sizeof path, "%s/configs/winners", store_folder);
-    mkdir(path, 0777);
-    snprintf(path, sizeof path, "%s/kernels", store_folder);
-    setenv("GEMMTUNE_CACHE", path, 1);
-    static const char *const none[] = {
-        "FAKE_GPU_FAIL", "FAKE_GPU_THREADS", "FAKE_GPU_SMEM",    "FAKE_GPU_VERSION", "FAKE_NVRTC_REFUSES",
-        "FAKE_NVRTC_MS", "FAKE_CUBLAS_FAIL", "GEMMTUNE_QUIET",   "FAKE_GPU_MEMORY",  "FAKE_GPU_NO_POOLS",
-        "FAKE_LT_FAIL",  "FAKE_LT_PROPOSES", "FAKE_LT_WORKSPACE"};
-    for (size_t i = 0; i < sizeof none / sizeof *none; i++) unsetenv(none[i]);
     if (device_load()) return -1;
     void *gpu = dlopen(FAKE_GPU, RTLD_NOW), *nvrtc = dlopen(FAKE_NVRTC, RTLD_NOW);
     if (!gpu || !nvrtc) return -1;
@@ -131,6 +111,32 @@ static inline int fakes_setup(void **state)
     *fake.launch_count = *fake.open = *fake.computes = *fake.loads = *fake.blas_calls = *fake.compilations =
         0;
     return 0;
+}
+
+/* The environment of every test: nothing but the fakes and the test's own folder. */
+static inline int fakes_setup(void **state)
+{
+    if (store_setup(state)) return -1;
+    char path[160];
+    setenv("GEMMTUNE_LIBCUDA", FAKE_GPU, 1);
+    setenv("GEMMTUNE_LIBCUBLAS", FAKE_GPU, 1);
+    setenv("GEMMTUNE_LIBCUBLASLT", FAKE_GPU, 1);
+    setenv("GEMMTUNE_LIBNVRTC", FAKE_NVRTC, 1);
+    setenv("FAKE_CUBLAS_POOL", "1", 1);
+    setenv("GEMMTUNE_DB", store_path, 1);
+    snprintf(path, sizeof path, "%s/configs", store_folder);
+    setenv("GEMMTUNE_CONFIGS", path, 1);
+    mkdir(path, 0777);
+    snprintf(path, sizeof path, "%s/configs/winners", store_folder);
+    mkdir(path, 0777);
+    snprintf(path, sizeof path, "%s/kernels", store_folder);
+    setenv("GEMMTUNE_CACHE", path, 1);
+    static const char *const none[] = {
+        "FAKE_GPU_FAIL", "FAKE_GPU_THREADS", "FAKE_GPU_SMEM",    "FAKE_GPU_VERSION", "FAKE_NVRTC_REFUSES",
+        "FAKE_NVRTC_MS", "FAKE_CUBLAS_FAIL", "GEMMTUNE_QUIET",   "FAKE_GPU_MEMORY",  "FAKE_GPU_NO_POOLS",
+        "FAKE_LT_FAIL",  "FAKE_LT_PROPOSES", "FAKE_LT_WORKSPACE"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) unsetenv(none[i]);
+    return fakes_attach();
 }
 
 /* Nothing may be left open, in the driver or of the thread's context. */

@@ -90,6 +90,44 @@ TEST(what_was_stored_is_found_whole)
     assert_int_equal(files_in(folder), 1);
 }
 
+TEST(a_kernel_is_found_by_its_name_as_it_was_noted_last)
+{
+    static const char name[] = "0123456789abcdef0123456789abcdef";
+    char first[CACHE_KEY_TEXT], second[CACHE_KEY_TEXT], key[CACHE_KEY_TEXT], path[200];
+    int64_t entries, bytes;
+    store(1, 100);
+    key_of(1, first);
+    key_of(2, second);
+    assert_int_equal(cache_noted(folder, name, key), E_ABSENT);
+    cache_note(folder, name, first);
+    assert_ok(cache_noted(folder, name, key));
+    assert_string_equal(key, first);
+    cache_note(folder, name, second);
+    assert_ok(cache_noted(folder, name, key));
+    assert_string_equal(key, second);
+    assert_int_equal(files_in(folder), 2);
+    assert_ok(cache_usage(folder, &entries, &bytes));
+    assert_int_equal(entries, 1); /* a name is no kernel */
+    /* What is no key, or may be another user's, is no answer. */
+    snprintf(path, sizeof path, "%s/%s.newest", folder, name);
+    static const char *const texts[] = {"", "0", "0123456789abcdef0123456789abcdeX",
+                                        "0123456789abcdef0123456789abcdef0"};
+    for (int i = 0; i < 4; i++) {
+        file_write(path, texts[i]);
+        assert_int_equal(cache_noted(folder, name, key), E_ABSENT);
+    }
+    cache_note(folder, name, first);
+    assert_int_equal(chmod(path, 0666), 0);
+    assert_int_equal(cache_noted(folder, name, key), E_ABSENT);
+    cache_note("/nowhere/at/all", name, first);
+    assert_int_equal(cache_noted("/nowhere/at/all", name, key), E_ABSENT);
+    /* It is evicted like any file. */
+    age(path, 1000);
+    age(store(1, 100).path, 1000);
+    assert_ok(cache_trim(folder, 0, &bytes));
+    assert_int_equal(files_in(folder), 0);
+}
+
 TEST(a_folder_is_made_with_its_parents_and_is_private)
 {
     char deep[128];
@@ -380,6 +418,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_differ_where_the_border_between_texts_moves),
         FOLDER_TEST(what_was_stored_is_found_whole),
+        FOLDER_TEST(a_kernel_is_found_by_its_name_as_it_was_noted_last),
         FOLDER_TEST(a_folder_is_made_with_its_parents_and_is_private),
         FOLDER_TEST(a_truncated_cubin_is_no_hit_and_is_replaced),
         FOLDER_TEST(a_changed_byte_is_no_hit_and_cache_read_says_damaged),

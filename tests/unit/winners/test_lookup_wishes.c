@@ -1,7 +1,9 @@
 /* What the library takes for a problem for which its user has pinned or excluded a configuration, or for
  * which one has failed. */
 #include "db_files.h"
+#include "files.h"
 #include "lookup.h"
+#include "pretuned.h"
 #include "store.h"
 
 static struct notices quiet = {.quiet = true};
@@ -422,6 +424,60 @@ TEST(a_pretuned_winner_that_has_failed_since_is_not_taken)
     assert_true(is(&all[0], 1));
 }
 
+/* pretuned_parse reads the lines that ship with json_pick.h, and others with jansson. */
+TEST(both_readers_of_lines_find_the_same_in_what_ships)
+{
+    const struct db_context context = store_context();
+    size_t length;
+    char *text = file_read_bytes(GT_SOURCE_DIR "/configs/winners/h200.jsonl", &length), changed[8192];
+    int lines = 0;
+    text[length] = '\0';
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"), lines++) {
+        struct db_brief x, y;
+        snprintf(changed, sizeof changed, "{\"escape\": \"\\u0041\", %s", line + 1);
+        assert_ok(pretuned_parse(line, strlen(line), &context.gpu, &x));
+        assert_ok(pretuned_parse(changed, strlen(changed), &context.gpu, &y));
+        assert_true(problem_equal(&x.base.problem, &y.base.problem) && config_equal(&x.config, &y.config));
+        assert_true(x.base.time_us == y.base.time_us && x.base.anchor_us == y.base.anchor_us &&
+                    x.base.ratio == y.base.ratio && x.base.ratio_low == y.base.ratio_low &&
+                    x.base.ratio_high == y.base.ratio_high);
+        assert_true(x.base.cold == y.base.cold && x.base.exact == y.base.exact &&
+                    x.base.predicted == y.base.predicted && x.protocol == y.protocol);
+        assert_true(x.other_gpu == y.other_gpu && x.changed == y.changed && x.unproven == y.unproven);
+        assert_false(x.changed || x.unproven);
+        assert_string_equal(x.driver, y.driver);
+        assert_string_equal(x.base.when, y.base.when);
+        assert_true(x.driver[0] && x.base.when[0] && x.base.anchor_us > 0 && x.base.ratio_high > 0);
+    }
+    free(text);
+    assert_true(lines > 200);
+}
+
+/* What was read is kept in the process, and read again where the file or the GPU is another. */
+TEST(winners_that_ship_are_those_of_the_file_as_it_is)
+{
+    const struct problem problem = problem_make(1024, 1024, 1024);
+    struct choice all[2 * CHOICES_MAX];
+    struct db_context other = store_context();
+    struct winner_store store;
+    for (int i = 1; i < 4; i++) {
+        ship(&problem, i);
+        for (int again = 0; again < 2; again++) {
+            pretuned_choices_for(&problem, all);
+            assert_true(is(&all[0], i) && all[0].source == CHOICE_EXACT);
+        }
+    }
+    other.gpu.sm_count--;
+    assert_ok(winner_store_open(&store, &other.gpu, "", store_folder, &quiet));
+    assert_true(store.set.count == 1 && store.set.winners[0].other_gpu);
+    winner_store_close(&store);
+    pretuned_choices_for(&problem, all);
+    assert_int_equal(all[0].source, CHOICE_EXACT);
+    assert_ok(winner_store_open(&store, &other.gpu, "", "/nowhere", &quiet));
+    assert_int_equal(store.set.count, 0);
+    winner_store_close(&store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -429,6 +485,8 @@ int main(void)
         STORE_TEST(a_winner_that_has_failed_is_nobodys_neighbour),
         STORE_TEST(a_pin_that_has_failed_is_not_taken),
         STORE_TEST(a_pretuned_winner_that_has_failed_since_is_not_taken),
+        STORE_TEST(both_readers_of_lines_find_the_same_in_what_ships),
+        STORE_TEST(winners_that_ship_are_those_of_the_file_as_it_is),
         STORE_TEST(a_measured_pin_is_the_exact_choice),
         STORE_TEST(a_pin_is_taken_whatever_its_ratio_and_only_while_it_holds),
         STORE_TEST(a_pin_that_was_only_predicted_goes_before_what_was_measured_nearby),
