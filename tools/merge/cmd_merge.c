@@ -211,7 +211,7 @@ static enum status show(const struct merging *m, const struct shard_file *files,
 {
     enum status st = OK, printed = OK;
     if (m->format == TABLE_TEXT) print_merged(m->files.at[0], merged);
-    bool *there = m->shards ? calloc((size_t)kind->count, sizeof *there) : NULL;
+    bool *there = m->shards ? calloc((size_t)kind->count + 1, sizeof *there) : NULL;
     if (m->shards && !there) return fail(E_MEMORY, "out of memory for %d shards", kind->count);
     if (m->shards) st = judge_shards(files, m->files.count - 1, kind, there);
     if (m->format == TABLE_JSON) printed = print_json(m, files, kind, there, merged);
