@@ -17,7 +17,7 @@ extern _Atomic int fake_gate, fake_waiting;
 
 /* As NVRTC does, it registers a destructor during its first compilation, which takes away what another one
  * may be using. */
-static pid_t compiling_process;
+static _Atomic pid_t compiling_process;
 static void destroy(void)
 {
     if (fake_waiting && getpid() == compiling_process) _exit(97);
