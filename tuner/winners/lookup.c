@@ -191,6 +191,17 @@ static void list(struct listing *l, const struct choice *c)
     if (c->cublas || !winner_store_failed(l->store, l->problem, &c->config, "")) l->choices[l->count++] = *c;
 }
 
+/* Behind cuBLAS, which is listed, and before what is slower there. */
+static void list_behind(struct listing *l, const struct choice *c)
+{
+    int at = l->count;
+    list(l, c);
+    if (at == l->count) return;
+    for (; !l->choices[at - 1].cublas && l->choices[at - 1].time_us > c->time_us; at--)
+        l->choices[at] = l->choices[at - 1];
+    l->choices[at] = *c;
+}
+
 static double model_us(const struct listing *l, const struct config *config)
 {
     return model_predict(config, l->problem, &l->store->gpu, NULL).time_us;
@@ -284,6 +295,10 @@ static struct choice choice_of(const struct listing *l, const struct neighbour *
 static void list_neighbour(struct listing *l, const struct neighbour *n, const struct neighbour *cublas)
 {
     const struct choice kernel = choice_of(l, n, false);
+    if (!gemm_type_decides(kernel.type, l->problem->type)) {
+        list_behind(l, &kernel);
+        return;
+    }
     const struct neighbour own = {n->winner, n->distance,
                                   nearest_cublas_us(&l->store->gpu, n->winner, l->problem), n->bucket};
     const struct neighbour *rival = kernel.gain > 0 ? &own : cublas;
@@ -323,7 +338,7 @@ static void list_predicted(struct listing *l)
     list(l, &c);
 }
 
-/* decides: as in nearest_find. The others go behind cuBLAS. */
+/* decides: as in nearest_find. */
 static enum status list_nearest(struct listing *l, bool decides)
 {
     struct neighbour near[NEAREST_MAX];
@@ -335,7 +350,7 @@ static enum status list_nearest(struct listing *l, bool decides)
     return OK;
 }
 
-/* A kernel measured for this very problem in a stricter type: behind cuBLAS, and there before slower ones. */
+/* A kernel measured for this very problem in a stricter type. */
 static enum status list_stricter(struct listing *l)
 {
     struct stored_winner winner;
@@ -352,12 +367,7 @@ static enum status list_stricter(struct listing *l)
     snprintf(c.why, sizeof c.why, "measured for this problem as %s%s", gemm_type_row(c.type)->name,
              layer_of(&c));
     list_cublas(l, STRICTER);
-    int at = l->count;
-    list(l, &c);
-    if (at == l->count) return OK;
-    for (; !l->choices[at - 1].cublas && l->choices[at - 1].time_us > c.time_us; at--)
-        l->choices[at] = l->choices[at - 1];
-    l->choices[at] = c;
+    list_behind(l, &c);
     return OK;
 }
 

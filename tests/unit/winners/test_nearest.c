@@ -442,8 +442,9 @@ TEST(a_near_winner_of_the_type_goes_before_a_stricter_one)
     assert_true(c[0].cublas && c[0].source == CHOICE_NEAREST);
     assert_stricter(&c[1], CHOICE_EXACT, "sgemm:nn:512x512x512");
     assert_string_equal(c[2].tuned_for, "tf32gemm:nn:512x512x480");
-    near->base.time_us = 4.5;
-    near->base.ratio = 4 / 4.5;
+    near->base.time_us = 2;
+    near->base.anchor_us = 1.5;
+    near->base.ratio = 0.75;
     assert_true(all_for("tf32gemm:nn:512x512x512", c) >= 3);
     assert_string_equal(c[1].tuned_for, "tf32gemm:nn:512x512x480");
     assert_stricter(&c[2], CHOICE_EXACT, "sgemm:nn:512x512x512");
