@@ -140,7 +140,9 @@ GT_WINNERS_API const struct gt_winner_gpu *gt_winner_gpu_find(const struct gt_wi
 GT_WINNERS_API int gt_winner_answers(int tuned, int needed);
 
 /* The winner found for this very shape with operands so aligned, of its type or else the fastest of one that
- * answers it; NULL if there is none, or none on this GPU. */
+ * answers it and has the same rival; NULL if there is none, or none on this GPU. What won in strict FP32, or
+ * for an accuracy class, is not exact for TF32GEMM: cuBLAS, which it was raced against in FP32, may be faster
+ * there. As the nearest it may be found all the same. */
 GT_WINNERS_API const struct gt_winner *gt_winner_exact(const struct gt_winner_gpu *gpu,
                                                        const struct gt_winner_shape *shape);
 

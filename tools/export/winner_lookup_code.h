@@ -83,6 +83,12 @@ GT_WINNERS_API int gt_winner_answers(int tuned, int needed)
     return answers[tuned] >> needed & 1;
 }
 
+/* Those types have one rival, too: cuBLAS in strict FP32. */
+static inline int gt_winner_decides(int tuned, int needed)
+{
+    return gt_winner_answers(tuned, needed) && (tuned == needed || needed != GT_WINNER_TF32GEMM);
+}
+
 /* ---- alignment and logarithms ---- */
 
 /* Of an element of A (0), B (1) or C (2); of no known type as of FP32. */
@@ -173,7 +179,7 @@ static inline const struct gt_winner *gt_winner_same(const struct gt_winner_gpu 
     if (best) return best;
     for (type = 0; type < GT_WINNER_TYPES; type++) {
         const struct gt_winner *w = NULL;
-        if (type != s->type && gt_winner_answers(type, s->type)) w = gt_winner_same_of(gpu, s, type);
+        if (type != s->type && gt_winner_decides(type, s->type)) w = gt_winner_same_of(gpu, s, type);
         if (w && (!best || w->time_us < best->time_us)) best = w;
     }
     return best;

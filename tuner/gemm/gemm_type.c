@@ -201,3 +201,8 @@ bool gemm_type_answers(enum gemm_type tuned, enum gemm_type needed)
     return gemm_type_satisfies(tuned, needed) &&
            (gemm_type_has_limits(tuned) || !gemm_type_has_limits(needed));
 }
+
+bool gemm_type_decides(enum gemm_type tuned, enum gemm_type needed)
+{
+    return tuned == needed || (gemm_type_has_limits(needed) && gemm_type_answers(tuned, needed));
+}

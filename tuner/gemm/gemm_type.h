@@ -91,4 +91,9 @@ bool gemm_type_satisfies(enum gemm_type delivered, enum gemm_type needed);
  * again? Not where only the other type has limits on the errors. */
 bool gemm_type_answers(enum gemm_type tuned, enum gemm_type needed);
 
+/* The same, and the winner was raced against what the other type is raced against, too: cuBLAS in strict FP32
+ * for all accuracy classes, else cuBLAS in the arithmetic of the very type. Only then does its race say
+ * whether it or cuBLAS is the faster one for the other type. */
+bool gemm_type_decides(enum gemm_type tuned, enum gemm_type needed);
+
 #endif

@@ -44,8 +44,9 @@ static bool find_of_type(struct winner_store *store, const struct problem *probl
     return true;
 }
 
-enum status exact_find(struct winner_store *store, const struct problem *problem,
-                       struct stored_winner *winner, struct config *config)
+/* Of the types that decide for the problem's, or of the others that answer it. */
+static enum status find(struct winner_store *store, const struct problem *problem, bool decides,
+                        struct stored_winner *winner, struct config *config)
 {
     bool found = false;
     const enum status st = winner_store_ask(store);
@@ -56,7 +57,9 @@ enum status exact_find(struct winner_store *store, const struct problem *problem
         struct config its;
         p.type = (enum gemm_type)(((int)problem->type + i) % GEMM_TYPE_COUNT); /* the needed type first */
         if (p.prepared && !gemm_type_prepares(p.type)) continue;
-        if (!gemm_type_answers(p.type, problem->type) || !find_of_type(store, &p, &w, &its)) continue;
+        if (!gemm_type_answers(p.type, problem->type) ||
+            gemm_type_decides(p.type, problem->type) != decides || !find_of_type(store, &p, &w, &its))
+            continue;
         /* Of the other types the fastest measured winner counts. */
         const bool rival = found && !winner->base.predicted;
         if (i > 0 && (w.base.predicted || (rival && answer_us(&winner->base) <= answer_us(&w.base))))
@@ -70,4 +73,16 @@ enum status exact_find(struct winner_store *store, const struct problem *problem
     winner->config = config->template ? 0 : CUBLAS_WON; /* it is in *config, and not kept: the set holds what
                                                            any order of questions leads to */
     return OK;
+}
+
+enum status exact_find(struct winner_store *store, const struct problem *problem,
+                       struct stored_winner *winner, struct config *config)
+{
+    return find(store, problem, true, winner, config);
+}
+
+enum status exact_find_stricter(struct winner_store *store, const struct problem *problem,
+                                struct stored_winner *winner, struct config *config)
+{
+    return find(store, problem, false, winner, config);
 }

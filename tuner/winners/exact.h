@@ -12,4 +12,10 @@
 enum status exact_find(struct winner_store *store, const struct problem *problem,
                        struct stored_winner *winner, struct config *config);
 
+/* The types above have this one's rival (gemm_type_decides). The fastest one measured for the same problem
+ * with another type that answers this one's, as TF32 has: whether cuBLAS is faster here is not known. Results
+ * and errors as above. */
+enum status exact_find_stricter(struct winner_store *store, const struct problem *problem,
+                                struct stored_winner *winner, struct config *config);
+
 #endif

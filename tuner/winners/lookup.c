@@ -13,6 +13,7 @@
 #define MODELLED_MAX                                                                                         \
     2048 /* configurations that the model is asked about for one plan: a few milliseconds                    \
           */
+#define STRICTER     "what is known was compared with cuBLAS in another type only: cuBLAS"
 #define NEAREST_KEPT 4
 #define MODEL_KEPT   2
 
@@ -122,12 +123,8 @@ static enum status list_exact(struct winner_store *store, const struct problem *
     if (*count == 1 || st || winner.base.predicted) return OK;
     const bool cublas_won =
         !problem->invariant && (winner.config == CUBLAS_WON || answer_is_rival(&winner.base));
-    /* The winner was raced in the arithmetic of its own type; cuBLAS, which is listed with the others, may be
-     * allowed a less strict one here. */
-    if (winner.base.problem.type != problem->type) {
-        const double cublas_us = nearest_cublas_us(&store->gpu, &winner, problem);
-        if (cublas_won || (cublas_us > 0 && !answer_gains(cublas_us / winner.base.time_us))) return OK;
-    }
+    /* More kernels compute a laxer type, and what was measured nearby may be faster than cuBLAS. */
+    if (cublas_won && winner.base.problem.type != problem->type) return OK;
     if (cublas_won) add_exact(&winner, &config, true, choices, count);
     if (winner.config == CUBLAS_WON) return OK;
     if (!is_of_other_call(&winner, &config, problem, alignment) &&
@@ -194,6 +191,17 @@ static void list(struct listing *l, const struct choice *c)
     if (c->cublas || !winner_store_failed(l->store, l->problem, &c->config, "")) l->choices[l->count++] = *c;
 }
 
+/* Behind cuBLAS, which is listed, and before what is slower there. */
+static void list_behind(struct listing *l, const struct choice *c)
+{
+    int at = l->count;
+    list(l, c);
+    if (at == l->count) return;
+    for (; !l->choices[at - 1].cublas && l->choices[at - 1].time_us > c->time_us; at--)
+        l->choices[at] = l->choices[at - 1];
+    l->choices[at] = *c;
+}
+
 static double model_us(const struct listing *l, const struct config *config)
 {
     return model_predict(config, l->problem, &l->store->gpu, NULL).time_us;
@@ -231,6 +239,13 @@ static double estimated_loss(const struct listing *l, const struct choice *c, do
     return fmax(0, by_model) + LOSS_PER_DISTANCE * distance;
 }
 
+static void list_cublas(struct listing *l, const char *why)
+{
+    struct choice c = {.source = CHOICE_FALLBACK, .cublas = true, .loss = -1};
+    snprintf(c.why, sizeof c.why, "%s", why);
+    list(l, &c);
+}
+
 /* cuBLAS's time in the nearest race, scaled to this problem; INFINITY if there is none. */
 static struct neighbour expect_cublas(const struct listing *l, const struct neighbour *near, int count)
 {
@@ -264,7 +279,8 @@ static struct choice choice_of(const struct listing *l, const struct neighbour *
     struct choice c = from_winner(CHOICE_NEAREST, n->winner, config, cublas);
     c.time_us = n->time_us;
     c.loss = estimated_loss(l, &c, n->distance);
-    if (!c.cublas) c.gain = gain_of(l, n, config);
+    if (!gemm_type_decides(c.type, l->problem->type)) c.ratio = c.gain = 0;
+    else if (!c.cublas) c.gain = gain_of(l, n, config);
     snprintf(c.why, sizeof c.why, "%s for %.110s, %.2f doublings away%.20s",
              !c.cublas ? "measured"
              : cublas && !answer_is_rival(&n->winner->base)
@@ -279,6 +295,10 @@ static struct choice choice_of(const struct listing *l, const struct neighbour *
 static void list_neighbour(struct listing *l, const struct neighbour *n, const struct neighbour *cublas)
 {
     const struct choice kernel = choice_of(l, n, false);
+    if (!gemm_type_decides(kernel.type, l->problem->type)) {
+        list_behind(l, &kernel);
+        return;
+    }
     const struct neighbour own = {n->winner, n->distance,
                                   nearest_cublas_us(&l->store->gpu, n->winner, l->problem), n->bucket};
     const struct neighbour *rival = kernel.gain > 0 ? &own : cublas;
@@ -290,7 +310,7 @@ static void list_neighbour(struct listing *l, const struct neighbour *n, const s
     list(l, &kernel);
 }
 
-static void list_nearest(struct listing *l, struct neighbour near[NEAREST_MAX], int count)
+static void list_neighbours(struct listing *l, struct neighbour near[NEAREST_MAX], int count)
 {
     const struct neighbour cublas = expect_cublas(l, near, count);
     for (int kept = 0; kept < NEAREST_KEPT && kept < count; kept++) {
@@ -318,6 +338,39 @@ static void list_predicted(struct listing *l)
     list(l, &c);
 }
 
+/* decides: as in nearest_find. */
+static enum status list_nearest(struct listing *l, bool decides)
+{
+    struct neighbour near[NEAREST_MAX];
+    int count;
+    const enum status st = nearest_find(l->store, l->problem, l->alignment, decides, near, &count);
+    if (st) return st;
+    if (count && !decides) list_cublas(l, STRICTER);
+    list_neighbours(l, near, count);
+    return OK;
+}
+
+/* A kernel measured for this very problem in a stricter type. */
+static enum status list_stricter(struct listing *l)
+{
+    struct stored_winner winner;
+    struct config config;
+    const enum status st = exact_find_stricter(l->store, l->problem, &winner, &config);
+    if (st) return st == E_ABSENT ? OK : st;
+    if (winner.base.predicted || !config.template ||
+        is_of_other_call(&winner, &config, l->problem, l->alignment) ||
+        nearest_illegal(l->store, &config, l->problem, l->alignment))
+        return OK;
+    struct choice c = from_winner(CHOICE_EXACT, &winner, &config, false);
+    c.ratio = c.gain = 0;
+    c.loss = -1;
+    snprintf(c.why, sizeof c.why, "measured for this problem as %s%s", gemm_type_row(c.type)->name,
+             layer_of(&c));
+    list_cublas(l, STRICTER);
+    list_behind(l, &c);
+    return OK;
+}
+
 static void list_modelled(struct listing *l, const struct modelled *best, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -330,13 +383,6 @@ static void list_modelled(struct listing *l, const struct modelled *best, int co
                  l->store->model_configs);
         list(l, &c);
     }
-}
-
-static void list_cublas(struct listing *l, const char *why)
-{
-    struct choice c = {.source = CHOICE_FALLBACK, .cublas = true, .loss = -1};
-    snprintf(c.why, sizeof c.why, "%s", why);
-    list(l, &c);
 }
 
 /* Sets the widest legal accesses to the operands. */
@@ -395,15 +441,15 @@ enum status lookup_others(struct winner_store *store, const struct problem *prob
 {
     struct listing l = {.store = store, .problem = problem, .alignment = alignment, .choices = choices};
     *count = 0;
-    struct neighbour near[NEAREST_MAX];
     struct modelled best[MODEL_KEPT];
-    int near_count;
     enum status st = winner_store_load(store);
-    if (!st) st = nearest_find(store, problem, alignment, near, &near_count);
     if (st) return st;
     int modelled = ask_model(&l, best);
-    list_nearest(&l, near, near_count);
+    st = list_nearest(&l, true);
     list_predicted(&l);
+    if (!st) st = list_stricter(&l);
+    if (!st) st = list_nearest(&l, false);
+    if (st) return st;
     double least =
         model_roofline_us(problem, gpu_peak_tflops(&store->gpu, problem->type), store->gpu.memory_gb_per_s);
     const bool trusted =

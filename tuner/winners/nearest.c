@@ -58,7 +58,7 @@ double nearest_cublas_us(const struct gpu *gpu, const struct stored_winner *w, c
 {
     const struct problem *q = &w->base.problem;
     const double there = model_roofline_us(q, gpu_peak_tflops(gpu, q->type), gpu->memory_gb_per_s);
-    const double here = model_roofline_us(problem, gpu_peak_tflops(gpu, problem->type), gpu->memory_gb_per_s);
+    const double here = model_roofline_us(problem, gpu_peak_tflops(gpu, q->type), gpu->memory_gb_per_s);
     return (w->config == CUBLAS_WON ? w->base.time_us : answer_rival_us(&w->base)) * here / there;
 }
 
@@ -95,13 +95,15 @@ static bool is_of_library(const struct winner_store *store, const struct stored_
 /* More than needed: some will be illegal, or farther away than they look. */
 enum { LISTED = 4 * NEAREST_MAX };
 
-static int list_read(const struct winner_store *store, const struct shape *shape,
+static int list_read(const struct winner_store *store, const struct shape *shape, bool decides,
                      struct neighbour list[LISTED])
 {
     int listed = 0;
     for (size_t i = 0; i < store->set.count; i++) {
         const struct stored_winner *w = &store->set.winners[i];
-        if (!serves_others(w) || is_of_library(store, w) || !shape_answers(&w->shape, shape)) continue;
+        if (!serves_others(w) || is_of_library(store, w) || !shape_answers(&w->shape, shape) ||
+            gemm_type_decides((enum gemm_type)w->shape.type, (enum gemm_type)shape->type) != decides)
+            continue;
         struct neighbour n = {w, shape_distance(&w->shape, shape) + 0.1 * !w->base.cold, 0, false};
         if (!(n.distance <= NEAREST_RADIUS)) continue;
         /* The user's own winner precedes an equal one. */
@@ -129,11 +131,11 @@ static void mark_bucket(const struct problem *problem, struct neighbour *neighbo
 }
 
 enum status nearest_find(struct winner_store *store, const struct problem *problem, int alignment,
-                         struct neighbour neighbours[NEAREST_MAX], int *count)
+                         bool decides, struct neighbour neighbours[NEAREST_MAX], int *count)
 {
     struct neighbour list[LISTED];
     const struct shape shape = shape_of(problem);
-    int listed = list_read(store, &shape, list);
+    int listed = list_read(store, &shape, decides, list);
     *count = 0;
     for (int reading = 0; reading < READINGS_MAX; reading++) {
         bool more;
@@ -141,7 +143,7 @@ enum status nearest_find(struct winner_store *store, const struct problem *probl
             store, &shape, listed == LISTED ? list[LISTED - 1].distance : NEAREST_RADIUS, &more);
         if (st) return st;
         if (!more) break;
-        listed = list_read(store, &shape, list);
+        listed = list_read(store, &shape, decides, list);
     }
     for (int i = 0; i < listed; i++) {
         const struct stored_winner *w = list[i].winner;

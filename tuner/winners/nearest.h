@@ -22,10 +22,11 @@ struct neighbour {
 
 /* Finds the winners of this GPU within the radius that were measured and judged exactly, and whose
  * configuration is legal for the problem and for operands aligned to `alignment` bytes; nearest first, at
- * most NEAREST_MAX. The distance includes the difference in how full the last wave is. Reads only near
- * winners from the database. Errors: E_MEMORY. */
+ * most NEAREST_MAX. decides: of types whose race was against the problem's own rival (gemm_type_decides),
+ * or else of the others that answer. The distance includes the difference in how full the last wave is. Reads
+ * only near winners from the database. Errors: E_MEMORY. */
 enum status nearest_find(struct winner_store *store, const struct problem *problem, int alignment,
-                         struct neighbour neighbours[NEAREST_MAX], int *count);
+                         bool decides, struct neighbour neighbours[NEAREST_MAX], int *count);
 
 /* The problem with leading dimensions, or batch strides, that allow no vector access wider than the alignment
  * in bytes. A template's check of it is then valid for the problem with operands of that alignment. */
@@ -36,8 +37,8 @@ struct problem nearest_as_aligned(const struct problem *problem, int alignment);
 const char *nearest_illegal(const struct winner_store *store, const struct config *config,
                             const struct problem *problem, int alignment);
 
-/* The expected time of cuBLAS for another problem, in the arithmetic of that problem's type, based on the
- * winner's race. 0: there was no cuBLAS in the race. */
+/* The expected time of cuBLAS for another problem, in the arithmetic of the winner's race. 0: there was no
+ * cuBLAS in the race. */
 double nearest_cublas_us(const struct gpu *gpu, const struct stored_winner *winner,
                          const struct problem *problem);
 

@@ -55,7 +55,7 @@ static bool add_hash(struct known *k, uint64_t hash)
     return true;
 }
 
-/* Under its type, and under those of the accuracy classes that its winner answers, too. */
+/* Under the types for which its winner decides. */
 static bool add_problem(void *self, int64_t number, const struct problem *problem)
 {
     struct known *k = self;
@@ -64,9 +64,7 @@ static bool add_problem(void *self, int64_t number, const struct problem *proble
     k->epilogues |= UINT64_C(1) << problem->epilogue;
     for (int type = 0; type < GEMM_TYPE_COUNT; type++) {
         request.type = (enum gemm_type)type;
-        const bool better =
-            gemm_type_has_limits(request.type) && gemm_type_answers(problem->type, request.type);
-        if (request.type != problem->type && !better) continue;
+        if (!gemm_type_decides(problem->type, request.type)) continue;
         k->types |= GEMM_TYPE_BIT(request.type);
         if (!add_hash(k, hash_of(&request))) return false;
     }

@@ -144,9 +144,6 @@ static const char *why_not(const struct route *r, struct context *context, struc
         return held ? "another program holds the database of winners" : "no winner is known for this problem";
     }
     if (choice->cublas) return choice->why;
-    /* All accuracy classes are compared with strict cuBLAS. */
-    if (choice->type != r->problem.type && !gemm_type_has_limits(r->problem.type))
-        return "its winner was compared with cuBLAS in another type only";
     if (choice_replaces_cublas(choice)) return exclude_has(r->text) ? "excluded by GEMMTUNE_EXCLUDE" : NULL;
     return choice->pinned      ? "what is pinned was not measured for this problem with this kernel"
            : choice->ratio > 0 ? "the tuned kernel is not expected to be faster"

@@ -81,6 +81,18 @@ TEST(what_was_never_held_to_a_limit_does_not_answer_a_type_with_one)
         assert_true(gemm_type_answers((enum gemm_type)i, (enum gemm_type)i));
 }
 
+/* The rivals are rows of tuner/measure/rivals.c: cublasSgemm for strict FP32 and the classes, another for
+ * TF32. */
+TEST(a_race_decides_for_another_type_only_if_both_have_one_rival)
+{
+    for (int tuned = 0; tuned < GEMM_TYPE_COUNT; tuned++)
+        for (int needed = 0; needed < GEMM_TYPE_COUNT; needed++) {
+            const enum gemm_type x = (enum gemm_type)tuned, y = (enum gemm_type)needed;
+            const bool one_rival = strcmp(gemm_type_row(x)->rate, gemm_type_row(y)->rate) == 0;
+            assert_int_equal(gemm_type_decides(x, y), gemm_type_answers(x, y) && one_rival);
+        }
+}
+
 TEST(elements_have_a_size_and_sixteen_bytes_hold_some)
 {
     assert_int_equal(element_bytes(ELEMENT_F32), 4);
@@ -137,6 +149,7 @@ int main(void)
         cmocka_unit_test(an_accuracy_names_a_class_of_fp32),
         cmocka_unit_test(a_stricter_type_answers_a_laxer_one_and_never_the_reverse),
         cmocka_unit_test(what_was_never_held_to_a_limit_does_not_answer_a_type_with_one),
+        cmocka_unit_test(a_race_decides_for_another_type_only_if_both_have_one_rival),
         cmocka_unit_test(elements_have_a_size_and_sixteen_bytes_hold_some),
         cmocka_unit_test(a_class_takes_errors_up_to_its_limits_and_no_larger_ones),
         cmocka_unit_test(types_without_limits_take_any_error),

@@ -98,11 +98,11 @@ TEST(the_user_s_winner_is_taken_for_its_problem)
     gt_close(handle); /* closes the plan, too */
 }
 
-TEST(a_strict_winner_answers_for_tf32_with_the_same_module)
+TEST(without_cublas_a_strict_winner_answers_for_tf32_with_the_same_module)
 {
     put_winner("sgemm:nn:512x256x128", SIMT, 12.5, false);
-    put_winner("tf32gemm:nn:256x256x128", SIMT, 12.5, false);
-    struct gt_handle *handle = open_handle(NULL);
+    put_winner("tf32gemm:nn:64x64x128", SIMT, 12.5, false);
+    struct gt_handle *handle = open_flagged(GT_NO_CUBLAS);
     struct gt_plan *strict = make_plan(handle, "sgemm:nn:512x256x128");
     assert_int_equal(*fake.loads, 1);
     struct gt_plan *plan = make_plan(handle, "tf32gemm:nn:512x256x128");
@@ -111,25 +111,32 @@ TEST(a_strict_winner_answers_for_tf32_with_the_same_module)
     struct gt_plan_info info = info_of(plan);
     assert_int_equal(info.source, GT_EXACT);
     assert_string_equal(info.tuned_for, "sgemm:nn:512x256x128");
+    assert_true(info.ratio == 0); /* to cuBLAS with TF32 */
     struct operand_set set = operands_make("tf32gemm:nn:512x256x128", 0);
     assert_gt(launch_set(plan, &set));
     operands_check(&set, 1, "a strict kernel for TF32");
     operands_free(&set);
-    assert_int_equal(info_of(make_plan(handle, "tf32gemm:nn:256x256x128")).source, GT_EXACT);
-    info = info_of(make_plan(handle, "sgemm:nn:256x256x128"));
+    assert_int_equal(info_of(make_plan(handle, "tf32gemm:nn:64x64x128")).source, GT_EXACT);
+    info = info_of(make_plan(handle, "sgemm:nn:64x64x128"));
     assert_int_not_equal(info.source, GT_EXACT); /* never the reverse */
-    assert_string_not_equal(info.tuned_for, "tf32gemm:nn:256x256x128");
+    assert_string_not_equal(info.tuned_for, "tf32gemm:nn:64x64x128");
     gt_close(handle);
 }
 
 /* It was raced against cuBLAS in strict FP32; for TF32 cuBLAS may use the tensor cores. */
-TEST(a_strict_winner_gives_way_to_cublas_where_tf32_makes_that_faster)
+TEST(a_strict_winner_gives_way_to_cublas_with_tf32)
 {
-    put_winner("sgemm:nn:4096x4096x4096", SIMT, 2500, false);
-    struct gt_handle *handle = open_handle(NULL);
-    assert_false(info_of(make_plan(handle, "sgemm:nn:4096x4096x4096")).uses_cublas);
-    assert_true(info_of(make_plan(handle, "tf32gemm:nn:4096x4096x4096")).uses_cublas);
-    gt_close(handle);
+    static const char *const sizes[] = {"4096x4096x4096", "64x559104x148", "512x256x128"};
+    for (size_t i = 0; i < 3; i++) {
+        char strict[PROBLEM_TEXT_MAX], tf32[PROBLEM_TEXT_MAX];
+        snprintf(strict, sizeof strict, "sgemm:nn:%s", sizes[i]);
+        snprintf(tf32, sizeof tf32, "tf32gemm:nn:%s", sizes[i]);
+        put_winner(strict, SIMT, 200, false);
+        struct gt_handle *handle = open_handle(NULL);
+        assert_planned(handle, strict, GT_EXACT, SIMT);
+        assert_planned(handle, tf32, GT_FALLBACK, "cublas");
+        gt_close(handle);
+    }
 }
 
 TEST(tensor_cores_compute_where_tf32_is_asked_for_if_they_won_there)
@@ -137,7 +144,6 @@ TEST(tensor_cores_compute_where_tf32_is_asked_for_if_they_won_there)
     static const char text[] = "tf32gemm:nn:512x256x128";
     put_winner("sgemm:nn:512x256x128", SIMT, 12.5, false);
     put_winner(text, MMA_SPLIT, 6, false);
-    put_winner("sgemm:nn:256x256x256", SIMT, 9, false); /* the only one of its shape */
     struct gt_handle *handle = open_handle(NULL);
     struct gt_plan *plan = make_plan(handle, text);
     struct gt_plan_info info = info_of(plan);
@@ -154,7 +160,6 @@ TEST(tensor_cores_compute_where_tf32_is_asked_for_if_they_won_there)
     assert_int_equal(fake.launches[0].threads, 128);
     operands_free(&set);
     assert_string_equal(info_of(make_plan(handle, "sgemm:nn:512x256x128")).config, SIMT);
-    assert_planned(handle, "tf32gemm:nn:256x256x256", GT_EXACT, SIMT);
     gt_close(handle);
 }
 
@@ -516,8 +521,8 @@ int main(void)
         ON_FAKES(cublas_gives_the_right_answer_for_every_op_layout_and_batch),
         ON_FAKES(plain_configurations_do_where_nothing_is_known_and_there_is_no_cublas),
         ON_FAKES(the_user_s_winner_is_taken_for_its_problem),
-        ON_FAKES(a_strict_winner_answers_for_tf32_with_the_same_module),
-        ON_FAKES(a_strict_winner_gives_way_to_cublas_where_tf32_makes_that_faster),
+        ON_FAKES(without_cublas_a_strict_winner_answers_for_tf32_with_the_same_module),
+        ON_FAKES(a_strict_winner_gives_way_to_cublas_with_tf32),
         ON_FAKES(tensor_cores_compute_where_tf32_is_asked_for_if_they_won_there),
         ON_FAKES(cublas_may_round_to_tf32_for_problems_of_that_type_alone),
         ON_FAKES(strict_problems_never_meet_tensor_cores),

@@ -177,7 +177,7 @@ TEST(what_arrays_must_be)
     gt_close(handle);
 }
 
-TEST(tf32_takes_a_strict_winner_or_cublas)
+TEST(tf32_takes_cublas_or_else_a_strict_winner)
 {
     struct gt_handle *handle = open_handle(NULL);
     struct pointer_set set = pointer_set_make("tf32gemm:nn:15x23x31:batch=5:pointers", 1);
@@ -188,6 +188,11 @@ TEST(tf32_takes_a_strict_winner_or_cublas)
     gt_close(handle);
     put_winner("sgemm:nn:15x23x31:batch=5:pointers", SIMT_ELEMENTS, 5, false);
     handle = open_handle(NULL);
+    assert_gt(gemm_pointers(handle, &p, &set));
+    assert_int_equal(*fake.blas_pointer_calls, 2);
+    assert_int_equal(*fake.launch_count, 0);
+    gt_close(handle);
+    handle = open_flagged(GT_NO_CUBLAS);
     assert_gt(gemm_pointers(handle, &p, &set));
     operands_check(&set.o, 1, "a strict winner");
     assert_int_equal(*fake.launch_count, 1);
@@ -205,7 +210,7 @@ int main(void)
         ON_FAKES(where_the_arrays_lie_makes_no_other_plan),
         ON_FAKES(a_winner_with_a_workspace_is_given_the_library_s),
         ON_FAKES(what_arrays_must_be),
-        ON_FAKES(tf32_takes_a_strict_winner_or_cublas),
+        ON_FAKES(tf32_takes_cublas_or_else_a_strict_winner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -123,6 +123,8 @@ TEST(what_answers_is_what_answers_in_the_program)
                 tuned >= 0 && needed >= 0 && tuned < GT_WINNER_TYPES && needed < GT_WINNER_TYPES;
             assert_int_equal(gt_winner_answers(tuned, needed),
                              types && gemm_type_answers((enum gemm_type)tuned, (enum gemm_type)needed));
+            assert_int_equal(gt_winner_decides(tuned, needed),
+                             types && gemm_type_decides((enum gemm_type)tuned, (enum gemm_type)needed));
         }
 }
 
@@ -157,11 +159,16 @@ TEST(a_stricter_winner_answers_a_laxer_shape_and_never_the_reverse)
     assert_ptr_equal(found_for(GT_WINNER_SGEMM, 512), &winners[2]);
     assert_ptr_equal(found_for(GT_WINNER_SGEMM_NORMWISE, 512),
                      &winners[3]);                                     /* strict ones were not measured */
-    assert_ptr_equal(found_for(GT_WINNER_TF32GEMM, 512), &winners[3]); /* the faster of two */
-    assert_ptr_equal(found_for(GT_WINNER_TF32GEMM, 500), &winners[2]); /* of equally near ones the first */
+    assert_ptr_equal(found_for(GT_WINNER_TF32GEMM, 512), &winners[2]); /* of equally near ones the first */
+    assert_ptr_equal(found_for(GT_WINNER_TF32GEMM, 500), &winners[2]);
     assert_ptr_equal(found_for(GT_WINNER_TF32GEMM, 70), &winners[4]);
     assert_null(found_for(GT_WINNER_TYPES, 64));
     assert_null(found_for(-1, 64));
+    struct gt_winner_shape shape = gt_winner_shape_make(0, 0, 512, 512, 512);
+    shape.type = GT_WINNER_TF32GEMM; /* the others of 512 were not raced against its rival */
+    assert_null(gt_winner_exact(&tables[0], &shape));
+    shape.type = GT_WINNER_SGEMM_NORMWISE;
+    assert_ptr_equal(gt_winner_exact(&tables[0], &shape), &winners[3]);
     const struct gt_winner_shape strict = gt_winner_shape_make(0, 0, 64, 64, 64);
     assert_int_equal(gt_winner_fits(&winners[0], &strict), 1);
     assert_int_equal(gt_winner_fits(&winners[4], &strict), 0);

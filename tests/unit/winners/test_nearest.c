@@ -76,13 +76,18 @@ static double distance(const char *text)
     return shape_distance(&store.set.winners[0].shape, &shape);
 }
 
-static int near(const char *text, int alignment, struct neighbour *list)
+static int near_of(const char *text, int alignment, bool decides, struct neighbour *list)
 {
     struct problem p;
     int count;
     assert_ok(problem_parse(text, &p));
-    assert_ok(nearest_find(&store, &p, alignment, list, &count));
+    assert_ok(nearest_find(&store, &p, alignment, decides, list, &count));
     return count;
+}
+
+static int near(const char *text, int alignment, struct neighbour *list)
+{
+    return near_of(text, alignment, true, list);
 }
 
 /* One winner is near, the one with that number. */
@@ -130,13 +135,13 @@ TEST(a_stricter_winner_answers_a_laxer_problem_and_never_the_reverse)
         w->pretuned = true;
     }
     assert_string_equal(exact("sgemm:nn:64x64x64"), "sgemm:nn:64x64x64");
-    assert_string_equal(exact("tf32gemm:nn:64x64x64"), "sgemm:nn:64x64x64");
+    assert_string_equal(exact("tf32gemm:nn:64x64x64"), "");       /* not raced against its rival */
     assert_string_equal(exact("sgemm_accurate:nn:64x64x64"), ""); /* not measured against its limits */
     assert_string_equal(exact("tf32gemm:nt:64x64x64"), "");
     assert_string_equal(exact("tf32gemm:nn:128x128x128"), "tf32gemm:nn:128x128x128");
     assert_string_equal(exact("sgemm:nn:128x128x128"), "");
     assert_string_equal(exact("sgemm_normwise:nn:128x128x128"), "");
-    assert_string_equal(exact("tf32gemm:nn:256x256x256"), "sgemm_accurate:nn:256x256x256"); /* the faster */
+    assert_string_equal(exact("tf32gemm:nn:256x256x256"), "");
     assert_string_equal(exact("sgemm_normwise:nn:256x256x256"), "sgemm_accurate:nn:256x256x256");
     assert_string_equal(exact("tf32gemm:nn:512x512x512"), "tf32gemm:nn:512x512x512"); /* its own first */
 }
@@ -153,13 +158,15 @@ TEST(of_every_pair_of_types_only_what_is_strict_enough_answers)
         add(text, "", 0.1, 11)->pretuned = true; /* faster than cuBLAS with tensor cores, too */
         for (int needed = 0; needed < GEMM_TYPE_COUNT; needed++) {
             struct neighbour list[NEAREST_MAX];
-            const bool answers = gemm_type_answers(type, (enum gemm_type)needed);
+            const bool answers = gemm_type_answers(type, (enum gemm_type)needed),
+                       decides = gemm_type_decides(type, (enum gemm_type)needed);
             if (gemm_type_row((enum gemm_type)needed)->a != ELEMENT_F32) continue;
             if (answers) assert_true(gemm_type_satisfies(type, (enum gemm_type)needed));
             snprintf(text, sizeof text, "%s:nn:512x512x512", gemm_type_row((enum gemm_type)needed)->name);
-            if ((*exact(text) != '\0') != answers) fail_msg("%s by one for %d", text, tuned);
+            if ((*exact(text) != '\0') != decides) fail_msg("%s by one for %d", text, tuned);
             snprintf(text, sizeof text, "%s:nn:512x512x500", gemm_type_row((enum gemm_type)needed)->name);
-            assert_int_equal(near(text, 16, list), answers);
+            assert_int_equal(near_of(text, 16, true, list), decides);
+            assert_int_equal(near_of(text, 16, false, list), answers && !decides);
         }
     }
 }
@@ -168,7 +175,7 @@ TEST(a_neighbour_is_of_a_type_that_answers)
 {
     struct neighbour list[NEAREST_MAX];
     add("sgemm:nn:1024x1024x1024", "", 100, 110);
-    assert_int_equal(near("tf32gemm:nn:1024x1024x1000", 16, list), 1);
+    assert_int_equal(near_of("tf32gemm:nn:1024x1024x1000", 16, false, list), 1);
     assert_int_equal(near("sgemm_accurate:nn:1024x1024x1000", 16, list), 0);
     assert_true(distance("tf32gemm:nn:1024x1024x1024") > 0.01);
     assert_true(distance("tf32gemm:nn:1024x1024x1024") < 0.03);
@@ -379,6 +386,82 @@ TEST(a_stricter_kernel_that_lost_its_race_gives_way_to_cublas)
     assert_true(first("tf32gemm:nn:512x512x512").cublas);
 }
 
+/* All choices for a problem as they come; each is legal, and cuBLAS is among them once. */
+static int all_for(const char *text, struct choice choices[2 * CHOICES_MAX])
+{
+    struct problem p;
+    int count, others, cublas = 0;
+    assert_ok(problem_parse(text, &p));
+    assert_ok(lookup_exact(&store, &p, 16, choices, &count));
+    assert_ok(lookup_others(&store, &p, 16, choices + count, &others));
+    for (int i = 0; i < count + others; i++) {
+        cublas += choices[i].cublas;
+        if (!choices[i].cublas) assert_null(nearest_illegal(&store, &choices[i].config, &p, 16));
+    }
+    assert_int_equal(cublas, 1);
+    return count + others;
+}
+
+static void assert_stricter(const struct choice *c, enum choice_source source, const char *tuned_for)
+{
+    assert_false(c->cublas);
+    assert_int_equal(c->source, source);
+    assert_string_equal(c->tuned_for, tuned_for);
+    assert_true(c->ratio == 0 && c->gain == 0); /* against this type's rival they are not known */
+    assert_false(choice_replaces_cublas(c));
+}
+
+/* cublasSgemm takes 289 us, and the strict winner 224; cuBLAS with TF32 takes 181. */
+TEST(a_stricter_kernel_goes_behind_cublas_that_it_was_never_raced_against)
+{
+    struct choice c[2 * CHOICES_MAX];
+    add("sgemm:nn:64x559104x147", "VA=1", 224, 289)->pretuned = true;
+    assert_true(all_for("tf32gemm:nn:64x559104x147", c) >= 2);
+    assert_true(c[0].cublas);
+    assert_stricter(&c[1], CHOICE_EXACT, "sgemm:nn:64x559104x147");
+    assert_true(all_for("tf32gemm:nn:64x500000x147", c) >= 2);
+    assert_true(c[0].cublas);
+    assert_stricter(&c[1], CHOICE_NEAREST, "sgemm:nn:64x559104x147");
+}
+
+TEST(a_near_winner_of_the_type_goes_before_a_stricter_one)
+{
+    struct choice c[2 * CHOICES_MAX];
+    add("sgemm:nn:512x512x512", "", 5, 6)->pretuned = true;
+    struct stored_winner *near = add("tf32gemm:nn:512x512x480", "BM=128", 6, 8);
+    near->base.ratio = 8.0 / 6;
+    assert_true(all_for("tf32gemm:nn:512x512x512", c) >= 3);
+    assert_true(c[0].source == CHOICE_NEAREST && choice_replaces_cublas(&c[0]));
+    assert_string_equal(c[0].tuned_for, "tf32gemm:nn:512x512x480");
+    assert_true(c[1].cublas);
+    assert_stricter(&c[2], CHOICE_EXACT, "sgemm:nn:512x512x512");
+
+    near->base.anchor_us = 4; /* cuBLAS won; where there is none, the faster of the two kernels is next */
+    near->base.ratio = 4.0 / 6;
+    assert_true(all_for("tf32gemm:nn:512x512x512", c) >= 3);
+    assert_true(c[0].cublas && c[0].source == CHOICE_NEAREST);
+    assert_stricter(&c[1], CHOICE_EXACT, "sgemm:nn:512x512x512");
+    assert_string_equal(c[2].tuned_for, "tf32gemm:nn:512x512x480");
+    near->base.time_us = 2;
+    near->base.anchor_us = 1.5;
+    near->base.ratio = 0.75;
+    assert_true(all_for("tf32gemm:nn:512x512x512", c) >= 3);
+    assert_string_equal(c[1].tuned_for, "tf32gemm:nn:512x512x480");
+    assert_stricter(&c[2], CHOICE_EXACT, "sgemm:nn:512x512x512");
+}
+
+/* They have one rival, whose time does not depend on the class. */
+TEST(a_winner_of_a_stricter_class_is_exact_for_a_laxer_one)
+{
+    struct choice c[2 * CHOICES_MAX];
+    add("sgemm_accurate:nn:4096x4096x4096", "", 1000, 1400)->pretuned = true;
+    store.set.winners[0].base.ratio = 1.4;
+    all_for("sgemm_normwise:nn:4096x4096x4096", c);
+    assert_true(c[0].source == CHOICE_EXACT && choice_replaces_cublas(&c[0]));
+    all_for("sgemm_normwise:nn:4096x4096x4000", c);
+    assert_true(c[0].source == CHOICE_NEAREST && choice_replaces_cublas(&c[0]));
+}
+
 TEST(a_winner_that_cublas_would_beat_here_gives_way_to_it)
 {
     add("sgemm:nn:1024x1024x1024", "", 100, 60); /* it won by less memory, or before cuBLAS was updated */
@@ -488,6 +571,9 @@ int main(void)
         ARITHMETIC(a_kernel_that_lost_its_race_comes_after_cublas),
         ARITHMETIC(library_and_drop_in_agree_on_a_neighbour_that_was_raced),
         ARITHMETIC(a_stricter_kernel_that_lost_its_race_gives_way_to_cublas),
+        ARITHMETIC(a_stricter_kernel_goes_behind_cublas_that_it_was_never_raced_against),
+        ARITHMETIC(a_near_winner_of_the_type_goes_before_a_stricter_one),
+        ARITHMETIC(a_winner_of_a_stricter_class_is_exact_for_a_laxer_one),
         ARITHMETIC(a_winner_that_cublas_would_beat_here_gives_way_to_it),
         ARITHMETIC(without_winners_the_list_is_cublas_and_plain_configurations),
         ARITHMETIC(plain_configurations_use_wide_loads_where_the_problem_allows),

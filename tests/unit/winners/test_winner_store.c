@@ -103,8 +103,8 @@ TEST(what_is_read_is_what_is_near)
         const int alignment = 4 << below(3);
         struct neighbour right[NEAREST_MAX], list[NEAREST_MAX];
         int right_count, count;
-        assert_ok(nearest_find(&all, &p, alignment, right, &right_count));
-        assert_ok(nearest_find(&some, &p, alignment, list, &count));
+        assert_ok(nearest_find(&all, &p, alignment, true, right, &right_count));
+        assert_ok(nearest_find(&some, &p, alignment, true, list, &count));
         assert_int_equal(count, right_count);
         for (int i = 0; i < count; i++) {
             assert_true(list[i].distance == right[i].distance);
@@ -144,7 +144,7 @@ static int ask_crowd(size_t *read)
     const struct problem p = problem_make(1025, 1029, 1001);
     int count;
     open_store(&store);
-    assert_ok(nearest_find(&store, &p, 4, list, &count));
+    assert_ok(nearest_find(&store, &p, 4, true, list, &count));
     *read = store.set.count;
     winner_store_close(&store);
     return count;
