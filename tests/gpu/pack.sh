@@ -8,7 +8,7 @@ build=$1 folder=$2
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 mkdir -p "$folder/lib" "$folder/tools" "$folder/docs/results"
-programs="tune tests/test_device_gpu tests/test_launcher_gpu tests/test_judge_gpu tests/test_runtime_gpu tests/test_runtime_memory_gpu tests/test_prepared_gpu tests/test_types_gpu tests/test_invariant_gpu tests/test_dropin_gpu tests/sanitize_one tests/side_by_side tests/row_bits tests/bench_host tests/bench_calls tests/bench_eager
+programs="tune tests/test_device_gpu tests/test_launcher_gpu tests/test_judge_gpu tests/test_runtime_gpu tests/test_runtime_memory_gpu tests/test_prepared_gpu tests/test_types_gpu tests/test_invariant_gpu tests/test_dropin_gpu tests/sanitize_one tests/side_by_side tests/row_bits tests/bench_host tests/bench_first tests/bench_calls tests/bench_eager
 runtime/dropin/libgemmtune_cublas.so runtime/dropin/libgemmtune_cublas_engine.so"
 for program in $programs; do
     cp "$build/$program" "$folder/"
@@ -17,6 +17,9 @@ for program in $programs; do
 done
 "$here/../export/winners.sh" "$build/tests/make_winners" 60 >"$folder/winners.jsonl"
 cp -r "$top/configs" "$folder/"
+for code in "$build"/winners/code-*.sqlite; do
+    [ ! -e "$code" ] || cp "$code" "$folder/configs/winners/" # else the machine compiles what ships
+done
 cp "$top/docs/results/h200-models.csv" "$folder/docs/results/"
 cp "$top/tools/suite.sh" "$top/tools/suite_classes.awk" "$folder/tools/"
 cp "$here/all.sh" "$here/tf32.sh" "$here/test_dropin_gpu.sh" "$here/test_tune_run.sh" "$here/opened_cublas.py" "$here/programs.py" "$here/sanitize.sh" "$here"/torch_*.py "$here"/figures*.py "$here/batch_invariant.py" "$here/row_bits.list" "$here/../export/gpu.sh" \
