@@ -7,6 +7,9 @@
  *               architecture
  *   fallback    cuBLAS, and a few plain configurations if there is none
  *
+ * What won for a stricter type with another rival, as strict FP32's has for TF32, comes behind cuBLAS: it was
+ * not raced against what cuBLAS does here.
+ *
  * Everything listed has passed its template's rules for this problem. The fastest of what was measured comes
  * first (answer.h): where cuBLAS won the race, cuBLAS precedes the kernel, which is for callers without it.
  * Knows no CUDA.
