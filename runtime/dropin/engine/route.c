@@ -472,11 +472,22 @@ void routes_renew(void)
     for (struct route *r = route_newest(); r; r = (struct route *)(void *)r->entry.older) renew(r);
 }
 
+/* A graph keeps what computes it when it is captured, so what is being compiled is waited for. */
+static struct gt_plan *plan_for_graph(struct route *route, _Atomic(struct gt_plan *) *place)
+{
+    pthread_mutex_lock(&changing);
+    while (route_is_compiling(route)) pthread_cond_wait(&prepared, &changing);
+    pthread_mutex_unlock(&changing);
+    return atomic_load(place);
+}
+
 struct gt_plan *route_plan(struct route *route, bool scalars_on_device, CUstream stream)
 {
     _Atomic(struct gt_plan *) *place = &route->plan[scalars_on_device];
     struct gt_plan *plan = atomic_load_explicit(place, memory_order_acquire);
-    if (plan || route_is_compiling(route) || route_is_captured(stream)) return plan;
+    if (plan) return plan;
+    if (route_is_captured(stream)) return plan_for_graph(route, place);
+    if (route_is_compiling(route)) return NULL;
     pthread_mutex_lock(&changing);
     while (route->preparing && !route_is_compiling(route)) pthread_cond_wait(&prepared, &changing);
     const bool ours = !route->preparing && !atomic_load(place) && atomic_load(&route->state) == ROUTE_TUNED;

@@ -102,10 +102,10 @@ static inline bool route_is_tuned(const struct route *route)
 /* For such a route: false while it passes because of a failure. Counts this call. */
 bool route_is_due(struct route *route);
 
-/* The tuned kernel, prepared. NULL: not now, because the stream is being captured, because the kernel is
- * being compiled in the background, or because the route is no longer ROUTE_TUNED. Threads that need the same
- * kernel meanwhile wait for it if it is not compiled or route_rules.wait is set, unless their stream is being
- * captured. */
+/* The tuned kernel, prepared. NULL: not now, because it was not asked for before the stream was captured,
+ * because it is being compiled in the background, or because the route is no longer ROUTE_TUNED. Threads that
+ * need the same kernel meanwhile wait for it if it is not compiled or route_rules.wait is set. A captured
+ * stream waits for what is being compiled. */
 struct gt_plan *route_plan(struct route *route, bool scalars_on_device, CUstream stream);
 
 /* Its kernel is being compiled in the background. */
