@@ -18,10 +18,12 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+import traceback
 
 from figures_stats import geometric_mean, median
 from torch_child import tune
@@ -68,7 +70,7 @@ class Runs:
 
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
-        self.until = time.monotonic() + options.limit - 5
+        self.until = time.monotonic() + options.limit - 10  # for the end, and a process that has to be killed
         self.capture = folder / "all.txt"
         self.environment = dict(os.environ, GEMMTUNE_DB=str(folder / "db"), GEMMTUNE_CACHE=str(folder / "cache"),
                                 TORCHINDUCTOR_CACHE_DIR=str(folder / "inductor"), TRITON_CACHE_DIR=str(folder / "triton"))
@@ -150,8 +152,8 @@ class Programs:
     def time_round(self, turn):
         for case in self.going():
             begin = time.monotonic()
-            if self.spent.get(case, 0) > self.runs.left():
-                continue
+            if max(2, self.spent.get(case, 0)) > self.runs.left():
+                continue  # another may be shorter
             reference = str(self.file_of(case, ".pt"))
             for side in SIDES[turn % 3:] + SIDES[:turn % 3]:
                 more = {"reference": reference} if side == "plain" and turn == 0 else {}
@@ -187,8 +189,8 @@ def shares(text):
 
 def others(runs, libraries):
     """name -> command of the programs that open cuBLAS by path, are there and are wanted."""
-    found = {"ctypes": [HERE / "opened_cublas.py", pathlib.Path(libraries["GEMMTUNE_LIBCUBLAS"]).parent],
-             "cupy": ["-c", CUPY], "jax": ["-c", JAX]}
+    found = {"ctypes": [HERE / "opened_cublas.py", pathlib.Path(libraries.get("GEMMTUNE_LIBCUBLAS", "")).parent], "cupy": ["-c", CUPY],
+             "jax": ["-c", JAX]}
     found = {name: words for name, words in found.items() if is_wanted(name, runs.options.only)}
     for name in [name for name in found if name != "ctypes"]:
         if runs.run(["-c", f"import {name}"], None) is None:
@@ -206,7 +208,7 @@ def compare_others(runs, programs):
         done = {side: runs.run(words, more) for side, more in (("plain", None), ("tuned", ()))}
         watched = runs.run(words, ("--capture", str(runs.folder / f"{name}.txt")))
         row = {"program": name}
-        if all(done.values()):
+        with contextlib.suppress(TypeError, ValueError, IndexError, ZeroDivisionError):  # it failed, or printed something else
             lines = {side: [line.split() for line in both[0].splitlines()] for side, both in done.items()}
             times = {side: sum(float(line[-2]) for line in of) / 1e3 for side, of in lines.items()}
             row |= {"plain_ms": times["plain"], "tuned_ms": times["tuned"], "ratio": times["plain"] / times["tuned"],
@@ -353,13 +355,17 @@ def measure(runs, found, keep):
 
 def conclude(programs, rows, other_rows):
     """The tables and what is wrong; the exit code."""
+    for case, why in programs.skipped.items():
+        print(f"skipped: {text_of(case)}: {why}")
     print_rows(rows, COLUMNS)
     if other_rows:
         print_rows(other_rows, OTHERS)
     print_means(rows)
-    missing = [r["program"] for r in rows if "eager" not in r and r["program"] not in map(text_of, programs.skipped)]
-    missing += [r["program"] for r in other_rows if not r.get("same")]
-    faults = {"no result or another one": missing, "failed": list(map(text_of, programs.wrong)), "the error grew": errors_that_grew(rows)}
+    known = [text_of(c) for c in [*programs.wrong, *programs.skipped]]
+    faults = {"failed": list(map(text_of, programs.wrong)),
+              "not measured before the limit": [r["program"] for r in rows if "eager" not in r and r["program"] not in known],
+              "no result or another one": [r["program"] for r in other_rows if not r.get("same")],
+              "the error grew": errors_that_grew(rows)}
     for what, names in faults.items():
         if names:
             print(f"WRONG: {what}: {'; '.join(names)}")
@@ -372,7 +378,8 @@ def main():
             import torch  # noqa: F401
             import torchvision  # noqa: F401
         return serve(run_job)
-    options = parse()
+    options, broken = parse(), False
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as by Ctrl-C, the table comes
     with tempfile.TemporaryDirectory() as name:
         runs = Runs(options, pathlib.Path(name))
         try:
@@ -392,10 +399,13 @@ def main():
                     pathlib.Path(options.json).write_text(json.dumps(kept, indent=1) + "\n")
 
             measure(runs, found, keep)
+        except (Exception, KeyboardInterrupt):  # what was measured until then counts
+            traceback.print_exc()
+            broken = True
         finally:
             runs.stop()
     keep()
-    return conclude(programs, rows(), found["others"])
+    return conclude(programs, rows(), found["others"]) or broken
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ a child for each job. CUDA starts in the child, so the children are processes of
 A job is a dict: "limit", seconds; "environment", variables that the child sets first; "err", a file for what it writes; the rest
 is the caller's. Job and reply are a line of JSON each. The server knows nothing of what is run.
 """
+import ctypes
 import json
 import os
 import pathlib
@@ -16,6 +17,7 @@ import time
 import traceback
 
 SKIPPED = 77
+PR_SET_PDEATHSIG = 1
 START_S = 120  # importing PyTorch from a cold disk
 
 
@@ -44,6 +46,7 @@ def serve(run):
 def in_child(job, run):
     """The child's exit code. It ends as programs do, so that the drop-in writes its capture."""
     os.setsid()
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     os.environ.update(job["environment"])
     err = os.open(job["err"], os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
     os.dup2(err, 1)
@@ -128,6 +131,7 @@ class Server:
         """The reply to the job, within the limit and a few seconds. The start of the server counts."""
         begin = time.monotonic()
         if self.process.poll() is not None:
+            self.stop()
             self.start()
         if not self.ready:
             self.ready = self.next_line(min(START_S, limit)) is not None
