@@ -73,7 +73,8 @@ class Runs:
         self.until = time.monotonic() + options.limit - 10  # for the end, and a process that has to be killed
         self.capture = folder / "all.txt"
         self.environment = dict(os.environ, GEMMTUNE_DB=str(folder / "db"), GEMMTUNE_CACHE=str(folder / "cache"),
-                                TORCHINDUCTOR_CACHE_DIR=str(folder / "inductor"), TRITON_CACHE_DIR=str(folder / "triton"))
+                                TORCHINDUCTOR_CACHE_DIR=str(folder / "inductor"), TRITON_CACHE_DIR=str(folder / "triton"),
+                                TORCHINDUCTOR_COMPILE_THREADS="1")  # in the process itself, which ends with its limit
         ways = {"plain": None, "tuned": (), "off": ("--off",), "watched": ("--capture", str(folder / "none.txt"))}
         self.servers = {way: Server(self.command(more, [HERE / "programs.py", "--serve"]), self.environment, folder / f"{way}.err")
                         for way, more in ways.items()}

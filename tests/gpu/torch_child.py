@@ -1,4 +1,4 @@
-"""Programs with PyTorch as child processes, without or with the drop-in: for torch_dropin.py and torch_models.py."""
+"""Programs with PyTorch as child processes, without or with the drop-in, and tuning for the programs that run PyTorch."""
 import argparse
 import os
 import pathlib

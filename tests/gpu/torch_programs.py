@@ -145,7 +145,6 @@ def lengths(torch, kind):
 
 def compiled(torch, plain):
     """The program of varying lengths with its block compiled."""
-    os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # in this process, which a time limit ends
     block = torch.compile(plain.module.block, dynamic=True)
     with torch.inference_mode():
         try:
