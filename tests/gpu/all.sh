@@ -3,7 +3,8 @@
 # below; without one all are run. Needs the driver, NVRTC and cuBLAS, a C compiler with cuda.h for `export`,
 # and PyTorch for `torch` (options: PYTHON, BUDGET=90s, MODEL_BUDGET=150s) and `torch-models` (MODELS_BUDGET=300s).
 # tune-run runs if it is named (CUBLAS=/usr/local/cuda/lib64, LEARN=60s, PYTHON): four minutes.
-# programs runs if it is named (PROGRAMS_BUDGET=100s, PROGRAMS_ONLY=BERT): five minutes.
+# programs runs if it is named (PROGRAMS_BUDGET=100s, PROGRAMS_REPEATS=3, PROGRAMS_LIMIT=500, PROGRAMS_ONLY="BERT;swin"): at most
+# eight minutes; so does torch-eager (EAGER_BUDGET=60s, EAGER_REPEATS=5, EAGER_LIMIT=500).
 # The steps of figures.py run if they are named: FIGURES are options for them, FIGURES_ROWS is the file of what was
 # measured (figures.jsonl), FIGURES_LIMIT the seconds after which all of them end (530; the same command goes on).
 # Prints a table at the end; exits with 1 if anything failed.
@@ -54,7 +55,9 @@ step torch-models "${PYTHON:-python3}" "$here/torch_models.py" --dropin "$here/l
     --budget "${MODELS_BUDGET:-300s}" --json "$here/torch_models.json"
 step tune-run "$here/test_tune_run.sh" "$here/tune" "${CUBLAS:-/usr/local/cuda/lib64}"
 step programs "${PYTHON:-python3}" "$here/programs.py" --tune "$here/tune" --budget "${PROGRAMS_BUDGET:-100s}" --only "${PROGRAMS_ONLY:-}" \
-    --json "$here/programs.json"
+    --repeats "${PROGRAMS_REPEATS:-3}" --limit "${PROGRAMS_LIMIT:-500}" --json "$here/programs.json"
+step torch-eager "${PYTHON:-python3}" "$here/bench_eager.py" --dropin "$here/libgemmtune_cublas.so" --tune "$here/tune" \
+    --budget "${EAGER_BUDGET:-60s}" --repeats "${EAGER_REPEATS:-5}" --limit "${EAGER_LIMIT:-500}" --json "$here/bench_eager.json"
 for figure in search-seeds search-time wide-curated models models-bias suite two-gpus epilogue-cost pointers; do
     # shellcheck disable=SC2086 # FIGURES is a list of options
     step $figure "${PYTHON:-python3}" "$here/figures.py" $figure --rows "${FIGURES_ROWS:-figures.jsonl}" \

@@ -1,7 +1,8 @@
-"""Programs with PyTorch as child processes, without or with the drop-in: for torch_dropin.py and torch_models.py."""
+"""Programs with PyTorch as child processes, without or with the drop-in, and tuning for the programs that run PyTorch."""
 import argparse
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -56,10 +57,19 @@ def own_libraries():
     return found
 
 
-def tune(options, capture, db, *more, **variables):
-    """Tunes what was captured; the exit status. variables: of its environment."""
+def tune(options, capture, db, *more, limit=None, **variables):
+    """Tunes what was captured; the exit status. limit: seconds until it is interrupted. variables: of its environment."""
     env = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"} | variables
-    done = subprocess.run([str(options.tune), "--from-capture", str(capture), "--db", str(db), *more], env=env,
-                          stdout=subprocess.PIPE, text=True)
-    print(done.stdout, flush=True)
-    return done.returncode
+    process = subprocess.Popen([str(options.tune), "--from-capture", str(capture), "--db", str(db), *more], env=env,
+                               stdout=subprocess.PIPE, text=True)
+    try:
+        out, _ = process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)  # what it has found stays
+        try:
+            out, _ = process.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, _ = process.communicate()
+    print(out, flush=True)
+    return process.returncode

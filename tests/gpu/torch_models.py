@@ -13,14 +13,15 @@ import pathlib
 import statistics
 import sys
 import tempfile
+import types
 
 from torch_child import load_torch, parser_of, run_child, tune
 
 # ---- the models ----
 
 
-def make_models(torch):
-    """name -> (model, input), both on the GPU."""
+def make_layers(torch):
+    """The blocks that models are made of, here and in torch_programs.py."""
     nn, functional = torch.nn, torch.nn.functional
 
     def heads(x, count):
@@ -82,22 +83,32 @@ def make_models(torch):
             h = self.norm2(x)
             return x + self.down(functional.silu(self.gate(h)) * self.up(h))
 
+    return types.SimpleNamespace(Conv1D=Conv1D, Block=Block, Decoder=Decoder)
+
+
+def make_models(torch, only=None):
+    """name -> (model, input), both on the GPU. only: the one of this name."""
+    nn, functional, layers = torch.nn, torch.nn.functional, make_layers(torch)
+
     def tanh_gelu(x):
         return functional.gelu(x, approximate="tanh")
 
     def blocks(count, *arguments):
-        return nn.Sequential(*(Block(*arguments) for _ in range(count)))
+        return nn.Sequential(*(layers.Block(*arguments) for _ in range(count)))
 
-    llama = nn.Sequential(*(Decoder(2048, 16, 5632) for _ in range(8)))
-    made = {
-        "BERT-base, 8 x 128 tokens": (blocks(12, 768, 12, nn.Linear, False, False, functional.gelu, False), (8, 128, 768)),
-        "GPT-2, 512 tokens": (blocks(12, 768, 12, Conv1D, True, True, tanh_gelu, True), (1, 512, 768)),
-        "ViT-B/16, 16 images": (blocks(12, 768, 12, nn.Linear, True, True, functional.gelu, False), (16, 197, 768)),
+    def llama():
+        return nn.Sequential(*(layers.Decoder(2048, 16, 5632) for _ in range(8)))
+
+    encoder = (768, 12, nn.Linear)  # width, heads, kind of layer
+    known = {
+        "BERT-base, 8 x 128 tokens": (lambda: blocks(12, *encoder, False, False, functional.gelu, False), (8, 128, 768)),
+        "GPT-2, 512 tokens": (lambda: blocks(12, 768, 12, layers.Conv1D, True, True, tanh_gelu, True), (1, 512, 768)),
+        "ViT-B/16, 16 images": (lambda: blocks(12, *encoder, True, True, functional.gelu, False), (16, 197, 768)),
         "Llama-like, 512 tokens": (llama, (1, 512, 2048)),
         "Llama-like, 8 x 1 token": (llama, (8, 1, 2048)),
-        "Whisper-like encoder, 1500 frames": (blocks(12, 768, 12, nn.Linear, False, True, functional.gelu, False), (1, 1500, 768)),
+        "Whisper-like encoder, 1500 frames": (lambda: blocks(12, *encoder, False, True, functional.gelu, False), (1, 1500, 768)),
     }
-    return {name: (m.cuda().eval(), torch.randn(*shape).cuda()) for name, (m, shape) in made.items()}
+    return {name: (make().cuda().eval(), torch.randn(*shape).cuda()) for name, (make, shape) in known.items() if only in (None, name)}
 
 
 def time_graph(torch, model, x):
