@@ -546,6 +546,7 @@ static void use_winners(const char *folder)
     setenv("GEMMTUNE_CONFIGS", folder, 1);
     setenv("GEMMTUNE_CACHE", folder, 1);
     setenv("GEMMTUNE_RENEW_S", "0", 1);
+    setenv("GEMMTUNE_WAIT", "1", 1);
 }
 
 /* ---- did the winners answer? ---- */
