@@ -6,7 +6,7 @@ one=$1 gpu=$2 nvrtc=$3
 here=$(cd "$(dirname "$0")" && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-export GEMMTUNE_CACHE="$scratch/cache" GEMMTUNE_CONFIGS="$here/../../configs" OUT="$scratch/out" JOBS=4
+export GEMMTUNE_CACHE="$scratch/cache" GEMMTUNE_CONFIGS="$here/../../../configs" OUT="$scratch/out" JOBS=4
 cp "$here/sanitize.sh" "$scratch/"
 ln -s "$GEMMTUNE_CONFIGS" "$scratch/configs"
 cat >"$scratch/sanitize_one" <<END

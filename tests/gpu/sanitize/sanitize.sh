@@ -215,7 +215,7 @@ line() { # TOOL NAME BEGIN RESULT
 # ---- all tools and cases ----
 
 winners=$here/configs/winners/h200.jsonl
-[ -e "$winners" ] || winners=$here/../../configs/winners/h200.jsonl
+[ -e "$winners" ] || winners=$here/../../../configs/winners/h200.jsonl
 only=
 case ${1:-} in --legal | --case) only=$1 && shift ;; esac
 wanted=" $* "
