@@ -197,7 +197,7 @@ static void list_behind(struct listing *l, const struct choice *c)
     int at = l->count;
     list(l, c);
     if (at == l->count) return;
-    for (; !l->choices[at - 1].cublas && l->choices[at - 1].time_us > c->time_us; at--)
+    for (; at > 0 && !l->choices[at - 1].cublas && l->choices[at - 1].time_us > c->time_us; at--)
         l->choices[at] = l->choices[at - 1];
     l->choices[at] = *c;
 }

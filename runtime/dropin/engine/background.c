@@ -10,7 +10,7 @@
 
 struct piece {
     struct piece *next;
-    void (*work)(void *item);
+    void (*work)(void *item), (*drop)(void *item);
     void *item;
 };
 
@@ -50,7 +50,15 @@ static void wait_at_end(void)
     pthread_mutex_lock(&lock);
     ending = true;
     while (working) pthread_cond_wait(&done, &lock);
+    struct piece *left = first;
+    first = NULL;
+    last = &first;
     pthread_mutex_unlock(&lock);
+    for (struct piece *next; left; left = next) {
+        next = left->next;
+        left->drop(left->item);
+        free(left);
+    }
 }
 
 static void start(int arch)
@@ -71,7 +79,7 @@ static void start(int arch)
     pthread_attr_destroy(&attributes);
 }
 
-bool background_add(int arch, void (*work)(void *item), void *item)
+bool background_add(int arch, void (*work)(void *item), void (*drop)(void *item), void *item)
 {
     pthread_mutex_lock(&starting);
     if (!started) start(arch);
@@ -79,11 +87,18 @@ bool background_add(int arch, void (*work)(void *item), void *item)
     struct piece *piece = runs ? malloc(sizeof *piece) : NULL;
     pthread_mutex_unlock(&starting);
     if (!piece) return false;
-    *piece = (struct piece){.work = work, .item = item};
+    *piece = (struct piece){.work = work, .drop = drop, .item = item};
     pthread_mutex_lock(&lock);
-    *last = piece;
-    last = &piece->next;
-    pthread_cond_signal(&added);
+    const bool late = ending; /* nothing is done any more */
+    if (!late) {
+        *last = piece;
+        last = &piece->next;
+        pthread_cond_signal(&added);
+    }
     pthread_mutex_unlock(&lock);
+    if (late) {
+        free(piece);
+        drop(item);
+    }
     return true;
 }

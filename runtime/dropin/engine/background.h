@@ -6,9 +6,9 @@
 
 #include <stdbool.h>
 
-/* work(item) will be called in the thread, unless the process ends before. The first call opens the compiler,
- * here (compile_until_exit, for kernels of this architecture), and starts the thread. False: there is no
- * compiler, no thread, or no memory. */
-bool background_add(int arch, void (*work)(void *item), void *item);
+/* work(item) will be called in the thread; or drop(item) in the one that ends the process, if that comes
+ * before. The first call opens the compiler, here (compile_until_exit, for kernels of this architecture), and
+ * starts the thread. False: there is no compiler, no thread, or no memory. */
+bool background_add(int arch, void (*work)(void *item), void (*drop)(void *item), void *item);
 
 #endif

@@ -1,5 +1,6 @@
 #include "calls.h"
 
+#include "dropin.h"
 #include "lt_shortcut.h"
 
 #include <pthread.h>
@@ -15,6 +16,7 @@ static bool has_key;
 static void end(void *of)
 {
     struct calls *mine = of;
+    if (!dropin_on()) return; /* in a forked child another thread may hold the lock for ever */
     pthread_mutex_lock(&lock);
     lt_shortcut_flush(mine, true);
     *mine->place = NULL; /* other destructors may call, too */

@@ -336,7 +336,7 @@ static bool run_tuned(const struct blas_request *request, struct route *route, c
     if (*result == BLAS_SUCCESS) {
         atomic_fetch_add_explicit(&route->tuned, 1, memory_order_relaxed);
         if (request->matmul && request->calls && !dropin_is_watched())
-            lt_shortcut_keep(request, scalars->on_device, scalars->adds, route, plan);
+            lt_shortcut_keep(request, scalars->on_device, route, plan);
     }
     return true;
 }

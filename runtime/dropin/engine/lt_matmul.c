@@ -386,8 +386,8 @@ static struct refusal *understand(const struct matmul *x, struct form *spare, st
     q->ops = (op_a != BLAS_OP_N) + 2 * (op_b != BLAS_OP_N);
     if (!fill_sizes(form, q->ops & 1, q->ops & 2, request)) return &forms_other;
     if (form->d.by_rows) request->a = x->b, request->b = x->a;
-    /* Algorithms are measured with all matrices in column order. */
-    if (!form->a.by_rows && !form->b.by_rows && !form->d.by_rows) request->matmul = x;
+    /* Algorithms are measured with all matrices in column order, and C as D. */
+    if (!form->a.by_rows && !form->b.by_rows && !form->d.by_rows && c_lies_as_d(x, form)) request->matmul = x;
     /* If beta is 0, C is not read. */
     const bool reads_c = q->pointer == BLAS_DEVICE_SCALARS || *(const float *)x->beta != 0;
     if (reads_c && !c_lies_as_d(x, form)) return &other_c;
@@ -427,10 +427,14 @@ bool lt_matmul_take(const struct matmul *x, struct intercept *intercept, int *re
     if (!dropin_is_watched()) {
         request.calls = calls_of(intercept);
         request.generation = route_generation();
-        if (request.calls && lt_shortcut_take(x, request.calls, result)) return true;
+        const enum shortcut_answer known =
+            request.calls ? lt_shortcut_take(x, request.calls, result) : SHORTCUT_NONE;
+        if (known != SHORTCUT_NONE) return known == SHORTCUT_DONE;
     }
     struct refusal *refusal = understand(x, &spare, &request, &question);
     if (refusal) {
+        if (refusal == &forms_other && request.calls)
+            lt_shortcut_keep_passing(x, request.calls, request.generation);
         dropin_refuse(refusal, &request, intercept);
         return false;
     }

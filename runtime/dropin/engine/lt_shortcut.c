@@ -12,10 +12,10 @@ enum { SHORTCUTS = 1024 };
 struct shortcut {
     _Alignas(64) XXH128_hash_t hash;
     struct gt_plan *plan;
-    const struct blas_lt_choice *algorithm; /* NULL: a kernel of ours */
     uint64_t context;
     unsigned generation;
-    bool scalars_on_device, adds, has_bias, out_of_place;
+    bool passes; /* it goes to cuBLAS, and what follows is not set */
+    bool scalars_on_device, has_bias, out_of_place;
     struct extents extents;        /* in the call's order: A and B exchanged */
     _Atomic(struct route *) route; /* NULL: it is free */
     _Atomic uint64_t answers;      /* not yet added to the route's */
@@ -29,13 +29,23 @@ struct call_bytes {
     struct lt_algorithm algorithm;
     uint64_t desc[LT_DESC_WORDS];
 };
-enum { IN_PLACE = 1, WORKSPACE_ALIGNED = 2, HAS_ALGORITHM = 4 };
+enum { IN_PLACE = 1, WORKSPACE_16 = 2, WORKSPACE_256 = 4, HAS_ALGORITHM = 8, ADDS = 16 };
 _Static_assert(offsetof(struct call_bytes, desc) == 4 * 8 + 5 * 64, "a key has no bytes that are nobody's");
 
 static bool is_complete(const struct matmul *x)
 {
     return x->desc && x->alpha && x->beta && x->a && x->b && x->d && x->layout_a && x->layout_b &&
            x->layout_c && x->layout_d;
+}
+
+static uint64_t flags_of(const struct matmul *x)
+{
+    const uintptr_t workspace = (uintptr_t)x->workspace;
+    const bool adds =
+        lt_desc_get(x, LT_DESC_POINTER_MODE) == BLAS_HOST_SCALARS && *(const float *)x->beta != 0;
+    return (x->c == x->d ? IN_PLACE : 0) | (workspace && workspace % 16 == 0 ? WORKSPACE_16 : 0) |
+           (workspace && workspace % 256 == 0 ? WORKSPACE_256 : 0) | (x->algorithm ? HAS_ALGORITHM : 0) |
+           (adds ? ADDS : 0);
 }
 
 /* False: there is no shortcut for such a call. */
@@ -50,9 +60,7 @@ static bool hash_of(const struct matmul *x, XXH128_hash_t *hash)
     key.real = x->real;
     key.handle = (uintptr_t)x->handle;
     key.workspace_bytes = x->workspace_bytes;
-    key.flags = (x->c == x->d ? IN_PLACE : 0) |
-                (x->workspace && (uintptr_t)x->workspace % ALIGNMENT == 0 ? WORKSPACE_ALIGNED : 0) |
-                (x->algorithm ? HAS_ALGORITHM : 0);
+    key.flags = flags_of(x);
     key.a = *x->layout_a;
     key.b = *x->layout_b;
     key.c = *x->layout_c;
@@ -68,12 +76,6 @@ static struct shortcut *slot_of(struct shortcut *table, const XXH128_hash_t *has
     return &table[hash->low64 % SHORTCUTS];
 }
 
-static bool scalars_fit(const struct shortcut *s, const struct matmul *x)
-{
-    return s->scalars_on_device ||
-           (*(const float *)x->alpha != 0 && (*(const float *)x->beta != 0) == s->adds);
-}
-
 /* A call with other addresses may be one that goes to cuBLAS: lt_matmul.c finds out. */
 static bool addresses_fit(const struct shortcut *s, const struct matmul *x, const void *bias)
 {
@@ -87,17 +89,19 @@ static bool addresses_fit(const struct shortcut *s, const struct matmul *x, cons
             (x->c && (x->c == x->d || !ranges_meet((uintptr_t)x->c, bytes->c, d, bytes->c))));
 }
 
-bool lt_shortcut_take(const struct matmul *x, struct calls *mine, int *result)
+enum shortcut_answer lt_shortcut_take(const struct matmul *x, struct calls *mine, int *result)
 {
     XXH128_hash_t hash;
     struct shortcut *table = atomic_load_explicit(&mine->shortcuts, memory_order_relaxed);
-    if (!table || !hash_of(x, &hash)) return false;
+    if (!table || !hash_of(x, &hash)) return SHORTCUT_NONE;
     struct shortcut *s = slot_of(table, &hash);
-    if (!atomic_load_explicit(&s->route, memory_order_relaxed) || !XXH128_isEqual(s->hash, hash) ||
-        s->generation != route_generation() || !scalars_fit(s, x))
-        return false;
+    if (!XXH128_isEqual(s->hash, hash) || s->generation != route_generation() ||
+        contexts_current() != s->context)
+        return SHORTCUT_NONE;
+    if (s->passes) return SHORTCUT_PASSES;
+    if (!s->scalars_on_device && *(const float *)x->alpha == 0) return SHORTCUT_NONE;
     const void *bias = s->has_bias ? lt_desc_bias(x) : NULL;
-    if (!addresses_fit(s, x, bias) || (!s->algorithm && contexts_current() != s->context)) return false;
+    if (!addresses_fit(s, x, bias)) return SHORTCUT_NONE;
     const struct blas_request request = {.alpha = x->alpha,
                                          .a = x->a,
                                          .b = x->b,
@@ -110,11 +114,11 @@ bool lt_shortcut_take(const struct matmul *x, struct calls *mine, int *result)
                                          .repeated = true,
                                          .workspace = (uintptr_t)x->workspace % 16 ? NULL : x->workspace,
                                          .workspace_bytes = x->workspace_bytes};
-    const bool reads_c = s->scalars_on_device || s->adds;
+    const bool reads_c = s->scalars_on_device || *(const float *)x->beta != 0;
     struct route *route = atomic_load_explicit(&s->route, memory_order_relaxed);
-    if (!dropin_launch(&request, route, s->plan, x->stream, reads_c, result)) return false;
+    if (!dropin_launch(&request, route, s->plan, x->stream, reads_c, result)) return SHORTCUT_NONE;
     atomic_fetch_add_explicit(&s->answers, 1, memory_order_relaxed);
-    return true;
+    return SHORTCUT_DONE;
 }
 
 /* ---- keeping ---- */
@@ -136,26 +140,44 @@ static struct shortcut *table_of(struct calls *mine)
     return table;
 }
 
-void lt_shortcut_keep(const struct blas_request *request, bool scalars_on_device, bool adds,
-                      struct route *route, struct gt_plan *plan)
+/* The place of the call, free. NULL: there is none. */
+static struct shortcut *place_for(const struct matmul *x, struct shortcut *table, unsigned generation)
 {
     XXH128_hash_t hash;
-    struct shortcut *table = hash_of(request->matmul, &hash) ? table_of(request->calls) : NULL;
-    if (!table) return;
+    if (!table || !hash_of(x, &hash)) return NULL;
     struct shortcut *s = slot_of(table, &hash);
     flush_one(s);
     s->hash = hash;
-    s->plan = plan;
-    s->algorithm = tuned_algorithm(plan, request);
+    s->generation = generation;
+    return s;
+}
+
+void lt_shortcut_keep(const struct blas_request *request, bool scalars_on_device, struct route *route,
+                      struct gt_plan *plan)
+{
+    struct shortcut *s = place_for(request->matmul, table_of(request->calls), request->generation);
+    if (!s) return;
     s->context = route->key.context;
-    s->generation = request->generation;
+    s->passes = false;
+    s->plan = plan;
     s->scalars_on_device = scalars_on_device;
-    s->adds = adds;
     s->has_bias = request->bias;
     s->out_of_place = request->source;
     s->extents = (struct extents){
         .a = route->extents.b, .b = route->extents.a, .c = route->extents.c, .bias = route->extents.bias};
     atomic_store_explicit(&s->route, route, memory_order_relaxed);
+}
+
+void lt_shortcut_keep_passing(const struct matmul *x, struct calls *mine, unsigned generation)
+{
+    const uint64_t context = contexts_current();
+    if (!context || !contexts_find(context)) return; /* it may be opened later */
+    struct shortcut *s =
+        place_for(x, atomic_load_explicit(&mine->shortcuts, memory_order_relaxed), generation);
+    if (!s) return;
+    s->context = context;
+    s->passes = true;
+    atomic_store_explicit(&s->route, NULL, memory_order_relaxed);
 }
 
 void lt_shortcut_flush(struct calls *calls, bool forget)

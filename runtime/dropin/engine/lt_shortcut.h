@@ -12,13 +12,21 @@
 #include "calls.h"
 #include "route.h"
 
-/* True: the call is done, *result is the status for the program. False: lt_matmul.c decides. */
-bool lt_shortcut_take(const struct matmul *x, struct calls *mine, int *result);
+enum shortcut_answer {
+    SHORTCUT_NONE,  /* lt_matmul.c decides */
+    SHORTCUT_DONE,  /* *result is the status for the program */
+    SHORTCUT_PASSES /* there is no winner for its layouts */
+};
+
+enum shortcut_answer lt_shortcut_take(const struct matmul *x, struct calls *mine, int *result);
 
 /* Keeps what has just computed a call; request->matmul is the call, request->generation that of the routes
  * before they were asked. */
-void lt_shortcut_keep(const struct blas_request *request, bool scalars_on_device, bool adds,
-                      struct route *route, struct gt_plan *plan);
+void lt_shortcut_keep(const struct blas_request *request, bool scalars_on_device, struct route *route,
+                      struct gt_plan *plan);
+
+/* Keeps that there was no winner for a call, if the thread has other shortcuts. */
+void lt_shortcut_keep_passing(const struct matmul *x, struct calls *mine, unsigned generation);
 
 /* Adds the answers of a thread to those of its routes. forget: there are no shortcuts afterwards; by the
  * thread itself. */

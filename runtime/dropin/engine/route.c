@@ -326,6 +326,8 @@ static void end_preparing(struct route *r)
     pthread_cond_broadcast(&prepared);
 }
 
+static void decide_again(struct route *r, struct context *context);
+
 /* False: the kernel must be compiled, and may not be here; then the route is still preparing. */
 static bool prepare(struct route *r, bool scalars_on_device, bool may_compile)
 {
@@ -361,18 +363,38 @@ static bool prepare(struct route *r, bool scalars_on_device, bool may_compile)
     return true;
 }
 
+static void drop(void *item)
+{
+    pthread_mutex_lock(&changing);
+    end_preparing(item);
+    pthread_mutex_unlock(&changing);
+}
+
+/* New winners came while its kernel was being compiled. */
+static bool must_decide_again(struct route *r)
+{
+    pthread_mutex_lock(&changing);
+    const bool again = r->again && !r->preparing;
+    if (again) r->again = false, r->preparing = true;
+    pthread_mutex_unlock(&changing);
+    return again;
+}
+
 /* In the thread of background.c. Without its context nobody will call it again. */
 static void compile(void *item)
 {
     struct route *r = item;
-    if (contexts_enter(contexts_find(r->key.context))) {
-        prepare(r, r->for_device, true);
-        contexts_leave();
+    struct context *context = contexts_find(r->key.context);
+    if (!contexts_enter(context)) {
+        drop(r);
         return;
     }
-    pthread_mutex_lock(&changing);
-    end_preparing(r);
-    pthread_mutex_unlock(&changing);
+    prepare(r, r->for_device, true);
+    while (must_decide_again(r)) {
+        decide_again(r, context);
+        drop(r);
+    }
+    contexts_leave();
 }
 
 /* Has the kernel compiled while calls go to cuBLAS; where that cannot be, here. */
@@ -384,7 +406,7 @@ static void compile_meanwhile(struct route *r, bool scalars_on_device)
     pthread_cond_broadcast(&prepared); /* who waited goes on with cuBLAS */
     pthread_mutex_unlock(&changing);
     const int arch = contexts_find(r->key.context)->store.gpu.arch;
-    if (!background_add(arch, compile, r)) prepare(r, scalars_on_device, true);
+    if (!background_add(arch, compile, drop, r)) prepare(r, scalars_on_device, true);
 }
 
 /* ---- new winners ---- */
@@ -455,6 +477,7 @@ static void renew(struct route *r)
     pthread_mutex_lock(&changing);
     const bool ours = !r->preparing;
     r->preparing = true;
+    if (!ours) r->again = true;
     pthread_mutex_unlock(&changing);
     if (ours) {
         decide_again(r, context);
@@ -469,14 +492,15 @@ void routes_renew(void)
 {
     for (int i = 0; i < 1 << VERDICTS_BITS; i++)
         atomic_store_explicit(&untuned.slots[i], 0, memory_order_relaxed);
+    count_change(); /* calls without a winner may have one now */
     for (struct route *r = route_newest(); r; r = (struct route *)(void *)r->entry.older) renew(r);
 }
 
-/* A graph keeps what computes it when it is captured, so what is being compiled is waited for. */
+/* A graph keeps what computes it when it is captured, so what is being prepared is waited for. */
 static struct gt_plan *plan_for_graph(struct route *route, _Atomic(struct gt_plan *) *place)
 {
     pthread_mutex_lock(&changing);
-    while (route_is_compiling(route)) pthread_cond_wait(&prepared, &changing);
+    while (route->preparing && !atomic_load(place)) pthread_cond_wait(&prepared, &changing);
     pthread_mutex_unlock(&changing);
     return atomic_load(place);
 }

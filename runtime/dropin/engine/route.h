@@ -61,6 +61,7 @@ struct route {
 
     /* protected by a lock of route.c */
     bool preparing;  /* a thread prepares its kernel */
+    bool again;      /* new winners came meanwhile: it must be decided again */
     bool for_device; /* compiling: for scalars on the device */
     int failures;    /* number of temporary failures */
 

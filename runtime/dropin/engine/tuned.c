@@ -78,6 +78,9 @@ enum tuned_result tuned_prepare(const struct tuned_wish *wish, struct gt_plan **
  * _ARCH_MISMATCH, _NOT_SUPPORTED). */
 enum { LT_INVALID_VALUE = 7, LT_ALLOC_FAILED = 3, LT_ARCH_MISMATCH = 8, LT_NOT_SUPPORTED = 15 };
 
+/* Bytes of which a workspace of cublasLtMatmul is a multiple (its documentation). */
+enum { LT_WORKSPACE_ALIGNMENT = 256 };
+
 const struct blas_lt_choice *tuned_algorithm(const struct gt_plan *plan, const struct blas_request *request)
 {
     const struct matmul *x = request->matmul;
@@ -85,7 +88,8 @@ const struct blas_lt_choice *tuned_algorithm(const struct gt_plan *plan, const s
     if (!choice || (uintptr_t)x->real->Matmul != (uintptr_t)blas_lt.Matmul)
         return NULL; /* another library's */
     const bool fits = choice->workspace_bytes == 0 ||
-                      (request->workspace && choice->workspace_bytes <= request->workspace_bytes);
+                      (request->workspace && (uintptr_t)request->workspace % LT_WORKSPACE_ALIGNMENT == 0 &&
+                       choice->workspace_bytes <= request->workspace_bytes);
     return fits ? choice : NULL;
 }
 
