@@ -294,6 +294,31 @@ static void end_while_it_compiles(void **state)
     operands_free(&other);
 }
 
+static struct operand_set late;
+
+static void capture_late(void)
+{
+    alarm(END_S);
+    cuda.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    sgemm_of(&late); /* what is abandoned is not waited for */
+    _exit(0);
+}
+
+/* A handler that runs after the drop-in's own. */
+static void a_capture_at_the_very_end_waits_for_nothing(void **state)
+{
+    (void)state;
+    atexit(capture_late);
+    put_winner(OTHER, SIMT_LARGE, 5, false);
+    struct operand_set o = arrive_tuned(TEXT, 0);
+    late = operands_make(OTHER, 0);
+    shut_gate();
+    assert_went(sgemm_of(&o), 0, 1);
+    assert_went(sgemm_of(&late), 0, 1);
+    wait_for_compiler();
+    operands_free(&o);
+}
+
 static const struct scenario scenarios[] = {
     SCENARIO(cublas_computes_until_the_kernel_is_there),
     {"with_wait_the_first_call_is_the_kernels", with_wait_the_first_call_is_the_kernels, "GEMMTUNE_WAIT",
@@ -307,6 +332,7 @@ static const struct scenario scenarios[] = {
     SCENARIO(a_context_that_is_reset_meanwhile_gets_its_kernel_anew),
     SCENARIO(a_child_that_is_forked_meanwhile_calls_and_ends),
     SCENARIO(end_while_it_compiles),
+    SCENARIO(a_capture_at_the_very_end_waits_for_nothing),
 };
 
 /* ---- ends, seen from outside ---- */

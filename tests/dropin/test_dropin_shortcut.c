@@ -4,6 +4,10 @@
 #include "dropin_runs.h"
 
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* Of the program's own cublasLt. */
 #define OWN_ALGORITHM                                                                                        \
@@ -169,10 +173,116 @@ TEST(a_kernel_is_repeated_in_its_context_only)
     operands_free(&o);
 }
 
+/* Its plan is that context's, and so is what becomes of it. */
+TEST(an_algorithm_is_decided_anew_in_another_context)
+{
+    struct operand_set o = arrive_with_algorithm();
+    struct lt_call x = lt_make();
+    CUcontext first;
+    for (int i = 0; i < 3; i++) assert_int_equal(run_with(&x, &o, &one, &zero, o.a, memory), 0);
+    assert_int_equal(cuda.CtxGetCurrent(&first), 0);
+    assert_int_equal(cuda.CtxSetCurrent((CUcontext)(uintptr_t)0x5000), 0); /* NOLINT: any address is one */
+    program_lt_refuses = NOT_SUPPORTED;
+    assert_int_equal(run_with(&x, &o, &one, &zero, o.a, memory), 0);
+    assert_own(&x, 0);
+    program_lt_refuses = 0;
+    assert_int_equal(cuda.CtxSetCurrent(first), 0);
+    assert_int_equal(run_with(&x, &o, &one, &zero, o.a, memory), 0);
+    assert_own(&x, OWN_MARK); /* it was refused elsewhere */
+    lt_free(&x);
+    operands_free(&o);
+}
+
+/* A call without a winner costs no question, either, once the thread has shortcuts. */
+TEST(calls_without_a_winner_are_known_again)
+{
+    struct operand_set o = arrive_with_algorithm();
+    struct lt_call x = lt_make(), other = lt_make();
+    const uint64_t fewer = 12;
+    cublasLtMatrixLayoutSetAttribute(other.b, LT_LAYOUT_COLS, &fewer, sizeof fewer);
+    cublasLtMatrixLayoutSetAttribute(other.c, LT_LAYOUT_COLS, &fewer, sizeof fewer);
+    assert_int_equal(run_with(&x, &o, &one, &zero, o.a, memory), 0);
+    program_blas_idle = 1; /* computing asks questions, too */
+    for (int i = 0; i < 4; i++) {
+        if (i == 2) program_lt_questions = 0;
+        assert_int_equal(run_with(&other, &o, &one, &zero, o.a, memory), 0);
+        assert_own(&other, 0);
+        assert_int_equal(run_with(&x, &o, &one, &zero, o.a, memory), 0);
+        assert_own(&x, OWN_MARK);
+    }
+    assert_int_equal(program_lt_questions, 0);
+    lt_free(&x);
+    lt_free(&other);
+    operands_free(&o);
+}
+
+static atomic_bool go_on;
+
+static void *call_and_end(void *o)
+{
+    use_primary_context();
+    sgemm_of(o);
+    return NULL;
+}
+
+static void *start_threads(void *o)
+{
+    pthread_t thread;
+    while (atomic_load(&go_on))
+        if (!pthread_create(&thread, NULL, call_and_end, o)) pthread_join(thread, NULL);
+    return NULL;
+}
+
+static void *fork_often(void *o)
+{
+    enum { FORKS = 2000, PATIENCE_S = 10 };
+    use_primary_context();
+    sgemm_of(o);
+    for (int i = 0; i < FORKS; i++) {
+        int status = 0;
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(PATIENCE_S);
+            pthread_exit(NULL); /* what threads leave at their end, without the locks of others */
+        }
+        waitpid(child, &status, 0);
+        if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) return o;
+    }
+    return NULL;
+}
+
+/* Others that end may hold a lock at the moment of the fork. */
+TEST(the_thread_of_a_forked_child_ends)
+{
+    enum { STARTERS = 6 };
+    pthread_t starters[STARTERS], forker;
+    void *hung;
+#ifdef GT_SANITIZED
+    skip(); /* the sanitizer takes locks of its own when a thread ends */
+#endif
+    put_winner("sgemm:nn:16x24x32", SIMT, 5, false);
+    arrive();
+    struct operand_set o = operands_make("sgemm:nn:16x24x32", 0);
+    atomic_store(&go_on, true);
+    for (int i = 0; i < STARTERS; i++)
+        assert_int_equal(pthread_create(&starters[i], NULL, start_threads, &o), 0);
+    assert_int_equal(pthread_create(&forker, NULL, fork_often, &o), 0);
+    pthread_join(forker, &hung);
+    atomic_store(&go_on, false);
+    for (int i = 0; i < STARTERS; i++) pthread_join(starters[i], NULL);
+    assert_null(hung);
+    operands_free(&o);
+}
+
 static const struct scenario scenarios[] = {
-    SCENARIO(an_algorithm_computes_the_program_s_own_call), SCENARIO(a_call_that_differs_is_decided_anew),
-    SCENARIO(an_algorithm_that_is_refused_is_given_up),     SCENARIO(threads_have_shortcuts_of_their_own),
+    SCENARIO(an_algorithm_computes_the_program_s_own_call),
+    SCENARIO(a_call_that_differs_is_decided_anew),
+    SCENARIO(an_algorithm_that_is_refused_is_given_up),
+    SCENARIO(threads_have_shortcuts_of_their_own),
     SCENARIO(a_kernel_is_repeated_in_its_context_only),
+    SCENARIO(an_algorithm_is_decided_anew_in_another_context),
+    SCENARIO(calls_without_a_winner_are_known_again),
+    SCENARIO(the_thread_of_a_forked_child_ends),
 };
 
 int main(int argc, char **argv)
