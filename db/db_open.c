@@ -125,7 +125,8 @@ bool db_lacks_log(const struct db *db, char why[DB_LACKING_MAX])
         return false;
     snprintf(why, DB_LACKING_MAX,
              "it was copied while a tuner was writing the original, and without the log beside that (-wal), "
-             "which has the last results, or all: copy it with tune merge COPY ORIGINAL");
+             "which has the last results, or all: copy it with tune merge COPY ORIGINAL (unless another "
+             "program had it open when its tuner ended: then it is complete)");
     return true;
 }
 
