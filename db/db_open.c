@@ -418,7 +418,8 @@ enum status db_finish(struct db *db, enum status st)
 {
     const enum status place = db && db->owner == getpid() ? db_check_place(db) : OK;
     char sentence[1024];
-    if (place) snprintf(sentence, sizeof sentence, "%s", status_text());
-    db_close(db);
-    return place ? fail(place, "%s", sentence) : st;
+    if (place) st = place;
+    snprintf(sentence, sizeof sentence, "%s", status_text());
+    db_close(db); /* which may say something of its own */
+    return st ? fail(st, "%s", sentence) : OK;
 }
