@@ -104,10 +104,13 @@ bool db_is_written(const char *path);
 
 /* Holds a name (PATH.lock beside it) against others that would hold it, and against tuners that would begin
  * to write there, for as long as what it names is compared and replaced: then nobody does so between. name:
- * for db_name_release; -1, with OK, on a file system without locks. Errors: E_BUSY (another has held it for
- * patience_s), E_IO. */
+ * for db_name_release, which leaves PATH.lock if it says whose log is there; -1, with OK, on a file system
+ * without locks. Errors: E_BUSY (another has held it for patience_s), E_IO. */
 enum status db_name_hold(const char *path, double patience_s, int *name);
 void db_name_release(const char *path, int name);
+
+/* Errors: E_DB: a log is beside path, which SQLite would read with whatever takes that place. */
+enum status db_refuse_log(const char *path);
 
 /* The median clock of the GPU's multiprocessors over the trials of this process, by board; boards whose clock
  * is unknown are left out. visit returns false to stop. */

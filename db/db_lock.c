@@ -173,7 +173,7 @@ static enum status held(const char *path, int fd)
  * taken, EAGAIN if another holds it. */
 static enum status try_name(const char *path, int *fd, int *error)
 {
-    char lock[PATH_MAX], text[32];
+    char lock[PATH_MAX];
     struct stat opened, named;
     enum status st = OK;
     *error = 0;
@@ -188,9 +188,6 @@ static enum status try_name(const char *path, int *fd, int *error)
             st = no_lock(path, *error);
             unlink(lock);
         } else if (!fstat(*fd, &opened) && !stat(lock, &named) && is_same(&opened, &named)) {
-            const int length = snprintf(text, sizeof text, "%ld\n", (long)getpid());
-            /* The number is only used in messages; the lock works without it. */
-            (void)!(ftruncate(*fd, 0) == 0 && pwrite(*fd, text, (size_t)length, 0) > 0);
             return OK;
         }
         close(*fd);
@@ -198,10 +195,20 @@ static enum status try_name(const char *path, int *fd, int *error)
     return st ? st : fail(E_BUSY, "the lock %s keeps being removed and created by other processes", lock);
 }
 
+/* The number is only used in messages; the lock works without it. */
+static void note_process(int fd)
+{
+    char text[32];
+    const int length = snprintf(text, sizeof text, "%ld\n", (long)getpid());
+    (void)!(ftruncate(fd, 0) == 0 && pwrite(fd, text, (size_t)length, 0) > 0);
+}
+
 static enum status lock_name(const char *path, int *fd)
 {
     int error;
-    return try_name(path, fd, &error);
+    enum status st = try_name(path, fd, &error);
+    if (!st) note_process(*fd);
+    return st;
 }
 
 static bool name_is_locked(const char *path)
@@ -281,6 +288,15 @@ static bool noted_files(const char *path, struct stat *file, struct stat *log)
     file->st_dev = (dev_t)part[0], file->st_ino = (ino_t)part[1];
     log->st_dev = (dev_t)part[2], log->st_ino = (ino_t)part[3];
     return true;
+}
+
+/* A killed tuner's note, by which its log is told from another's. */
+static bool note_is_needed(const char *path)
+{
+    char name[PATH_MAX];
+    struct stat file, noted, log;
+    return noted_files(path, &file, &noted) && beside(path, "-wal", name) && stat(name, &log) == 0 &&
+           is_same(&noted, &log);
 }
 
 /* The log beside a file that was put in the place of one that was being written. The log is known by its
@@ -381,6 +397,19 @@ static enum status refuse_log_without_file(const char *path)
                 "there is no database %s, but its log %s%s: was the file renamed while it was written? "
                 "Rename it back, or remove the log, or name another file%s",
                 path, path, wal ? "-wal" : "-journal", db_choose);
+}
+
+enum status db_refuse_log(const char *path)
+{
+    struct stat log;
+    enum status st = refuse_log_without_file(path);
+    if (st || !has_log(path, &log)) return st;
+    return fail(
+        E_DB,
+        "the tuner that wrote %s was killed, and its last results are in the log beside it (-wal or "
+        "-journal), which would be read with a copy in its place: open it once, or remove the log, or "
+        "name another file%s",
+        path, db_choose);
 }
 
 /* ---- the file ---- */
@@ -502,16 +531,21 @@ static enum status lock_and_check(struct db_hold *hold, const char *path)
     return OK;
 }
 
+static void remove_lock(const char *path, int fd)
+{
+    char lock[PATH_MAX];
+    struct stat ours, named;
+    if (beside(path, ".lock", lock) && fstat(fd, &ours) == 0 && stat(lock, &named) == 0 &&
+        is_same(&ours, &named)) /* else it was removed, and is another tuner's by now */
+        unlink(lock);
+}
+
 /* The file is unlocked first: a process that finds it locked must find its name locked, too. */
 static void unlock(struct db_hold *hold, const char *path)
 {
-    char lock[PATH_MAX];
     struct flock none;
-    struct stat ours, named;
     if (hold->writing >= 0) lock_byte(hold->writing, F_OFD_SETLK, &none, F_UNLCK);
-    if (beside(path, ".lock", lock) && fstat(hold->name, &ours) == 0 && stat(lock, &named) == 0 &&
-        is_same(&ours, &named)) /* else it was removed, and is another tuner's by now */
-        unlink(lock);
+    remove_lock(path, hold->name);
     close(hold->name);
     hold->name = -1;
 }
@@ -562,13 +596,13 @@ enum status db_name_hold(const char *path, double patience_s, int *name)
     while ((st = try_name(path, name, &error)) == E_BUSY && now_s() < until_s)
         nanosleep(&(struct timespec){.tv_nsec = (long)(1e9 * STEP_S)}, NULL);
     if (st) *name = -1;
+    else if (!note_is_needed(path)) note_process(*name);
     return lacks_locks(error) ? OK : st;
 }
 
 void db_name_release(const char *path, int name)
 {
-    char lock[PATH_MAX];
     if (name < 0) return;
-    if (beside(path, ".lock", lock)) unlink(lock);
+    if (!note_is_needed(path)) remove_lock(path, name);
     close(name);
 }

@@ -125,7 +125,8 @@ bool db_lacks_log(const struct db *db, char why[DB_LACKING_MAX])
         return false;
     snprintf(why, DB_LACKING_MAX,
              "it was copied while a tuner was writing the original, and without the log beside that (-wal), "
-             "which has the last results, or all: copy it with tune merge COPY ORIGINAL");
+             "which has the last results, or all: copy it with tune merge COPY ORIGINAL (unless another "
+             "program had it open when its tuner ended: then it is complete)");
     return true;
 }
 
@@ -417,7 +418,8 @@ enum status db_finish(struct db *db, enum status st)
 {
     const enum status place = db && db->owner == getpid() ? db_check_place(db) : OK;
     char sentence[1024];
-    if (place) snprintf(sentence, sizeof sentence, "%s", status_text());
-    db_close(db);
-    return place ? fail(place, "%s", sentence) : st;
+    if (place) st = place;
+    snprintf(sentence, sizeof sentence, "%s", status_text());
+    db_close(db); /* which may say something of its own */
+    return st ? fail(st, "%s", sentence) : OK;
 }

@@ -126,6 +126,7 @@ static enum status take_place(const char *fresh, const char *target, const struc
     enum status st = db_name_hold(target, PATIENCE_S, &name);
     if (st) return st;
     st = check_place(target, was);
+    if (!st) st = db_refuse_log(target);
     if (!st && rename(fresh, target) != 0) st = fail(E_IO, "cannot write %s: %s", target, strerror(errno));
     db_name_release(target, name);
     return st;

@@ -174,8 +174,8 @@ static enum status look(const struct cluster_plan *plan, int number, enum queue_
                  is_stop(code) ? "stopped before tune began" : "tune did not begin", code, host, number);
     }
     json_decref(line);
-    if (s->state == SHARD_DONE &&
-        (cluster_plan_path(plan, path, "shards/%d.db", number) || access(path, R_OK) != 0)) {
+    if (s->state == SHARD_DONE && (st = cluster_plan_path(plan, path, "shards/%d.db", number))) return st;
+    if (s->state == SHARD_DONE && access(path, R_OK) != 0) {
         s->state = SHARD_FAILED;
         s->done = s->known = 0;
         if (errno == ENOENT) snprintf(s->why, sizeof s->why, "its copy shards/%d.db is not there", number);

@@ -1,5 +1,6 @@
 #include "answers.h"
 
+#include "driver_version.h"
 #include "exchange_json.h"
 #include "messages.h"
 #include "paths.h"
@@ -228,7 +229,7 @@ static bool is_accurate(const struct db_winner *w)
 static void judge_age(const struct db_context *now, struct db_winner *w)
 {
     if (!gpu_same_name(now->gpu.name, w->gpu.name) || !now->driver[0] || !w->driver[0] ||
-        strcmp(now->driver, w->driver) == 0)
+        !driver_differs(now->driver, w->driver))
         return;
     w->stale = true;
     snprintf(w->why, sizeof w->why, "measured with driver %.60s, now it is %.60s", w->driver, now->driver);
@@ -281,8 +282,11 @@ static void open_system(struct answers *a)
 {
     char path[PATH_MAX];
     if (db_system_path(path, sizeof path) || (a->own->db && db_same_file(path, a->own->path))) return;
+    const char *const usual = db_choose;
+    db_choose = " with GEMMTUNE_SYSTEM_DB";
     if (db_open(path, DB_READ, &a->system))
         print_line(stderr, "tune: the system's winners are left out: %s", status_text());
+    db_choose = usual;
 }
 
 /* Its pins do not count here. What is due is the administrator's to do. */

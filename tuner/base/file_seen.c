@@ -28,12 +28,23 @@ static bool is_foreign(const struct stat *seen)
     return seen->st_uid != geteuid() && seen->st_uid != 0;
 }
 
+#define UNMAPPED 65534 /* root, as a container sees it that has one user only */
+
+/* Where everybody may make a link, it may be anybody's. */
+static bool is_unmapped_root(const char *path, const struct stat *link)
+{
+    char folder[PATH_MAX];
+    struct stat seen;
+    return link->st_uid == UNMAPPED && snprintf(folder, sizeof folder, "%s", path) < (int)sizeof folder &&
+           stat(dirname(folder), &seen) == 0 && !(seen.st_mode & S_IWOTH);
+}
+
 enum status file_refuse_link(const char *path)
 {
     struct stat link;
     if (lstat(path, &link) != 0)
         return errno == ENOENT ? OK : fail(E_IO, "cannot look at %s: %s", path, strerror(errno));
-    if (!S_ISLNK(link.st_mode) || !is_foreign(&link)) return OK;
+    if (!S_ISLNK(link.st_mode) || !is_foreign(&link) || is_unmapped_root(path, &link)) return OK;
     return fail(E_INPUT,
                 "%s is a symbolic link of user %lu, who may point it at any file: name the file itself", path,
                 (unsigned long)link.st_uid);
@@ -50,8 +61,6 @@ enum status file_refuse_foreign(const char *path, const struct stat *seen)
                 is_foreign(seen) ? "" : ", or chmod go-w it if it is right");
 }
 
-#define UNMAPPED 65534 /* root, as a container sees it that has one user only */
-
 enum status file_refuse_folder(const char *path)
 {
     char folder[PATH_MAX];
@@ -61,6 +70,8 @@ enum status file_refuse_folder(const char *path)
     const char *name = dirname(folder);
     enum status st = file_see(name, &seen);
     if (st || !file_is_there(&seen) || !is_foreign(&seen) || seen.st_uid == UNMAPPED) return st;
+    /* Root trusts a user with a folder that is that user's alone, as one mounted into a container. */
+    if (geteuid() == 0 && !(seen.st_mode & (S_IWGRP | S_IWOTH))) return OK;
     return fail(E_INPUT,
                 "the folder %s belongs to user %lu, who may replace what is in it: name a file in a folder "
                 "that is yours alone (mkdir -m 700)",

@@ -25,13 +25,14 @@ static inline bool file_is_there(const struct stat *seen)
 bool file_unchanged(const struct stat *seen, const struct stat *now);
 
 /* Errors: E_INPUT: path is a symbolic link of another user, who decides which file it means. Root's are as
- * good as one's own. */
+ * good as one's own, also where root has no number (in a user namespace) and not everybody may make links. */
 enum status file_refuse_link(const char *path);
 
 /* Errors: E_INPUT: what was seen belongs to another user (but root), or others may write it. */
 enum status file_refuse_foreign(const char *path, const struct stat *seen);
 
-/* Errors: E_INPUT: the folder of a file belongs to another user, who may replace what is in it; E_IO. */
+/* Errors: E_INPUT: the folder of a file belongs to another user, who may replace what is in it (for root only
+ * if others than that user may, too); E_IO. */
 enum status file_refuse_folder(const char *path);
 
 /* Renames to a name that is not taken yet. Returns 0 or an errno; EEXIST: it is taken. */

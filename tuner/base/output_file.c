@@ -168,7 +168,9 @@ enum status outfile_open(const char *path, struct outfile *out)
     out->stream = NULL;
     if (snprintf(out->path, sizeof out->path, "%s", path) >= (int)sizeof out->path)
         return fail(E_IO, "the path %.80s... is too long", path);
-    enum status st = file_refuse_link(path);
+    struct stat target; /* what is no file, such as /dev/stdout's, can lose nothing */
+    const bool lasting = stat(path, &target) != 0 || S_ISREG(target.st_mode);
+    enum status st = lasting ? file_refuse_link(path) : OK;
     if (st) return st;
     int fd = open_target(out);
     if (fd >= 0 && (out->stream = fdopen(fd, "w"))) return OK;

@@ -204,7 +204,13 @@ enum status winner_store_open_shared(struct winner_store *store, const struct gp
     start(store, gpu, notices);
     enum status st = open_system(store);
     if (!st) st = open_pretuned(store, NULL);
-    if (!st && own) st = preferences_read(&store->preferences, own, gpu);
+    if (!st && own) {
+        st = preferences_read(&store->preferences, own, gpu);
+        if (st && st != E_MEMORY) {
+            notice(notices, NOTICE_DATABASE, "pins and exclusions are not used: %s", status_text());
+            st = OK;
+        }
+    }
     if (st) winner_store_close(store);
     return st;
 }

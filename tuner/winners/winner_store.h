@@ -48,8 +48,8 @@ enum status winner_store_open(struct winner_store *store, const struct gpu *gpu,
                               const char *pretuned, struct notices *notices);
 
 /* The same without the user's winners: those of the system's database and those that ship, as they answer
- * beside own, the user's database, which may be open for writing: its pins and exclusions count. NULL: there
- * is none. Errors: E_MEMORY, own's. */
+ * beside own, the user's database, which may be open for writing: its pins and exclusions count, if they can
+ * be read; a notice says if not. NULL: there is none. Errors: E_MEMORY. */
 enum status winner_store_open_shared(struct winner_store *store, const struct gpu *gpu, struct db *own,
                                      struct notices *notices);
 void winner_store_close(struct winner_store *store); /* takes a zeroed struct */

@@ -115,9 +115,26 @@ TEST(another_users_link_is_not_followed)
     if (geteuid() != 0) skip(); /* nobody else can make one */
     write_to(in_folder("victim"), "mine");
     assert_int_equal(symlink("victim", in_folder("foreign")), 0);
-    assert_int_equal(lchown(in_folder("foreign"), 65534, 65534), 0);
-    assert_fails(outfile_open(in_folder("foreign"), &out), E_INPUT, "is a symbolic link of user 65534");
+    assert_int_equal(lchown(in_folder("foreign"), 12345, 12345), 0);
+    assert_fails(outfile_open(in_folder("foreign"), &out), E_INPUT, "is a symbolic link of user 12345");
     assert_holds(in_folder("victim"), "mine");
+    assert_int_equal(symlink("/dev/null", in_folder("device")), 0);
+    assert_int_equal(lchown(in_folder("device"), 12345, 12345), 0);
+    write_to(in_folder("device"), "as /dev/stdout is one, perhaps");
+}
+
+/* In a user namespace root is one that has no number there. */
+TEST(a_link_of_a_user_without_a_number_is_followed_where_only_some_may_make_one)
+{
+    struct outfile out;
+    if (geteuid() != 0) skip();
+    assert_int_equal(symlink("target", in_folder("unmapped")), 0);
+    assert_int_equal(lchown(in_folder("unmapped"), 65534, 65534), 0);
+    write_to(in_folder("unmapped"), "followed");
+    assert_holds(in_folder("target"), "followed");
+    assert_int_equal(chmod(store_folder, 0777), 0);
+    assert_fails(outfile_open(in_folder("unmapped"), &out), E_INPUT, "is a symbolic link of user 65534");
+    assert_int_equal(chmod(store_folder, 0700), 0);
 }
 
 TEST(a_fifo_is_written_through)
@@ -246,6 +263,7 @@ int main(void)
         STORE_TEST(the_mode_of_a_file_stays),
         STORE_TEST(a_symbolic_link_is_followed),
         STORE_TEST(another_users_link_is_not_followed),
+        STORE_TEST(a_link_of_a_user_without_a_number_is_followed_where_only_some_may_make_one),
         STORE_TEST(a_fifo_is_written_through),
         STORE_TEST(a_device_is_written_through),
         STORE_TEST(a_write_that_failed_before_the_last_is_no_failing_disk),

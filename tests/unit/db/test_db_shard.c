@@ -206,6 +206,48 @@ TEST(a_name_has_one_holder_and_meanwhile_no_writer)
     db_close(db);
 }
 
+static void leave_bytes(const char *path)
+{
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    fputs("what a killed tuner has left", file);
+    fclose(file);
+}
+
+TEST(a_copy_does_not_take_the_place_of_a_file_with_a_log)
+{
+    static const char *const suffixes[] = {"-wal", "-journal"};
+    char copy[PATH_MAX], log[PATH_MAX];
+    struct working w = store_begin();
+    snprintf(copy, sizeof copy, "%.4000s.copy", store_path);
+    for (int i = 0; i < 4; i++) {
+        snprintf(log, sizeof log, "%.4000s%s", copy, suffixes[i % 2]);
+        leave_bytes(log);
+        assert_fails(db_save(w.db, copy, NULL), E_DB,
+                     i < 2 ? "there is no database" : "in the log beside it");
+        remove(log);
+        if (i == 1) assert_ok(db_save(w.db, copy, NULL));
+    }
+    db_close(w.db);
+    remove(copy);
+}
+
+TEST(who_lets_go_of_a_name_leaves_the_lock_of_another)
+{
+    char lock[PATH_MAX], moved[PATH_MAX];
+    int first, second;
+    snprintf(lock, sizeof lock, "%.4000s.lock", store_path);
+    snprintf(moved, sizeof moved, "%.4000s.moved", store_path);
+    assert_ok(db_name_hold(store_path, 0, &first));
+    assert_int_equal(rename(lock, moved), 0);
+    assert_ok(db_name_hold(store_path, 0, &second));
+    db_name_release(store_path, first);
+    assert_int_equal(access(lock, F_OK), 0);
+    db_name_release(store_path, second);
+    assert_int_equal(access(lock, F_OK), -1);
+    remove(moved);
+}
+
 TEST(a_reader_can_be_copied_too)
 {
     char copy[200];
@@ -278,6 +320,8 @@ int main(void)
         STORE_TEST(a_copy_takes_the_place_neither_of_its_own_file_nor_of_one_that_is_being_written),
         STORE_TEST(a_copy_takes_the_place_only_of_the_one_that_was_looked_at),
         STORE_TEST(a_name_has_one_holder_and_meanwhile_no_writer),
+        STORE_TEST(a_copy_does_not_take_the_place_of_a_file_with_a_log),
+        STORE_TEST(who_lets_go_of_a_name_leaves_the_lock_of_another),
         STORE_TEST(a_reader_can_be_copied_too),
         STORE_TEST(the_clock_of_a_board_is_the_median_of_this_process),
     };

@@ -7,9 +7,11 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <time.h>
 
 static const char *host; /* NULL: this one's */
@@ -249,6 +251,40 @@ static enum status open_fails(struct tune_options *o)
     const enum status st = open_and_listen(o, &db, &keep);
     end(db, keep);
     return st;
+}
+
+static off_t size_of(const char *path, const char *suffix)
+{
+    char name[TUNE_PATH_MAX + 16];
+    struct stat info;
+    snprintf(name, sizeof name, "%s%s", path, suffix);
+    return stat(name, &info) == 0 ? info.st_size : -1;
+}
+
+TEST(a_copy_is_not_put_beside_the_log_of_a_tuner_that_was_killed)
+{
+    struct problem problem = problem_make(64, 64, 64);
+    struct tune_options o = a_shard(&problem);
+    struct db *db;
+    struct keep *keep;
+    int how;
+    leave_copy(&o, 3);
+    const pid_t child = fork();
+    if (child == 0) {
+        assert_ok(open_and_listen(&o, &db, &keep));
+        store_some(db, 5);
+        raise(SIGKILL);
+    }
+    assert_int_equal(waitpid(child, &how, 0), child);
+    remove(o.db);
+    const off_t log = size_of(o.db, "-wal"), note = size_of(o.db, ".lock");
+    assert_true(log > 0 && note > 0);
+    for (int i = 0; i < 2; i++) {
+        assert_fails(open_fails(&o), E_DB, "there is no database");
+        assert_int_equal(size_of(o.db, ""), -1);
+        assert_int_equal(size_of(o.db, "-wal"), log);
+        assert_int_equal(size_of(o.db, ".lock"), note);
+    }
 }
 
 TEST(another_shards_copy_is_neither_taken_in_nor_replaced)
@@ -594,7 +630,10 @@ TEST(a_database_of_a_shard_that_others_could_have_written_is_refused)
         assert_fails(open_fails(&o), E_INPUT, "local.db belongs to user 65534");
         assert_int_equal(chown(o.db, 0, 0), 0);
         assert_int_equal(chown(folder, 12345, 12345), 0);
+        assert_ok(open_fails(&o)); /* as root in a container with a folder of the host's user */
+        assert_int_equal(chmod(folder, 0770), 0);
         assert_fails(open_fails(&o), E_INPUT, "belongs to user 12345, who may replace what is in it");
+        assert_int_equal(chmod(folder, 0700), 0);
         assert_int_equal(chown(folder, 0, 0), 0);
     }
     assert_int_equal(trials_of(o.db), 3);
@@ -611,14 +650,14 @@ TEST(another_users_link_is_not_followed)
     snprintf(line, sizeof line, "%s.json", o.save);
     remove(line);
     assert_int_equal(symlink(target, line), 0);
-    assert_int_equal(lchown(line, 65534, 65534), 0);
-    assert_fails(open_fails(&o), E_INPUT, "0.db.json is a symbolic link of user 65534");
+    assert_int_equal(lchown(line, 12345, 12345), 0);
+    assert_fails(open_fails(&o), E_INPUT, "0.db.json is a symbolic link of user 12345");
     assert_int_equal(access(target, F_OK), -1);
     remove(line);
     assert_int_equal(rename(o.save, target), 0);
     assert_int_equal(symlink(target, o.save), 0);
-    assert_int_equal(lchown(o.save, 65534, 65534), 0);
-    assert_fails(open_fails(&o), E_INPUT, "0.db is a symbolic link of user 65534");
+    assert_int_equal(lchown(o.save, 12345, 12345), 0);
+    assert_fails(open_fails(&o), E_INPUT, "0.db is a symbolic link of user 12345");
     assert_int_equal(lchown(o.save, 0, 0), 0);
     leave_copy(&o, 1);
     assert_int_equal(trials_of(target), 4);
@@ -709,6 +748,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_database_on_a_local_disk_needs_no_word, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_an_unfinished_shard_has_spent_is_taken_from_its_budget, set_up,
                                         tear_down),
+        KEEP_TEST(a_copy_is_not_put_beside_the_log_of_a_tuner_that_was_killed),
         KEEP_TEST(another_shards_copy_is_neither_taken_in_nor_replaced),
         KEEP_TEST(a_copy_of_another_version_or_suite_is_refused_by_its_name),
         KEEP_TEST(what_has_become_another_shards_meanwhile_is_not_replaced),
