@@ -21,7 +21,7 @@ struct query {
     struct db_view view;
     struct answers *answers;
     bool predicted, measured;          /* neither: both */
-    bool own;                          /* the user's alone; so are those of --db */
+    bool own;                          /* the user's alone; so are those of --db, and predictions */
     struct db_preference *preferences; /* all that hold */
     size_t preference_count;
     enum status st;                         /* of keeping them */
@@ -35,7 +35,8 @@ static const struct command_option options[] = {
     OPTION_ROW_GPU(struct query, view.gpu, "only this GPU"),
     OPTION_ROWS_PROBLEMS("only this problem, MxNxK or in full (see tune --help)"),
     {"measured", 0, NULL, "only what was measured", OPTION_FLAG(struct query, measured)},
-    {"predicted", 0, NULL, "only what was predicted without the GPU", OPTION_FLAG(struct query, predicted)},
+    {"predicted", 0, NULL, "only your predictions made without the GPU, also those that do not answer",
+     OPTION_FLAG(struct query, predicted)},
     {"own", 0, NULL, "only those of your database, also those that do not answer",
      OPTION_FLAG(struct query, own)},
     {"db", 0, "FILE", "only those of this database, instead of what answers",
@@ -55,7 +56,8 @@ static const char text[] =
     "the three answer that has measured it; a prediction of yours answers only if none has (and "
     "in the library only if nothing similar was measured either). Without --gpu "
     "the "
-    "GPUs of the two databases and of this machine are listed, or all if there are none. --own, or --db "
+    "GPUs of the two databases and of this machine are listed, or all if there are none. --own, --predicted, "
+    "or --db "
     "FILE, "
     "lists what is in the database alone: a prediction that does not answer is used by nothing there, and "
     "why "
@@ -262,7 +264,7 @@ static enum status fill(struct query *query)
 static enum status open_all(struct query *query)
 {
     char sentence[1024];
-    query->own |= query->view.file != NULL;
+    query->own |= query->view.file != NULL || query->predicted; /* nobody else's predictions answer */
     const enum status st = db_view_open(&query->view);
     if (st && (!query->view.empty || query->own)) return st;
     snprintf(sentence, sizeof sentence, "%s", st ? status_text() : "");

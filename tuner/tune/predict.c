@@ -327,9 +327,13 @@ static enum status say_measured(struct forecast *f, const char *problem)
     char instead[ANSWER_INSTEAD_MAX];
     const struct db_winner *w = &f->result->winner;
     if (!w->base.predicted || w->pinned || w->pin_holds) return OK;
-    const enum status st = exact_find(f->shared, f->problem, &winner, &config);
+    enum status st = exact_find(f->shared, f->problem, &winner, &config);
     if (st) return st == E_ABSENT ? OK : st;
     if (winner.base.predicted || winner.base.problem.type != f->problem->type) return OK;
+    bool failed = false;
+    if (winner.config != CUBLAS_WON)
+        st = db_has_failed(f->s->db, &f->context.gpu, f->problem, &config, winner.base.when, &failed);
+    if (st || failed) return st;
     answer_instead(&winner.base, winner.system ? ANSWER_SYSTEM : ANSWER_SHIPS, instead);
     report_say(f->report, "%s: %s; that is used, not the prediction", problem, instead);
     if (f->result->how == JOB_TUNED) snprintf(f->result->why, sizeof f->result->why, "%s", instead);

@@ -26,6 +26,7 @@ t tune --shape 256x256x256 --shape 250x256x256 --gpu h200 --space "$SOURCES/test
 t query --shape 256x256x256
 t query --shape 250x256x256
 t query --own
+t query --predicted
 t sh -c 'tune query --own --shape 256x256x256 --json | grep -o "\"why\": [^,]*"'
 [ "$(query 2>&1 | wc -l)" = $(($(grep -c '"predicted": false' "$ships") + 1)) ] && echo "the prediction is listed with all that ship"
 t sh -c 'tune explain --shape 256x256x256 | head -9'
