@@ -34,7 +34,7 @@ mv my.db aside.db
 mv new.db my.db
 t tune query
 t ended
-t sh -c 'tune query | wc -l'
+t sh -c 'tune query --own | wc -l'
 t sh -c 'tune verify --db aside.db >/dev/null'
 t sh -c '[ $(python3 trials.py aside.db) -ge 1 ] && ls *.db*'
 begin
