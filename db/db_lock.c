@@ -203,14 +203,6 @@ static void note_process(int fd)
     (void)!(ftruncate(fd, 0) == 0 && pwrite(fd, text, (size_t)length, 0) > 0);
 }
 
-static enum status lock_name(const char *path, int *fd)
-{
-    int error;
-    enum status st = try_name(path, fd, &error);
-    if (!st) note_process(*fd);
-    return st;
-}
-
 static bool name_is_locked(const char *path)
 {
     char lock[PATH_MAX];
@@ -301,14 +293,14 @@ static bool note_is_needed(const char *path)
 
 /* The log beside a file that was put in the place of one that was being written. The log is known by its
  * inode, so that a copy of a folder is not taken for that. */
-static enum status refuse_log_of_another(const struct db_hold *hold, const char *path)
+static enum status refuse_log_of_another(const struct db_hold *hold, const char *path, bool held_by_us)
 {
     char name[PATH_MAX];
     struct stat file, noted, log;
     const struct stat ours = {.st_dev = hold->device, .st_ino = hold->inode};
     if (!noted_files(path, &file, &noted) || is_same(&file, &ours)) return OK;
     if (!beside(path, "-wal", name) || stat(name, &log) != 0 || !is_same(&noted, &log)) return OK;
-    if (name_is_locked(path))
+    if (!held_by_us && name_is_locked(path))
         return fail(E_BUSY,
                     "%s was put in the place of a file that a tuner is still writing, and the log beside it, "
                     "%s, is that file's: wait for that tuner, or stop it; it will say where its results are",
@@ -374,7 +366,7 @@ static enum status check_names(const struct db_hold *hold, int fd, const char *p
     if (error) return no_lock(path, error); /* SQLite needs locks */
     written_as(fd, name);
     if (!locked) {
-        enum status st = refuse_log_of_another(hold, path);
+        enum status st = refuse_log_of_another(hold, path, false);
         return st ? st : check_rest(hold, path, name);
     }
     const bool same = !name[0] || strcmp(name, path) == 0;
@@ -541,11 +533,11 @@ static void remove_lock(const char *path, int fd)
 }
 
 /* The file is unlocked first: a process that finds it locked must find its name locked, too. */
-static void unlock(struct db_hold *hold, const char *path)
+static void unlock(struct db_hold *hold, const char *path, bool keep_note)
 {
     struct flock none;
     if (hold->writing >= 0) lock_byte(hold->writing, F_OFD_SETLK, &none, F_UNLCK);
-    remove_lock(path, hold->name);
+    if (!keep_note) remove_lock(path, hold->name);
     close(hold->name);
     hold->name = -1;
 }
@@ -553,11 +545,14 @@ static void unlock(struct db_hold *hold, const char *path)
 enum status db_hold_write(const char *path, struct db_hold **out)
 {
     struct db_hold named = {.writing = -1}, *hold = NULL;
-    enum status st = lock_name(path, &named.name);
+    int error;
+    enum status st = try_name(path, &named.name, &error);
     if (st) return st;
     pthread_mutex_lock(&mutex);
     st = refuse_log_without_file(path);
     if (!st) st = find_or_open(path, true, &hold);
+    if (!st) st = refuse_log_of_another(hold, path, true);
+    if (!st) note_process(named.name); /* in place of what a killed tuner has noted */
     if (!st && hold->name >= 0) {
         st = fail(E_BUSY, "%s is being written by this process under another name", path);
     } else if (!st) {
@@ -565,7 +560,7 @@ enum status db_hold_write(const char *path, struct db_hold **out)
         if (!(st = lock_and_check(hold, path))) *out = hold;
         else named.writing = hold->writing, hold->name = -1;
     }
-    if (st) unlock(&named, path);
+    if (st) unlock(&named, path, note_is_needed(path));
     if (st && hold) drop(hold);
     pthread_mutex_unlock(&mutex);
     return st;
@@ -578,7 +573,7 @@ void db_release(const char *path, struct db_hold *hold, bool writer)
     pthread_mutex_lock(&mutex);
     if (writer && hold->name >= 0) { /* else this is a child of the writer */
         if (!has_log(path, &log)) fremovexattr(hold->writing, WRITTEN_AS);
-        unlock(hold, path);
+        unlock(hold, path, false);
     }
     drop(hold);
     pthread_mutex_unlock(&mutex);

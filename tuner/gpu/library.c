@@ -16,7 +16,7 @@
 struct folders {
     char path[FOLDERS_MAX][1024];
     int count;
-    char foreign[1024]; /* the first that is not used, because it is not trusted */
+    char foreign[4096]; /* the first that is not used, because it is not trusted */
 };
 
 static void add_folder(struct folders *folders, const char *path, size_t length)
