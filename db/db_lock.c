@@ -203,6 +203,14 @@ static void note_process(int fd)
     (void)!(ftruncate(fd, 0) == 0 && pwrite(fd, text, (size_t)length, 0) > 0);
 }
 
+static enum status lock_name(const char *path, int *fd)
+{
+    int error;
+    enum status st = try_name(path, fd, &error);
+    if (!st) note_process(*fd);
+    return st;
+}
+
 static bool name_is_locked(const char *path)
 {
     char lock[PATH_MAX];
@@ -247,38 +255,48 @@ static enum status check_rest(const struct db_hold *hold, const char *path, cons
 
 /* ---- a name that has become another file's ---- */
 
-/* What NAME.lock says after the process id: the file that is written under the name, and its log. */
-#define OWN_FILES " %" PRIx64 ":%" PRIx64 " %" PRIx64 ":%" PRIx64
+/* What NAME.lock says after the process id: the file that is written under the name, its log, and when the
+ * file was made: another file may get its inode once it is removed. */
+#define OWN_FILES " %" PRIx64 ":%" PRIx64 " %" PRIx64 ":%" PRIx64 " %" PRIx64
+
+/* ns since 1970; 0: the file system does not tell, or there is no file. */
+static uint64_t born_at(const char *path)
+{
+    struct statx info;
+    if (statx(AT_FDCWD, path, 0, STATX_BTIME, &info) || !(info.stx_mask & STATX_BTIME)) return 0;
+    return (uint64_t)info.stx_btime.tv_sec * 1000000000 + info.stx_btime.tv_nsec;
+}
 
 void db_hold_log(const char *path, struct db_hold *hold)
 {
     char name[PATH_MAX], text[128];
     hold->log = (struct stat){.st_ino = 0};
     if (hold->name < 0 || !beside(path, "-wal", name) || stat(name, &hold->log) != 0) return;
-    const int length =
-        snprintf(text, sizeof text, "%ld" OWN_FILES "\n", (long)getpid(), (uint64_t)hold->device,
-                 (uint64_t)hold->inode, (uint64_t)hold->log.st_dev, (uint64_t)hold->log.st_ino);
+    const int length = snprintf(text, sizeof text, "%ld" OWN_FILES "\n", (long)getpid(),
+                                (uint64_t)hold->device, (uint64_t)hold->inode, (uint64_t)hold->log.st_dev,
+                                (uint64_t)hold->log.st_ino, born_at(path));
     /* Without it a file that takes this one's name is read with this one's log. */
     (void)!pwrite(hold->name, text, (size_t)length, 0);
 }
 
-static bool noted_files(const char *path, struct stat *file, struct stat *log)
+static bool noted_files(const char *path, struct stat *file, struct stat *log, uint64_t *born)
 {
     char lock[PATH_MAX], text[128] = "";
     int fd = beside(path, ".lock", lock) ? open(lock, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
     if (fd < 0) return false;
     const ssize_t length = pread(fd, text, sizeof text - 1, 0);
     close(fd);
-    uint64_t part[4];
+    uint64_t part[5];
     const char *at = length > 0 ? strchr(text, ' ') : NULL;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         char *end;
-        if (!at || *at != " : :"[i]) return false;
+        if (!at || *at != " : : "[i]) return false;
         part[i] = strtoull(at + 1, &end, 16);
         at = end;
     }
     file->st_dev = (dev_t)part[0], file->st_ino = (ino_t)part[1];
     log->st_dev = (dev_t)part[2], log->st_ino = (ino_t)part[3];
+    *born = part[4];
     return true;
 }
 
@@ -287,20 +305,24 @@ static bool note_is_needed(const char *path)
 {
     char name[PATH_MAX];
     struct stat file, noted, log;
-    return noted_files(path, &file, &noted) && beside(path, "-wal", name) && stat(name, &log) == 0 &&
+    uint64_t born;
+    return noted_files(path, &file, &noted, &born) && beside(path, "-wal", name) && stat(name, &log) == 0 &&
            is_same(&noted, &log);
 }
 
 /* The log beside a file that was put in the place of one that was being written. The log is known by its
  * inode, so that a copy of a folder is not taken for that. */
-static enum status refuse_log_of_another(const struct db_hold *hold, const char *path, bool held_by_us)
+static enum status refuse_log_of_another(const struct db_hold *hold, const char *path)
 {
     char name[PATH_MAX];
     struct stat file, noted, log;
     const struct stat ours = {.st_dev = hold->device, .st_ino = hold->inode};
-    if (!noted_files(path, &file, &noted) || is_same(&file, &ours)) return OK;
+    uint64_t born;
+    if (!noted_files(path, &file, &noted, &born)) return OK;
+    const uint64_t now = born_at(path);
+    if (is_same(&file, &ours) && (!born || !now || born == now)) return OK;
     if (!beside(path, "-wal", name) || stat(name, &log) != 0 || !is_same(&noted, &log)) return OK;
-    if (!held_by_us && name_is_locked(path))
+    if (name_is_locked(path))
         return fail(E_BUSY,
                     "%s was put in the place of a file that a tuner is still writing, and the log beside it, "
                     "%s, is that file's: wait for that tuner, or stop it; it will say where its results are",
@@ -366,7 +388,7 @@ static enum status check_names(const struct db_hold *hold, int fd, const char *p
     if (error) return no_lock(path, error); /* SQLite needs locks */
     written_as(fd, name);
     if (!locked) {
-        enum status st = refuse_log_of_another(hold, path, false);
+        enum status st = refuse_log_of_another(hold, path);
         return st ? st : check_rest(hold, path, name);
     }
     const bool same = !name[0] || strcmp(name, path) == 0;
@@ -533,11 +555,11 @@ static void remove_lock(const char *path, int fd)
 }
 
 /* The file is unlocked first: a process that finds it locked must find its name locked, too. */
-static void unlock(struct db_hold *hold, const char *path, bool keep_note)
+static void unlock(struct db_hold *hold, const char *path)
 {
     struct flock none;
     if (hold->writing >= 0) lock_byte(hold->writing, F_OFD_SETLK, &none, F_UNLCK);
-    if (!keep_note) remove_lock(path, hold->name);
+    remove_lock(path, hold->name);
     close(hold->name);
     hold->name = -1;
 }
@@ -545,14 +567,11 @@ static void unlock(struct db_hold *hold, const char *path, bool keep_note)
 enum status db_hold_write(const char *path, struct db_hold **out)
 {
     struct db_hold named = {.writing = -1}, *hold = NULL;
-    int error;
-    enum status st = try_name(path, &named.name, &error);
+    enum status st = lock_name(path, &named.name);
     if (st) return st;
     pthread_mutex_lock(&mutex);
     st = refuse_log_without_file(path);
     if (!st) st = find_or_open(path, true, &hold);
-    if (!st) st = refuse_log_of_another(hold, path, true);
-    if (!st) note_process(named.name); /* in place of what a killed tuner has noted */
     if (!st && hold->name >= 0) {
         st = fail(E_BUSY, "%s is being written by this process under another name", path);
     } else if (!st) {
@@ -560,7 +579,7 @@ enum status db_hold_write(const char *path, struct db_hold **out)
         if (!(st = lock_and_check(hold, path))) *out = hold;
         else named.writing = hold->writing, hold->name = -1;
     }
-    if (st) unlock(&named, path, note_is_needed(path));
+    if (st) unlock(&named, path);
     if (st && hold) drop(hold);
     pthread_mutex_unlock(&mutex);
     return st;
@@ -573,7 +592,7 @@ void db_release(const char *path, struct db_hold *hold, bool writer)
     pthread_mutex_lock(&mutex);
     if (writer && hold->name >= 0) { /* else this is a child of the writer */
         if (!has_log(path, &log)) fremovexattr(hold->writing, WRITTEN_AS);
-        unlock(hold, path, false);
+        unlock(hold, path);
     }
     drop(hold);
     pthread_mutex_unlock(&mutex);
