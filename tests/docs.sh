@@ -1,7 +1,7 @@
 #!/bin/sh
-# docs.sh [TREE]: what the documents name is there: files, targets of links, source files by bare name. Each kernel family has a
-# README, whose table of parameters has the names and ranges of NAME_params.def. The first commands of README.md are there. No document
-# is longer than its limit.
+# docs.sh [TREE]: what the documents name is there: files (but what an installation or a build makes), targets of links, source files
+# by bare name. Each kernel family has a README, whose table of parameters has the names and ranges of NAME_params.def. The first
+# commands of README.md are there. No document is longer than its limit.
 set -eu
 cd "${1:-$(dirname "$0")/..}"
 scratch=$(mktemp -d)
@@ -17,7 +17,7 @@ for file in README.md docs/*.md docs/results/*.md tests/README.md kernel_templat
         [ -e "$folder/$name" ] || echo "$file links to $name, which is not there"
     done
     case $file in docs/results/*) continue ;; esac # these tell of earlier versions
-    grep -oE '`(\./)?[a-z_]+/[A-Za-z0-9_./-]*[a-z0-9]`' "$file" | tr -d '`' | grep -vE 'NAME|^share/' | sort -u | while IFS= read -r name; do
+    grep -oE '`(\./)?[a-z_]+/[A-Za-z0-9_./-]*[a-z0-9]`' "$file" | tr -d '`' | grep -vE 'NAME|^(share|build)/' | sort -u | while IFS= read -r name; do
         [ -e "$name" ] || [ -e "docs/$name" ] || echo "$file names $name, which is not there"
     done
     grep -oE '`[a-z0-9_]+\.(c|h|cu|cuh|sh|conf|sql|txt|md)`' "$file" | tr -d '`' | sort -u |
