@@ -2,6 +2,7 @@
 
 #include "driver_version.h"
 #include "exchange_json.h"
+#include "json_pick.h"
 #include "messages.h"
 #include "paths.h"
 #include "pretuned.h"
@@ -35,6 +36,8 @@ struct answers {
     size_t gpu_count;
     char folder[PATH_MAX]; /* of GPU descriptors */
     struct gpu described;  /* by one of them, as the last line that ships said */
+    json_t *figures;       /* of the described one; NULL: none has been read */
+    bool wanted;           /* the described one is */
     enum status st;        /* of collecting */
 
     /* the listing */
@@ -235,12 +238,23 @@ static void judge_age(const struct db_context *now, struct db_winner *w)
     snprintf(w->why, sizeof w->why, "measured with driver %.60s, now it is %.60s", w->driver, now->driver);
 }
 
-/* Many lines are of one GPU, whose descriptor is looked for once. */
-static void add_figures(const struct answers *a, json_t *json)
+/* Many lines are of one GPU: its descriptor is looked for once. False: it is none of those asked for. */
+static bool add_figures(const struct answers *a, json_t *json)
 {
     const char *name = json_string_value(json_object_get(json, "gpu"));
-    if (name && strcmp(name, a->described.name) == 0 && !json_object_get(json, "figures"))
-        json_object_set_new(json, "figures", gpu_to_json(&a->described));
+    if (!a->figures || !name || strcmp(name, a->described.name) != 0 || json_object_get(json, "figures"))
+        return true;
+    json_object_set(json, "figures", a->figures);
+    return a->wanted;
+}
+
+static void keep_described(struct answers *a, const struct gpu *gpu)
+{
+    if (a->figures && strcmp(a->described.name, gpu->name) == 0) return;
+    a->described = *gpu;
+    a->wanted = is_wanted(a, gpu);
+    json_decref(a->figures);
+    a->figures = gpu_to_json(gpu);
 }
 
 static enum status take_line(void *self, const char *line, size_t length)
@@ -249,13 +263,15 @@ static enum status take_line(void *self, const char *line, size_t length)
     struct db_winner w;
     int64_t decided_us;
     json_error_t error;
-    json_t *json = json_loadb(line, length, JSON_REJECT_DUPLICATES, &error);
+    json_t *json = json_pick(line, length, NULL);
+    if (!json) json = json_loadb(line, length, JSON_REJECT_DUPLICATES, &error);
     if (!json) return fail(E_INPUT, "%.120s", error.text);
-    add_figures(a, json);
-    const enum status st = winner_from_json(json, a->folder, &w, &decided_us);
+    const bool wanted = add_figures(a, json);
+    const enum status st = wanted ? winner_from_json(json, a->folder, &w, &decided_us) : OK;
     json_decref(json);
-    if (!st) a->described = w.gpu;
-    if (st || w.base.predicted || !is_wanted(a, &w.gpu) || !is_accurate(&w) || !may_answer(a, &w)) return st;
+    if (st || !wanted) return st;
+    keep_described(a, &w.gpu);
+    if (w.base.predicted || !a->wanted || !is_accurate(&w) || !may_answer(a, &w)) return OK;
     judge_age(&a->own->now, &w);
     return add(&a->ships, &w);
 }
@@ -448,5 +464,6 @@ void answers_close(struct answers *a)
     free(a->ships.at);
     free(a->preferences);
     free(a->gpus);
+    json_decref(a->figures);
     free(a);
 }

@@ -138,8 +138,9 @@ static bool read_member(struct reader *r, json_t *object, const char *const *wan
     if (!take_string(r, &key) || !remember(r, &key) || !take(r, ':')) return false;
     json_t *value = read_value(r);
     if (!value) return false;
-    while (*wanted && !is_word(&key, *wanted)) wanted++;
-    if (*wanted) return json_object_set_new_nocheck(object, *wanted, value) == 0;
+    const bool all = !wanted;
+    while (wanted && *wanted && !is_word(&key, *wanted)) wanted++;
+    if (all || *wanted) return json_object_setn_new_nocheck(object, key.text, key.length, value) == 0;
     json_decref(value);
     return true;
 }

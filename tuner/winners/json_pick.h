@@ -7,10 +7,10 @@
 #include <jansson.h>
 #include <stddef.h>
 
-/* A new object with those members of the text's object that are wanted (NULL ends the list), equal to what
- * json_loadb with JSON_REJECT_DUPLICATES reads. NULL: the text is no object, or one that only jansson reads
- * (escapes, letters beyond ASCII, exponents), or memory is short: then ask json_loadb, which says what is
- * wrong. */
+/* A new object with those members of the text's object that are wanted (NULL ends the list; NULL itself:
+ * all), equal to what json_loadb with JSON_REJECT_DUPLICATES reads. NULL: the text is no object, or one that
+ * only jansson reads (escapes, letters beyond ASCII, exponents), or memory is short: then ask json_loadb,
+ * which says what is wrong. */
 json_t *json_pick(const char *text, size_t length, const char *const *wanted);
 
 #endif
