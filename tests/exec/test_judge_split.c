@@ -46,12 +46,41 @@ TEST(it_is_as_accurate_with_a_prepared_operand)
     assert_true(assert_right(bf16x6.config, ACCURATE ":prepared=b").shapes > 100);
 }
 
-/* A wrong kernel, of which the last check says this. */
-static void assert_found(const struct family *family, const struct edit *edits, int count, const char *said)
+/* Options of problems whose kernels are checked as the others. */
+static const char *const options[] = {":epilogue=bias", ":epilogue=rowbias+relu", ":epilogue=bias+gelu",
+                                      ":batch=3:pointers"};
+enum { OPTIONS = sizeof options / sizeof *options };
+
+/* The f16x3 family has no pointers. */
+static bool has_option(const struct family *family, int option)
 {
-    const struct verification v = verify(family->config, family->problem, edits, count);
+    return family == &bf16x6 || !strstr(options[option], "pointers");
+}
+
+TEST(it_is_as_accurate_with_an_epilogue_or_pointers)
+{
+    char problem[PROBLEM_TEXT_MAX];
+    for (int i = 0; i < 2; i++)
+        for (int option = 0; option < OPTIONS; option++) {
+            if (!has_option(both[i], option)) continue;
+            snprintf(problem, sizeof problem, "%s%s", both[i]->problem, options[option]);
+            assert_non_null(
+                strstr(assert_right(both[i]->config, problem).detail, "of FP32's on 10 kinds of data"));
+        }
+}
+
+/* A wrong kernel, of which the last check says this. */
+static void assert_found_for(const struct family *family, const char *problem, const struct edit *edits,
+                             int count, const char *said)
+{
+    const struct verification v = verify(family->config, problem, edits, count);
     assert_int_equal(v.verdict, VERDICT_WRONG);
     if (!strstr(v.detail, said)) fail_msg("'%s' lacks '%s'", v.detail, said);
+}
+
+static void assert_found(const struct family *family, const struct edit *edits, int count, const char *said)
+{
+    assert_found_for(family, family->problem, edits, count, said);
 }
 
 /* In the sums of the tensor cores: the bound of FP32 lets it pass, and the kinds of data do not. */
@@ -71,6 +100,19 @@ TEST(a_low_piece_that_is_lost_is_found)
                                   "    multiply_pieces<false>(ring, high, low, group, part);\n", ""};
         assert_found(both[i], &edit, 1, "data: error");
     }
+}
+
+TEST(a_low_piece_that_is_lost_is_found_with_an_epilogue_or_pointers)
+{
+    char problem[PROBLEM_TEXT_MAX];
+    for (int i = 0; i < 2; i++)
+        for (int option = 0; option < OPTIONS; option++) {
+            const struct edit edit = {both[i]->source,
+                                      "    multiply_pieces<false>(ring, high, low, group, part);\n", ""};
+            if (!has_option(both[i], option)) continue;
+            snprintf(problem, sizeof problem, "%s%s", both[i]->problem, options[option]);
+            assert_found_for(both[i], problem, &edit, 1, "data: error");
+        }
 }
 
 TEST(a_product_of_middle_pieces_that_is_lost_is_found)
@@ -128,6 +170,8 @@ int main(void)
         cmocka_unit_test(it_is_as_accurate_with_a_prepared_operand),
         cmocka_unit_test(sums_that_are_not_promoted_are_found),
         cmocka_unit_test(a_low_piece_that_is_lost_is_found),
+        cmocka_unit_test(it_is_as_accurate_with_an_epilogue_or_pointers),
+        cmocka_unit_test(a_low_piece_that_is_lost_is_found_with_an_epilogue_or_pointers),
         cmocka_unit_test(a_product_of_middle_pieces_that_is_lost_is_found),
         cmocka_unit_test(a_product_of_low_pieces_that_is_left_out_is_found_where_products_cancel),
         cmocka_unit_test(a_missing_equilibration_is_found_where_k_is_graded),

@@ -142,19 +142,6 @@ extern "C" __global__ void __launch_bounds__(256) addresses(struct addresses_arg
         p.to[i] = (oracle_u64)p.of.data + (oracle_u64)((i * p.step + p.first) % p.of.batch * bytes);
 }
 
-extern "C" __global__ void __launch_bounds__(256) in_order(struct in_order_args p)
-{
-    each_element(p.c.batch, p.c.rows, p.c.cols, [&](long long item, long long row, long long col) {
-        const float *a = (const float *)p.a.data + item * p.a.stride + (p.trans_a ? row : row * p.a.ld);
-        const float *b = (const float *)p.b.data + item * p.b.stride + (p.trans_b ? col * p.b.ld : col);
-        const long long step_a = p.trans_a ? p.a.ld : 1, step_b = p.trans_b ? 1 : p.b.ld;
-        float sum = 0.0f;
-#pragma unroll 4
-        for (long long k = 0; k < p.k; k++) sum = fmaf(a[k * step_a], b[k * step_b], sum);
-        ((float *)p.c.data)[item * p.c.stride + row * p.c.ld + col] = p.alpha * sum;
-    });
-}
-
 #endif
 #if ORACLE_PARTS & 2
 
@@ -271,6 +258,22 @@ extern "C" __global__ void __launch_bounds__(256) epilogue(struct epilogue_args 
     });
     atomicMax(p.largest_mass, mine.worst);
     atomicMax(p.largest_value, mine.largest);
+}
+
+extern "C" __global__ void __launch_bounds__(256) in_order(struct in_order_args p)
+{
+    each_element(p.c.batch, p.c.rows, p.c.cols, [&](long long item, long long row, long long col) {
+        const float *a = (const float *)p.a.data + item * p.a.stride + (p.trans_a ? row : row * p.a.ld);
+        const float *b = (const float *)p.b.data + item * p.b.stride + (p.trans_b ? col * p.b.ld : col);
+        const long long step_a = p.trans_a ? p.a.ld : 1, step_b = p.trans_b ? 1 : p.b.ld;
+        float sum = 0.0f;
+#pragma unroll 4
+        for (long long k = 0; k < p.k; k++) sum = fmaf(a[k * step_a], b[k * step_b], sum);
+        float x = p.alpha * sum;
+        if (p.bias_is != ORACLE_BIAS_NONE) x += p.bias[p.bias_is == ORACLE_BIAS_ROW ? row : col];
+        ((float *)p.c.data)[item * p.c.stride + row * p.c.ld + col] =
+            (float)activated(p.activation, (double)x);
+    });
 }
 
 #endif

@@ -210,10 +210,13 @@ struct reference_args {
     double alpha, beta;
 };
 
-/* C = alpha op(A) op(B), each element the sum of its products in the order of k by FFMA. */
+/* C = activation(alpha op(A) op(B) + bias), each element the sum of its products in the order of k by FFMA.
+ */
 struct in_order_args {
     struct matrices a, b, c;
+    const float *bias; /* as in epilogue_args, of the first item */
     int trans_a, trans_b;
+    int bias_is, activation;
     long long k;
     float alpha;
 };

@@ -37,37 +37,32 @@ struct problem accuracy_problem(const struct problem *tuned)
 
 /* ---- adding in order, as a kernel ---- */
 
-struct in_order {
-    const struct oracle_kernels *kernels;
-    struct in_order_args args;
-};
-
-static enum status in_order_launch(void *self, const struct operands *operands, double alpha, double beta)
+/* The set whose operands these are. */
+static int set_of(const struct workload *work, const struct operands *operands)
 {
-    const struct in_order *own = self;
-    struct in_order_args args = own->args;
-    (void)beta; /* is 0 */
-    args.a.data = (void *)(uintptr_t)operands->a;
-    args.b.data = (void *)(uintptr_t)operands->b;
-    args.c.data = (void *)(uintptr_t)operands->c;
-    args.alpha = (float)alpha;
-    return oracle_in_order(own->kernels, &args);
+    for (int set = 0; set < work->layout.sets; set++)
+        if (workload_operands(work, set).a == operands->a) return set;
+    return WORKLOAD_EXACT;
 }
 
-/* It has neither pointers nor epilogues. */
-static bool adds_in_order(const struct workload *work, struct in_order *self, struct kernel *kernel)
+/* The problem is an accuracy_problem: it has one item, and beta is 0. */
+static enum status in_order_launch(void *self, const struct operands *operands, double alpha, double beta)
 {
+    const struct workload *work = self;
     const struct problem *p = &work->problem;
-    if (p->pointers || p->epilogue) return false;
-    *self = (struct in_order){.kernels = work->kernels,
-                              .args = {.a = workload_a(work, 0),
-                                       .b = workload_b(work, 0),
-                                       .c = workload_c(work, 0),
+    const int set = set_of(work, operands);
+    (void)beta;
+    const struct in_order_args args = {.a = workload_a(work, set),
+                                       .b = workload_b(work, set),
+                                       .c = workload_c(work, set),
+                                       .bias = (const float *)(uintptr_t)operands->bias,
                                        .trans_a = p->trans_a,
                                        .trans_b = p->trans_b,
-                                       .k = p->k}};
-    *kernel = (struct kernel){.self = self, .launch = in_order_launch};
-    return true;
+                                       .bias_is = (int)epilogue_bias(p->epilogue),
+                                       .activation = (int)epilogue_activation(p->epilogue),
+                                       .k = p->k,
+                                       .alpha = (float)alpha};
+    return oracle_in_order(work->kernels, &args);
 }
 
 /* ---- the check ---- */
@@ -101,11 +96,11 @@ enum status accuracy_measure(struct trial_setup *setup, const struct candidate *
 {
     const int64_t room = INT64_C(4) << 30;
     const struct oracle_limits limits = oracle_limits(&setup->device->gpu, room, ORACLE_SECONDS);
-    struct kernel kernel = {0}, in_order_kernel;
-    struct in_order in_order;
     struct workload work = {0};
+    struct kernel kernel = {0};
+    const struct kernel in_order = {.self = &work, .launch = in_order_launch};
     struct oracle oracle = {0};
-    struct judgement own = {.right = false}, other;
+    struct judgement own = {.right = false}, other = {.right = false};
     *errors = (struct class_errors){
         .own = accuracy_unknown(), .rival = accuracy_unknown(), .in_order = accuracy_unknown()};
     enum status st = kernel_load(setup->device, &candidate->config, problem, candidate->cubin,
@@ -118,10 +113,8 @@ enum status accuracy_measure(struct trial_setup *setup, const struct candidate *
     if (!st) st = oracle_open(&work, setup->seed, &limits, &oracle);
     if (!st) st = judge(&oracle, &kernel, &own);
     if (!st) st = judge_rival(setup, &oracle, problem, &errors->rival);
-    if (!st && adds_in_order(&work, &in_order, &in_order_kernel)) {
-        st = judge(&oracle, &in_order_kernel, &other);
-        if (!st && other.right) errors->in_order = other.errors;
-    }
+    if (!st) st = judge(&oracle, &in_order, &other);
+    if (!st && other.right) errors->in_order = other.errors;
     errors->own = own.errors;
     errors->right = own.right;
     snprintf(errors->detail, sizeof errors->detail, "%s", own.detail);

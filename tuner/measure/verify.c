@@ -155,7 +155,7 @@ static enum status run_classes(struct trial_setup *setup, const struct candidate
     const struct problem p = accuracy_problem(&setup->problem);
     const struct template *const t = candidate->config.template;
     *worst = 0;
-    if (!gemm_type_has_limits(p.type) || p.k == 0 || p.epilogue || p.pointers) return OK;
+    if (!gemm_type_has_limits(p.type) || p.k == 0) return OK;
     if (template_is_library(t) || t->check(&candidate->config, &p, &setup->device->gpu)) {
         v->skipped++; /* FP32 by FFMA, as its errors on uniform data have shown */
         return OK;

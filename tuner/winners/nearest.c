@@ -92,16 +92,29 @@ static bool is_of_library(const struct winner_store *store, const struct stored_
     return w->config != CUBLAS_WON && template_is_library(store->set.configs[w->config].template);
 }
 
+/* The last check of a kernel that multiplies pieces was made with its own K (accuracy_check.h), and the
+ * errors of pieces, relative to those of FP32, only fall as K grows (docs/accuracy.md). FFMA is as accurate
+ * at any K. */
+static bool is_as_accurate(const struct winner_store *store, const struct stored_winner *w,
+                           const struct problem *problem)
+{
+    enum gemm_type computed;
+    if (w->config == CUBLAS_WON || w->base.problem.k <= problem->k) return true;
+    return !template_type(store->set.configs[w->config].template, problem->type, &computed) ||
+           !gemm_type_has_limits(computed);
+}
+
 /* More than needed: some will be illegal, or farther away than they look. */
 enum { LISTED = 4 * NEAREST_MAX };
 
-static int list_read(const struct winner_store *store, const struct shape *shape, bool decides,
-                     struct neighbour list[LISTED])
+static int list_read(const struct winner_store *store, const struct problem *problem,
+                     const struct shape *shape, bool decides, struct neighbour list[LISTED])
 {
     int listed = 0;
     for (size_t i = 0; i < store->set.count; i++) {
         const struct stored_winner *w = &store->set.winners[i];
         if (!serves_others(w) || is_of_library(store, w) || !shape_answers(&w->shape, shape) ||
+            !is_as_accurate(store, w, problem) ||
             gemm_type_decides((enum gemm_type)w->shape.type, (enum gemm_type)shape->type) != decides)
             continue;
         struct neighbour n = {w, shape_distance(&w->shape, shape) + 0.1 * !w->base.cold, 0, false};
@@ -135,7 +148,7 @@ enum status nearest_find(struct winner_store *store, const struct problem *probl
 {
     struct neighbour list[LISTED];
     const struct shape shape = shape_of(problem);
-    int listed = list_read(store, &shape, decides, list);
+    int listed = list_read(store, problem, &shape, decides, list);
     *count = 0;
     for (int reading = 0; reading < READINGS_MAX; reading++) {
         bool more;
@@ -143,7 +156,7 @@ enum status nearest_find(struct winner_store *store, const struct problem *probl
             store, &shape, listed == LISTED ? list[LISTED - 1].distance : NEAREST_RADIUS, &more);
         if (st) return st;
         if (!more) break;
-        listed = list_read(store, &shape, decides, list);
+        listed = list_read(store, problem, &shape, decides, list);
     }
     for (int i = 0; i < listed; i++) {
         const struct stored_winner *w = list[i].winner;

@@ -185,6 +185,21 @@ TEST(a_neighbour_is_of_a_type_that_answers)
     assert_int_equal(near("sgemm:nn:1024x1024x1000", 16, list), 0);
 }
 
+/* The errors of pieces, relative to FP32's, grow as K falls: below its own K a kernel was not checked. */
+TEST(a_kernel_of_pieces_answers_no_shorter_k_than_its_own)
+{
+    struct neighbour list[NEAREST_MAX];
+    struct stored_winner *w = add("sgemm_normwise:nn:1024x1024x256", "", 10, 30);
+    assert_ok(config_parse("f16x3 BM=128 BN=128 BK=64 STAGES=3 LOW=16 VC=2 GROUP=1 SPLIT_K=1 SMS=132",
+                           &store.set.configs[w->config]));
+    assert_int_equal(near("sgemm_normwise:nn:1024x1024x256", 16, list), 1);
+    assert_int_equal(near("sgemm_normwise:nn:1000x1024x320", 16, list), 1);
+    assert_int_equal(near("sgemm_normwise:nn:1024x1024x192", 16, list), 0);
+    assert_int_equal(near("sgemm_normwise:nn:1024x1024x128", 16, list), 0);
+    add("sgemm_normwise:nn:1024x1024x256", "", 20, 30); /* FFMA is as accurate at any k */
+    assert_int_equal(near("sgemm_normwise:nn:1024x1024x192", 16, list), 1);
+}
+
 TEST(winners_of_pointers_and_of_strides_do_not_serve_each_other)
 {
     struct neighbour list[NEAREST_MAX];
@@ -559,6 +574,7 @@ int main(void)
         ARITHMETIC(a_stricter_winner_answers_a_laxer_problem_and_never_the_reverse),
         ARITHMETIC(of_every_pair_of_types_only_what_is_strict_enough_answers),
         ARITHMETIC(a_neighbour_is_of_a_type_that_answers),
+        ARITHMETIC(a_kernel_of_pieces_answers_no_shorter_k_than_its_own),
         ARITHMETIC(winners_of_pointers_and_of_strides_do_not_serve_each_other),
         ARITHMETIC(a_winner_is_for_its_own_epilogue),
         ARITHMETIC(a_doubled_side_is_one_away),
