@@ -46,27 +46,20 @@ TEST(it_is_as_accurate_with_a_prepared_operand)
     assert_true(assert_right(bf16x6.config, ACCURATE ":prepared=b").shapes > 100);
 }
 
-/* Options of problems whose kernels are checked as the others. */
-static const char *const options[] = {":epilogue=bias", ":epilogue=rowbias+relu", ":epilogue=bias+gelu",
-                                      ":batch=3:pointers"};
-enum { OPTIONS = sizeof options / sizeof *options };
-
-/* The f16x3 family has no pointers. */
-static bool has_option(const struct family *family, int option)
-{
-    return family == &bf16x6 || !strstr(options[option], "pointers");
-}
+/* Problems whose kernels are checked as the others. The f16x3 family has no pointers. */
+static const struct {
+    const struct family *family;
+    const char *problem;
+} with_options[] = {{&bf16x6, "sgemm_accurate:nn:40x24x320:epilogue=bias+gelu"},
+                    {&bf16x6, "sgemm_accurate:nn:40x24x320:batch=3:pointers"},
+                    {&f16x3, "sgemm_normwise:nn:40x24x320:epilogue=rowbias+relu"}};
+enum { OPTIONS = sizeof with_options / sizeof *with_options };
 
 TEST(it_is_as_accurate_with_an_epilogue_or_pointers)
 {
-    char problem[PROBLEM_TEXT_MAX];
-    for (int i = 0; i < 2; i++)
-        for (int option = 0; option < OPTIONS; option++) {
-            if (!has_option(both[i], option)) continue;
-            snprintf(problem, sizeof problem, "%s%s", both[i]->problem, options[option]);
-            assert_non_null(
-                strstr(assert_right(both[i]->config, problem).detail, "of FP32's on 10 kinds of data"));
-        }
+    for (int i = 0; i < OPTIONS; i++)
+        assert_non_null(strstr(assert_right(with_options[i].family->config, with_options[i].problem).detail,
+                               "of FP32's on 10 kinds of data"));
 }
 
 /* A wrong kernel, of which the last check says this. */
@@ -104,15 +97,12 @@ TEST(a_low_piece_that_is_lost_is_found)
 
 TEST(a_low_piece_that_is_lost_is_found_with_an_epilogue_or_pointers)
 {
-    char problem[PROBLEM_TEXT_MAX];
-    for (int i = 0; i < 2; i++)
-        for (int option = 0; option < OPTIONS; option++) {
-            const struct edit edit = {both[i]->source,
-                                      "    multiply_pieces<false>(ring, high, low, group, part);\n", ""};
-            if (!has_option(both[i], option)) continue;
-            snprintf(problem, sizeof problem, "%s%s", both[i]->problem, options[option]);
-            assert_found_for(both[i], problem, &edit, 1, "data: error");
-        }
+    for (int i = 0; i < OPTIONS; i++) {
+        const struct family *const family = with_options[i].family;
+        const struct edit edit = {family->source,
+                                  "    multiply_pieces<false>(ring, high, low, group, part);\n", ""};
+        assert_found_for(family, with_options[i].problem, &edit, 1, "data: error");
+    }
 }
 
 TEST(a_product_of_middle_pieces_that_is_lost_is_found)
