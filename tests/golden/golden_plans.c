@@ -1,4 +1,4 @@
-/* plans.c — what the host half of each template says of many configurations, as one number a template.
+/* golden_plans.c — what the host half of each template says of many configurations, as one number a template.
  *
  *     plans COUNT FILE       compares with FILE; prints a line for each template that differs, and exits with
  * 1 plans COUNT            prints what FILE should hold plans COUNT --dump TEMPLATE prints all that is
@@ -401,7 +401,7 @@ static bool expected(const char *path, const char *name, long count, uint64_t *n
 static int compare(const struct template *t, long count, const char *path, uint64_t number)
 {
     uint64_t before = 0;
-    if (number == 0) printf("%s: there is no base configuration of it in plans.c\n", t->name);
+    if (number == 0) printf("%s: there is no base configuration of it in golden_plans.c\n", t->name);
     else if (!expected(path, t->name, count, &before))
         printf("%s: %s has no row of %ld configurations\n", t->name, path, count);
     else if (before != number)
