@@ -1,9 +1,8 @@
 /* golden_plans.c — what the host half of each template says of many configurations, as one number a template.
  *
- *     plans COUNT FILE       compares with FILE; prints a line for each template that differs, and exits with
- * 1 plans COUNT            prints what FILE should hold plans COUNT --dump TEMPLATE prints all that is
- * counted, a line each: `diff` of the outputs of two builds shows where they differ first
- * (first_difference.sh)
+ *     plans COUNT FILE              compares with FILE: a line for each template that differs, exit 1
+ *     plans COUNT                   prints what FILE should hold
+ *     plans COUNT --dump TEMPLATE   prints all that is counted, for first_difference.sh
  *
  * COUNT configurations of each template that is searched, made of known good ones by up to five changes, are
  * asked about 40 problems on four GPUs: why they are refused, by all values and by the first few; what they
