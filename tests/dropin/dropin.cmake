@@ -72,6 +72,10 @@ foreach(name program_runpath program_conda)
 endforeach()
 add_library(other_engine MODULE dropin/other_engine.c)
 target_link_libraries(other_engine PRIVATE gt_flags)
+add_library(limiter MODULE dropin/limiter.c) # not with the sanitizers, which ask it before they are set up
+target_compile_definitions(limiter PRIVATE _GNU_SOURCE)
+target_compile_options(limiter PRIVATE -O2) # passes on as a jump: RTLD_NEXT depends on who asks
+target_link_libraries(limiter PRIVATE ${CMAKE_DL_LIBS})
 find_package(Python3 COMPONENTS Interpreter)
 foreach(name program_inside program_static) # the second has no loader, either
   add_executable(${name} dropin/program_static.c)
@@ -82,9 +86,9 @@ target_compile_definitions(test_dropin_libraries PRIVATE PROGRAM_ALONE="$<TARGET
   PROGRAM_RUNPATH="$<TARGET_FILE:program_runpath>" PROGRAM_CONDA="$<TARGET_FILE:program_conda>"
   PYTHON="${Python3_EXECUTABLE}" PYTHON_CALLS="${CMAKE_CURRENT_SOURCE_DIR}/dropin/python_calls.py"
   TUNE="$<TARGET_FILE:tune>" PROGRAM_INSIDE="$<TARGET_FILE:program_inside>" PROGRAM_STATIC="$<TARGET_FILE:program_static>" MAJORS="${majors}"
-  HALF_13="$<TARGET_FILE:program_half_13>" OTHER_ENGINE="$<TARGET_FILE:other_engine>"
+  HALF_13="$<TARGET_FILE:program_half_13>" OTHER_ENGINE="$<TARGET_FILE:other_engine>" LIMITER="$<TARGET_FILE:limiter>"
   ENGINE="$<TARGET_FILE:gemmtune_cublas_engine>" LIBRARY="$<TARGET_FILE:gemmtune>")
-add_dependencies(test_dropin_libraries gemmtune tune program_inside program_static program_alone program_runpath program_conda program_half_13 other_engine)
+add_dependencies(test_dropin_libraries gemmtune tune program_inside program_static program_alone program_runpath program_conda program_half_13 other_engine limiter)
 
 gt_unit_test(runtime/test_route gt_dropin gt_runtime gt_templates gt::sqlite gt::jansson gt::xxhash Threads::Threads)
 target_sources(test_route PRIVATE reference.c)

@@ -217,6 +217,27 @@ TEST(the_engine_is_found_beside_a_stub_that_is_named_relative)
     check_said("alone/libgemmtune_cublas_engine.so\n");
 }
 
+/* ---- another library that answers dlsym ---- */
+
+TEST(a_limiter_of_the_gpu_is_asked_before_the_drop_in_and_behind_it)
+{
+    static const char *const orders[] = {DROPIN ":" LIMITER, LIMITER ":" DROPIN};
+    const char *const words[] = {PROGRAM_ALONE, "product", NULL};
+    int launches = 0, allocations = 0, streams = 0;
+    run(LIMITER, words);
+    if (sscanf(complaints, "limiter: asked for launches %*d, allocations %*d, streams %d\n", &streams) != 1)
+        fail_msg("alone: %s", complaints);
+    const int by_program = streams;
+    for (int i = 0; i < 2; i++) {
+        run(orders[i], words);
+        check_said(BY_OURS);
+        if (sscanf(complaints, "limiter: asked for launches %d, allocations %d, streams %d\n", &launches,
+                   &allocations, &streams) != 3 ||
+            !launches || !allocations || streams <= by_program)
+            fail_msg("%s: %s", orders[i], complaints);
+    }
+}
+
 /* ---- tune run ---- */
 
 /* "tune run -- PROGRAM ARGUMENT": its exit status. */
@@ -334,6 +355,7 @@ int main(void)
         cmocka_unit_test(without_its_engine_everything_goes_to_cublas_and_that_is_said_once),
         cmocka_unit_test(an_engine_of_another_version_is_not_used),
         cmocka_unit_test(the_engine_is_found_beside_a_stub_that_is_named_relative),
+        cmocka_unit_test(a_limiter_of_the_gpu_is_asked_before_the_drop_in_and_behind_it),
         cmocka_unit_test(tune_run_serves_a_program_that_is_linked_with_cublas),
         cmocka_unit_test(tune_run_serves_a_python_that_opens_cublas_by_path),
         cmocka_unit_test(a_program_without_products_is_told_why),

@@ -78,7 +78,8 @@ static void name_of(const struct library *library, enum blas_major major, char n
 /* version NULL: any. */
 static void *symbol(void *from, const char *name, const char *version)
 {
-    return version ? dlvsym(from, name, version) : gemmtune_real_dlsym(from, name);
+    if (version) return dlvsym(from, name, version);
+    return from == RTLD_NEXT ? dlsym_behind(name) : gemmtune_real_dlsym(from, name);
 }
 
 /* A library that is already loaded. If the program loaded it with local scope, RTLD_NEXT does not find it. */
