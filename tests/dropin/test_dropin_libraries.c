@@ -325,6 +325,30 @@ TEST(a_program_of_another_machine_is_left_alone)
     assert_non_null(strstr(complaints, "it is a program of another architecture"));
 }
 
+/* The sanitizer ends programs whose first library it is not. */
+TEST(programs_with_a_sanitizer_run)
+{
+    static const char *const programs[] = {PROGRAMS_SANITIZED};
+    char *own = strdup(getenv("ASAN_OPTIONS"));
+    assert_non_null(own);
+#ifdef __SANITIZE_THREAD__
+    skip(); /* the drop-in has another sanitizer than the programs */
+#endif
+    unsetenv("ASAN_OPTIONS");
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        const char *const words[] = {TUNE,        "run", "--", "env", "ASAN_OPTIONS=detect_leaks=0",
+                                     programs[i], NULL};
+        if (run_under(programs[i], NULL) != 3) fail_msg("%s: %s", programs[i], complaints);
+        const bool has_options = strstr(programs[i], "options");
+        if (!has_options && run_in(NULL, NULL, words) != 3)
+            fail_msg("%s by env: %s", programs[i], complaints);
+    }
+    const char *const preloaded[] = {TUNE, "run", "--", PROGRAM_INSIDE, NULL};
+    if (LIBASAN[0] == '/' && run_in(NULL, LIBASAN, preloaded) != 3) fail_msg("preloaded: %s", complaints);
+    setenv("ASAN_OPTIONS", own, 1);
+    free(own);
+}
+
 TEST(an_unreadable_database_leaves_everything_to_cublas)
 {
     char path[240];
@@ -363,6 +387,7 @@ int main(void)
         cmocka_unit_test(a_program_without_a_loader_is_out_of_reach),
         cmocka_unit_test(a_program_with_rights_is_out_of_reach),
         cmocka_unit_test(a_program_of_another_machine_is_left_alone),
+        cmocka_unit_test(programs_with_a_sanitizer_run),
         cmocka_unit_test(an_unreadable_database_leaves_everything_to_cublas),
     };
     return cmocka_run_group_tests_name("test_dropin_libraries", tests, winner_setup, store_teardown);

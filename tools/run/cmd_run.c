@@ -105,6 +105,16 @@ static bool preload(const char *file)
     return length < (int)sizeof list && setenv("LD_PRELOAD", list, 1) == 0;
 }
 
+/* The address sanitizer ends a program in which it is not the first library. The drop-in tells it not to
+ * (__asan_default_options), but a program that has such options of its own does not ask the drop-in. */
+static void calm_sanitizer(void)
+{
+    const char *given = env_text("ASAN_OPTIONS"), *order = "verify_asan_link_order=0";
+    char all[PATH_MAX];
+    if (snprintf(all, sizeof all, "%s%s%s", given ? given : "", given ? ":" : "", order) < PATH_MAX)
+        setenv("ASAN_OPTIONS", all, 1);
+}
+
 static void load_drop_in(const char *program)
 {
     if (env_choice("GEMMTUNE_DROPIN") == ENV_DROPIN_OFF) return;
@@ -126,6 +136,7 @@ static void load_drop_in(const char *program)
                          "LD_PRELOAD is too long");
         return;
     }
+    calm_sanitizer();
     snprintf(number, sizeof number, "%ld", (long)getpid());
     if (fit == PROGRAM_FITS) setenv("GEMMTUNE_RUN", number, 1);
 }

@@ -86,6 +86,14 @@ __attribute__((constructor)) static void find_own_folder(void)
     else engine_foreign = access(engine_path, F_OK) == 0;
 }
 
+/* The address sanitizer asks for its options by this name, before it is set up. It ends a program in which it
+ * is not the first library; but the drop-in replaces nothing of it. */
+const char *__asan_default_options(void);
+__attribute__((no_sanitize("address", "undefined", "thread"))) const char *__asan_default_options(void)
+{
+    return "verify_asan_link_order=0";
+}
+
 static void in_child(void)
 {
     const struct engine *engine = atomic_load(&stub_engine_found);
