@@ -238,6 +238,27 @@ TEST(a_limiter_of_the_gpu_is_asked_before_the_drop_in_and_behind_it)
     }
 }
 
+/* ---- threads of little stack ---- */
+
+/* Lines with a table, of a capture, and of a log take most. */
+TEST(a_thread_of_little_stack_may_multiply_and_end_the_program)
+{
+    static const char *const variables[] = {"GEMMTUNE_QUIET", "GEMMTUNE_LOG", "GEMMTUNE_CAPTURE",
+                                            "GEMMTUNE_NONE"};
+    const char *const ends[] = {TUNE, "run", "--", PROGRAM_ALONE, "small", NULL};
+    const char *const words[] = {TUNE, "run", "--", PROGRAM_ALONE, "small", "product", NULL};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        char path[240];
+        snprintf(path, sizeof path, "%s/small.txt", store_folder);
+        setenv(variables[i], strstr(variables[i], "CAPTURE") ? path : "1", 1);
+        run(NULL, ends);
+        run(NULL, words);
+        unsetenv(variables[i]);
+        check_said(BY_OURS);
+    }
+    assert_non_null(strstr(complaints, "gemmtune: 100 % of 2 products answered"));
+}
+
 /* ---- tune run ---- */
 
 /* "tune run -- PROGRAM ARGUMENT": its exit status. */
@@ -380,6 +401,7 @@ int main(void)
         cmocka_unit_test(an_engine_of_another_version_is_not_used),
         cmocka_unit_test(the_engine_is_found_beside_a_stub_that_is_named_relative),
         cmocka_unit_test(a_limiter_of_the_gpu_is_asked_before_the_drop_in_and_behind_it),
+        cmocka_unit_test(a_thread_of_little_stack_may_multiply_and_end_the_program),
         cmocka_unit_test(tune_run_serves_a_program_that_is_linked_with_cublas),
         cmocka_unit_test(tune_run_serves_a_python_that_opens_cublas_by_path),
         cmocka_unit_test(a_program_without_products_is_told_why),

@@ -2,6 +2,7 @@
 
 #include "dlsym.h"
 #include "loading.h"
+#include "stub.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -169,13 +170,27 @@ static void *search(const struct library *library, enum blas_major major, size_t
     return functions;
 }
 
-static void *find(const struct library *library, enum blas_major major, size_t bytes)
+struct search {
+    const struct library *library;
+    enum blas_major major;
+    size_t bytes;
+    void *functions;
+};
+
+static void find_by(void *self)
 {
-    if (!loading_begin()) return NULL;
-    void *functions = search(library, major, bytes);
+    struct search *s = self;
+    if (!loading_begin()) return;
+    s->functions = search(s->library, s->major, s->bytes);
     dlerror(); /* the program is to find its own errors only */
     loading_end();
-    return functions;
+}
+
+static void *find(const struct library *library, enum blas_major major, size_t bytes)
+{
+    struct search wanted = {library, major, bytes, NULL};
+    stack_room_run(&stub_room, find_by, &wanted);
+    return wanted.functions;
 }
 
 /* No thread waits for another one: a constructor that calls cuBLAS holds the loader's lock, which the search

@@ -13,6 +13,7 @@
 
 __thread bool stub_inside __attribute__((tls_model("initial-exec")));
 __thread void *stub_thread __attribute__((tls_model("initial-exec")));
+__thread struct stack_room stub_room __attribute__((tls_model("initial-exec")));
 _Atomic(const struct engine *) stub_engine_found;
 
 /* ---- without an engine ---- */
@@ -171,7 +172,51 @@ static bool is_watched(void)
     return watched == YES;
 }
 
+/* ---- calls ---- */
+
+struct call {
+    const struct blas_request *request;
+    const struct matmul *matmul;
+    struct refusal *refusal;
+    struct intercept *intercept;
+    int *result;
+    bool taken;
+};
+
+static void take(void *self)
+{
+    struct call *call = self;
+    call->taken = stub_engine()->take(call->request, call->intercept, call->result);
+}
+
+bool stub_take_apart(const struct blas_request *request, struct intercept *intercept, int *result)
+{
+    struct call call = {.request = request, .intercept = intercept, .result = result};
+    stack_room_run(&stub_room, take, &call);
+    return call.taken;
+}
+
+static void take_matmul(void *self)
+{
+    struct call *call = self;
+    call->taken = stub_engine()->take_matmul(call->matmul, call->intercept, call->result);
+}
+
+bool stub_take_matmul_apart(const struct matmul *matmul, struct intercept *intercept, int *result)
+{
+    struct call call = {.matmul = matmul, .intercept = intercept, .result = result};
+    stack_room_run(&stub_room, take_matmul, &call);
+    return call.taken;
+}
+
+static void refuse(void *self)
+{
+    struct call *call = self;
+    stub_engine()->refuse(call->refusal, call->request, call->intercept);
+}
+
 void stub_refuse(struct refusal *refusal, const struct blas_request *request, struct intercept *intercept)
 {
-    if (is_watched()) stub_engine()->refuse(refusal, request, intercept);
+    struct call call = {.request = request, .refusal = refusal, .intercept = intercept};
+    if (is_watched()) stack_room_run(&stub_room, refuse, &call);
 }
