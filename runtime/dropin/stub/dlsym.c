@@ -29,8 +29,9 @@ typedef void *dlsym_function(void *handle, const char *name);
 static _Atomic(dlsym_function *) c_found, next_found;
 static _Atomic uintptr_t other_begin, other_end; /* where that library lies */
 
-/* This thread asks for the real functions. */
-static __thread bool asks_for_real;
+/* This thread asks for the real functions. Volatile, since <dlfcn.h> promises that dlsym calls nothing here.
+ */
+static __thread volatile bool asks_for_real;
 
 /* Libraries of the sanitizers ask before they are set up, so what every dlsym runs is not instrumented and
  * calls no function that they replace. */
