@@ -58,7 +58,8 @@ foreach(file ${own_libraries})
 endforeach()
 foreach(name program_alone program_runpath program_conda)
   add_executable(${name} dropin/program_alone.c dropin/program_half.c)
-  target_link_libraries(${name} PRIVATE program_blas gt_flags ${CMAKE_DL_LIBS})
+  target_link_libraries(${name} PRIVATE program_blas gt_flags Threads::Threads ${CMAKE_DL_LIBS})
+  target_compile_definitions(${name} PRIVATE $<$<BOOL:${GT_SANITIZE}>:GT_SANITIZED>)
 endforeach()
 target_link_libraries(program_runpath PRIVATE own_libsqlite3.so.0)
 target_link_options(program_runpath PRIVATE -Wl,--enable-new-dtags)
@@ -72,19 +73,39 @@ foreach(name program_runpath program_conda)
 endforeach()
 add_library(other_engine MODULE dropin/other_engine.c)
 target_link_libraries(other_engine PRIVATE gt_flags)
+add_library(limiter MODULE dropin/limiter.c) # not with the sanitizers, which ask it before they are set up
+target_compile_definitions(limiter PRIVATE _GNU_SOURCE)
+target_compile_options(limiter PRIVATE -O2) # passes on as a jump: RTLD_NEXT depends on who asks
+target_link_libraries(limiter PRIVATE ${CMAKE_DL_LIBS})
 find_package(Python3 COMPONENTS Interpreter)
 foreach(name program_inside program_static) # the second has no loader, either
   add_executable(${name} dropin/program_static.c)
 endforeach()
 target_link_options(program_static PRIVATE -static)
+set(sanitizers address options) # the second is the first with options of its own
+if(NOT GT_SANITIZE) # else the drop-in has one, and there is no place for another
+  list(APPEND sanitizers thread undefined leak)
+endif()
+foreach(sanitizer ${sanitizers})
+  add_executable(program_${sanitizer} dropin/program_static.c)
+  string(REPLACE options address flag -fsanitize=${sanitizer})
+  target_compile_options(program_${sanitizer} PRIVATE ${flag})
+  target_link_options(program_${sanitizer} PRIVATE ${flag})
+  list(APPEND programs_sanitized "\"$<TARGET_FILE:program_${sanitizer}>\"")
+  list(APPEND sanitized_targets program_${sanitizer})
+endforeach()
+target_compile_definitions(program_options PRIVATE OWN_OPTIONS)
+list(JOIN programs_sanitized "," programs_sanitized)
+execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libasan.so OUTPUT_VARIABLE libasan OUTPUT_STRIP_TRAILING_WHITESPACE)
 gt_dropin_test(test_dropin_libraries)
 target_compile_definitions(test_dropin_libraries PRIVATE PROGRAM_ALONE="$<TARGET_FILE:program_alone>"
   PROGRAM_RUNPATH="$<TARGET_FILE:program_runpath>" PROGRAM_CONDA="$<TARGET_FILE:program_conda>"
   PYTHON="${Python3_EXECUTABLE}" PYTHON_CALLS="${CMAKE_CURRENT_SOURCE_DIR}/dropin/python_calls.py"
   TUNE="$<TARGET_FILE:tune>" PROGRAM_INSIDE="$<TARGET_FILE:program_inside>" PROGRAM_STATIC="$<TARGET_FILE:program_static>" MAJORS="${majors}"
-  HALF_13="$<TARGET_FILE:program_half_13>" OTHER_ENGINE="$<TARGET_FILE:other_engine>"
+  HALF_13="$<TARGET_FILE:program_half_13>" OTHER_ENGINE="$<TARGET_FILE:other_engine>" LIMITER="$<TARGET_FILE:limiter>"
+  PROGRAMS_SANITIZED=${programs_sanitized} LIBASAN="${libasan}"
   ENGINE="$<TARGET_FILE:gemmtune_cublas_engine>" LIBRARY="$<TARGET_FILE:gemmtune>")
-add_dependencies(test_dropin_libraries gemmtune tune program_inside program_static program_alone program_runpath program_conda program_half_13 other_engine)
+add_dependencies(test_dropin_libraries gemmtune tune program_inside program_static program_alone program_runpath program_conda program_half_13 other_engine limiter ${sanitized_targets})
 
 gt_unit_test(runtime/test_route gt_dropin gt_runtime gt_templates gt::sqlite gt::jansson gt::xxhash Threads::Threads)
 target_sources(test_route PRIVATE reference.c)

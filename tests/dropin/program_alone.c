@@ -1,10 +1,12 @@
 /* program_alone.c — a program that knows nothing of gemmtune: with libraries of its own, if it was built so,
  * and with a product by its cuBLAS, if it is asked for one (arguments: "product", and the folder that it goes
- * to before). It says what happened, and which libraries it has in the end.
+ * to before). It says what happened, and which libraries it has in the end. "small": it ends in a thread of
+ * little stack, with a product before if there is another word.
  */
 #include "program_half.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,11 +68,36 @@ static void say_libraries(void)
     if (maps) fclose(maps);
 }
 
+/* As small as a stack may be; the sanitizers need more. */
+#ifdef GT_SANITIZED
+enum { SMALL_BYTES = 32 << 10 };
+#else
+enum { SMALL_BYTES = 16 << 10 };
+#endif
+
+static void *end_there(void *word)
+{
+    if (word) product();
+    exit(0);
+}
+
+static int end_in_small_thread(char *word)
+{
+    pthread_attr_t small;
+    pthread_t thread;
+    pthread_attr_init(&small);
+    if (pthread_attr_setstacksize(&small, SMALL_BYTES) || pthread_create(&thread, &small, end_there, word))
+        return 6;
+    pthread_join(thread, NULL);
+    return 7;
+}
+
 int main(int argc, char **argv)
 {
 #ifdef OWN_LIBRARY
     printf("own library: %d\n", own_library_answer());
 #endif
+    if (argc > 1 && strcmp(argv[1], "small") == 0) return end_in_small_thread(argv[2]);
     if (argc > 2 && chdir(argv[2])) return 5;
     if (argc > 1 && strcmp(argv[1], "product") == 0) product();
     say_libraries();

@@ -217,6 +217,48 @@ TEST(the_engine_is_found_beside_a_stub_that_is_named_relative)
     check_said("alone/libgemmtune_cublas_engine.so\n");
 }
 
+/* ---- another library that answers dlsym ---- */
+
+TEST(a_limiter_of_the_gpu_is_asked_before_the_drop_in_and_behind_it)
+{
+    static const char *const orders[] = {DROPIN ":" LIMITER, LIMITER ":" DROPIN};
+    const char *const words[] = {PROGRAM_ALONE, "product", NULL};
+    int launches = 0, allocations = 0, streams = 0;
+    run(LIMITER, words);
+    if (sscanf(complaints, "limiter: asked for launches %*d, allocations %*d, streams %d\n", &streams) != 1)
+        fail_msg("alone: %s", complaints);
+    const int by_program = streams;
+    for (int i = 0; i < 2; i++) {
+        run(orders[i], words);
+        check_said(BY_OURS);
+        if (sscanf(complaints, "limiter: asked for launches %d, allocations %d, streams %d\n", &launches,
+                   &allocations, &streams) != 3 ||
+            !launches || !allocations || streams <= by_program)
+            fail_msg("%s: %s", orders[i], complaints);
+    }
+}
+
+/* ---- threads of little stack ---- */
+
+/* Lines with a table, of a capture, and of a log take most. */
+TEST(a_thread_of_little_stack_may_multiply_and_end_the_program)
+{
+    static const char *const variables[] = {"GEMMTUNE_QUIET", "GEMMTUNE_LOG", "GEMMTUNE_CAPTURE",
+                                            "GEMMTUNE_NONE"};
+    const char *const ends[] = {TUNE, "run", "--", PROGRAM_ALONE, "small", NULL};
+    const char *const words[] = {TUNE, "run", "--", PROGRAM_ALONE, "small", "product", NULL};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        char path[240];
+        snprintf(path, sizeof path, "%s/small.txt", store_folder);
+        setenv(variables[i], strstr(variables[i], "CAPTURE") ? path : "1", 1);
+        run(NULL, ends);
+        run(NULL, words);
+        unsetenv(variables[i]);
+        check_said(BY_OURS);
+    }
+    assert_non_null(strstr(complaints, "gemmtune: 100 % of 2 products answered"));
+}
+
 /* ---- tune run ---- */
 
 /* "tune run -- PROGRAM ARGUMENT": its exit status. */
@@ -304,6 +346,30 @@ TEST(a_program_of_another_machine_is_left_alone)
     assert_non_null(strstr(complaints, "it is a program of another architecture"));
 }
 
+/* The sanitizer ends programs whose first library it is not. */
+TEST(programs_with_a_sanitizer_run)
+{
+    static const char *const programs[] = {PROGRAMS_SANITIZED};
+    char *own = strdup(getenv("ASAN_OPTIONS"));
+    assert_non_null(own);
+#ifdef __SANITIZE_THREAD__
+    skip(); /* the drop-in has another sanitizer than the programs */
+#endif
+    unsetenv("ASAN_OPTIONS");
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        const char *const words[] = {TUNE,        "run", "--", "env", "ASAN_OPTIONS=detect_leaks=0",
+                                     programs[i], NULL};
+        if (run_under(programs[i], NULL) != 3) fail_msg("%s: %s", programs[i], complaints);
+        const bool has_options = strstr(programs[i], "options");
+        if (!has_options && run_in(NULL, NULL, words) != 3)
+            fail_msg("%s by env: %s", programs[i], complaints);
+    }
+    const char *const preloaded[] = {TUNE, "run", "--", PROGRAM_INSIDE, NULL};
+    if (LIBASAN[0] == '/' && run_in(NULL, LIBASAN, preloaded) != 3) fail_msg("preloaded: %s", complaints);
+    setenv("ASAN_OPTIONS", own, 1);
+    free(own);
+}
+
 TEST(an_unreadable_database_leaves_everything_to_cublas)
 {
     char path[240];
@@ -334,6 +400,8 @@ int main(void)
         cmocka_unit_test(without_its_engine_everything_goes_to_cublas_and_that_is_said_once),
         cmocka_unit_test(an_engine_of_another_version_is_not_used),
         cmocka_unit_test(the_engine_is_found_beside_a_stub_that_is_named_relative),
+        cmocka_unit_test(a_limiter_of_the_gpu_is_asked_before_the_drop_in_and_behind_it),
+        cmocka_unit_test(a_thread_of_little_stack_may_multiply_and_end_the_program),
         cmocka_unit_test(tune_run_serves_a_program_that_is_linked_with_cublas),
         cmocka_unit_test(tune_run_serves_a_python_that_opens_cublas_by_path),
         cmocka_unit_test(a_program_without_products_is_told_why),
@@ -341,6 +409,7 @@ int main(void)
         cmocka_unit_test(a_program_without_a_loader_is_out_of_reach),
         cmocka_unit_test(a_program_with_rights_is_out_of_reach),
         cmocka_unit_test(a_program_of_another_machine_is_left_alone),
+        cmocka_unit_test(programs_with_a_sanitizer_run),
         cmocka_unit_test(an_unreadable_database_leaves_everything_to_cublas),
     };
     return cmocka_run_group_tests_name("test_dropin_libraries", tests, winner_setup, store_teardown);

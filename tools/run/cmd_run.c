@@ -1,5 +1,5 @@
 /* cmd_run.c — tune run: a program under the drop-in. The program takes the place of this process, so that its
- * arguments, standard files, signals and exit code are its own; only --learn waits for its end.
+ * arguments, standard files, signals and exit code are its own; only --learn and --capture wait for its end.
  *
  * Whatever is in the way of the drop-in, the program runs, and one line says why without it.
  */
@@ -55,7 +55,14 @@ static const char text[] =
     "\n"
     "Out of reach, and said in one line: cuBLAS that is linked statically, programs that are linked "
     "statically, "
-    "set-uid, or of another C library. Then the program runs as it would without tune run.\n"
+    "set-uid, or of another C library. Then the program runs as it would without tune run. Out of reach, "
+    "too, is what a wrapper starts that sets LD_PRELOAD or clears the environment (env -i, sudo), in another "
+    "root folder (chroot) or in a container: put tune run behind it. With --capture or --learn a line says "
+    "that nothing was recorded.\n"
+    "\n"
+    "With --learn, Ctrl-C ends the program, and the tuning begins, which a second one ends. SIGTERM, or a "
+    "SIGINT that was sent by another process, goes to the program, and nothing is tuned: a line says how "
+    "to.\n"
     "\n"
     "Examples:\n"
     "  tune run -- python3 serve.py\n"
@@ -105,6 +112,16 @@ static bool preload(const char *file)
     return length < (int)sizeof list && setenv("LD_PRELOAD", list, 1) == 0;
 }
 
+/* The address sanitizer ends a program in which it is not the first library. The drop-in tells it not to
+ * (__asan_default_options), but a program that has such options of its own does not ask the drop-in. */
+static void calm_sanitizer(void)
+{
+    const char *given = env_text("ASAN_OPTIONS"), *order = "verify_asan_link_order=0";
+    char all[PATH_MAX];
+    if (snprintf(all, sizeof all, "%s%s%s", given ? given : "", given ? ":" : "", order) < PATH_MAX)
+        setenv("ASAN_OPTIONS", all, 1);
+}
+
 static void load_drop_in(const char *program)
 {
     if (env_choice("GEMMTUNE_DROPIN") == ENV_DROPIN_OFF) return;
@@ -126,6 +143,7 @@ static void load_drop_in(const char *program)
                          "LD_PRELOAD is too long");
         return;
     }
+    calm_sanitizer();
     snprintf(number, sizeof number, "%ld", (long)getpid());
     if (fit == PROGRAM_FITS) setenv("GEMMTUNE_RUN", number, 1);
 }
@@ -170,9 +188,9 @@ enum status cmd_run(int argc, char **argv)
     if (r.off) setenv("GEMMTUNE_DROPIN", "off", 1);
     if (print_is_quiet()) setenv("GEMMTUNE_QUIET", "1", 1);
     cmd_run_exit = 126;
-    if (r.learn) {
+    if (r.learn || r.capture) {
         st = learn(&(struct learn){words, env_text("GEMMTUNE_CAPTURE"), r.learn, become}, &cmd_run_exit);
-        return st ? st : E_PROGRAM;
+        if (r.learn || !st) return st ? st : E_PROGRAM;
     }
     become(words);
     if (errno == ENOENT) cmd_run_exit = 127;

@@ -1,17 +1,17 @@
 #include "learn.h"
 
-#include "env.h"
 #include "gain.h"
 #include "print.h"
+#include "recording.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,14 +42,24 @@ static void let_go_of_signals(void)
     sigprocmask(SIG_SETMASK, &before.mask, NULL);
 }
 
+/* The user, or a system that takes the machine back, wants an end: of the program and of us. Ctrl-C ends the
+ * program, or the tuner after it: the terminal sends it to both. */
+static bool asks_to_end(int signal, const siginfo_t *info)
+{
+    return signal == SIGHUP ||
+           ((signal == SIGTERM || signal == SIGINT || signal == SIGQUIT) && info->si_code <= 0);
+}
+
 /* The status with which a child ended. What the terminal or the system sent, the child has got, too. */
-static int wait_for(pid_t child, const sigset_t *held)
+static int wait_for(pid_t child, const sigset_t *held, bool *asked)
 {
     int status = 0;
     siginfo_t info;
     while (waitpid(child, &status, WNOHANG) != child) {
         const int signal = sigwaitinfo(held, &info);
-        if (signal > 0 && signal != SIGCHLD && info.si_code <= 0) kill(child, signal);
+        if (signal <= 0 || signal == SIGCHLD) continue;
+        if (asks_to_end(signal, &info)) *asked = true;
+        if (info.si_code <= 0) kill(child, signal);
     }
     return status;
 }
@@ -64,65 +74,75 @@ static void become_tuner(char **words)
     print_line(stderr, "tune run: cannot start the tuner: %s", strerror(errno));
 }
 
-/* Runs a child that becomes something; *status as waitpid has it. */
-static enum status run_child(void (*become)(char **words), char **words, const sigset_t *held, int *status)
+/* If its parent is killed, so is the child, gently. A program keeps this when it becomes another one, unless
+ * that gets rights of its own. */
+static void end_with(pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(128 + SIGTERM); /* it was killed before */
+}
+
+/* Runs a child that becomes something; *status as waitpid has it; *asked: set if a signal asked to end. */
+static enum status run_child(void (*become)(char **words), char **words, const sigset_t *held, int *status,
+                             bool *asked)
 {
     fflush(NULL);
-    const pid_t child = fork();
+    const pid_t self = getpid(), child = fork();
     if (child < 0) return fail(E_CHILD, "cannot start a process: %s", strerror(errno));
     if (child == 0) {
+        end_with(self);
         let_go_of_signals();
         become(words);
         _exit(errno == ENOENT ? 127 : 126);
     }
-    *status = wait_for(child, held);
+    *status = wait_for(child, held, asked);
     return OK;
 }
 
-static enum status capture_file(const char *chosen, char path[PATH_MAX])
-{
-    const char *folder = env_text("TMPDIR");
-    const int length = chosen
-                           ? snprintf(path, PATH_MAX, "%s", chosen)
-                           : snprintf(path, PATH_MAX, "%s/gemmtune-learn-XXXXXX", folder ? folder : "/tmp");
-    if (length >= PATH_MAX)
-        return fail(E_INPUT, "the path %.60s... of the capture is longer than %d characters", path,
-                    PATH_MAX - 1);
-    if (!chosen) {
-        const int file = mkstemp(path);
-        if (file < 0) return fail(E_IO, "cannot create %s: %s", path, strerror(errno));
-        close(file);
-    }
-    setenv("GEMMTUNE_CAPTURE", path, 1);
-    return OK;
-}
-
-static bool is_empty(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) != 0 ? errno == ENOENT : info.st_size == 0;
-}
-
-/* Tunes what the program has computed, and says what that brings. */
-static void tune(const struct learn *learn, char *capture, const sigset_t *held)
+/* Tunes what the program has computed, and says what that brings. False: there is more to tune. */
+static bool tune(const struct learn *learn, struct recording *recording, const sigset_t *held)
 {
     char *words[] = {(char[]){"tune"},
                      (char[]){"tune"},
                      (char[]){"--from-capture"},
-                     capture,
+                     recording->path,
                      (char[]){"--budget"},
                      (char *)(uintptr_t)learn->budget, /* execv changes none of them */
                      NULL};
     int status = 0;
-    if (is_empty(capture)) {
-        print_line(stderr, "tune run: nothing is tuned: the program made no product that was recorded");
-        return;
-    }
-    enum status st = run_child(become_tuner, words, held, &status);
-    if (!st && !(WIFEXITED(status) && WEXITSTATUS(status) == 0))
-        print_line(stderr, "tune run: the tuner ended early; what it had finished is kept");
-    if (!st) st = gain_tell(capture);
+    bool asked = false;
+    enum status st = run_child(become_tuner, words, held, &status, &asked);
+    const bool done = !st && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    if (!done)
+        recording_tell(recording,
+                       st ? "the tuner cannot be started"
+                          : "the tuner ended early, and what it had finished is kept",
+                       learn->budget);
+    if (!st && !asked) st = gain_tell(recording->path);
     if (st) print_line(stderr, "tune run: %s", status_text());
+    return done;
+}
+
+static void say_nothing_recorded(const char *program, bool killed)
+{
+    print_line(stderr,
+               "tune run: nothing was recorded of %s: %sit made no product, or was out of reach, behind a "
+               "wrapper that "
+               "sets LD_PRELOAD or clears the environment, or in a container (see tune run --help)",
+               program, killed ? "a signal killed it before the first save, or " : "");
+}
+
+/* After the program's end. asked: a signal asked us to end, too. */
+static void conclude(const struct learn *learn, struct recording *recording, const sigset_t *held,
+                     bool killed, bool asked)
+{
+    bool done = true;
+    if (!recording_has_grown(recording)) say_nothing_recorded(learn->words[0], killed);
+    if (learn->budget && !recording_is_empty(recording)) {
+        if (asked) recording_tell(recording, "a signal asked to end, so nothing is tuned", learn->budget);
+        done = !asked && tune(learn, recording, held);
+    }
+    if (done) recording_forget(recording);
 }
 
 /* Ends this process as the program was ended, without a core of its own. */
@@ -141,17 +161,18 @@ static void end_by(int signal)
 
 enum status learn(const struct learn *learn, int *exit_code)
 {
-    char capture[PATH_MAX];
+    struct recording recording;
     sigset_t held;
     int status = 0;
-    enum status st = capture_file(learn->capture, capture);
+    bool asked = false;
+    enum status st = recording_open(&recording, learn->capture);
     if (st) return st;
     hold_signals(&held);
-    st = run_child(learn->become, learn->words, &held, &status);
+    st = run_child(learn->become, learn->words, &held, &status, &asked);
     const bool started =
         !st && !(WIFEXITED(status) && (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127));
-    if (started) tune(learn, capture, &held);
-    if (!learn->capture) unlink(capture);
+    if (started) conclude(learn, &recording, &held, WIFSIGNALED(status), asked);
+    else recording_forget(&recording);
     if (!st && WIFSIGNALED(status)) end_by(WTERMSIG(status));
     *exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     let_go_of_signals();

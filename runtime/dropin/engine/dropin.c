@@ -9,6 +9,7 @@
 #include "lt_shortcut.h"
 #include "print.h"
 #include "served.h"
+#include "stack_room.h"
 #include "tf32.h"
 #include "watch.h"
 
@@ -448,9 +449,9 @@ static bool is_under_tune_run(void)
     return run && strtol(run, NULL, 10) == getpid();
 }
 
-__attribute__((destructor)) static void finish(void)
+static void tell_end(void *nothing)
 {
-    if (atomic_load(&state) == FORKED) return;
+    (void)nothing;
     watch_end();
     recorder_save(true);
     if (settings.log) summarize();
@@ -458,4 +459,11 @@ __attribute__((destructor)) static void finish(void)
     else if (atomic_load(&state) == ON && !settings.log && !env_is_on("GEMMTUNE_QUIET") &&
              is_under_tune_run())
         served_tell();
+}
+
+/* The thread that ends the program may have little room. */
+__attribute__((destructor)) static void finish(void)
+{
+    struct stack_room room = {.known = false};
+    if (atomic_load(&state) != FORKED) stack_room_run(&room, tell_end, NULL);
 }

@@ -28,7 +28,7 @@ static bool take(struct refusal *refusal, struct blas_request *request, blas_han
     const struct blas_workspace own = blas_workspace_of(handle);
     request->workspace = own.memory;
     request->workspace_bytes = own.bytes;
-    return stub_engine()->take(request, intercept, result);
+    return stub_take(request, intercept, result);
 }
 
 /* The parameters have the same names in all functions. */

@@ -14,7 +14,7 @@ int ENTRY(cublasLtMatmul)(lt_handle handle, lt_desc desc, const void *alpha, con
     struct intercept intercept;
     int result = BLAS_NOT_INITIALIZED;
     if (!real) return result;
-    if (!stub_enter(&intercept) || !stub_engine()->take_matmul(&matmul, &intercept, &result))
+    if (!stub_enter(&intercept) || !stub_take_matmul(&matmul, &intercept, &result))
         result = real->Matmul(handle, desc, alpha, a, layout_a, b, layout_b, beta, c, layout_c, d, layout_d,
                               algorithm, workspace, workspace_bytes, stream);
     stub_leave(&intercept);

@@ -2,6 +2,7 @@
 
 #include "dlsym.h"
 #include "loading.h"
+#include "stub.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -78,7 +79,8 @@ static void name_of(const struct library *library, enum blas_major major, char n
 /* version NULL: any. */
 static void *symbol(void *from, const char *name, const char *version)
 {
-    return version ? dlvsym(from, name, version) : gemmtune_real_dlsym(from, name);
+    if (version) return dlvsym(from, name, version);
+    return from == RTLD_NEXT ? dlsym_behind(name) : gemmtune_real_dlsym(from, name);
 }
 
 /* A library that is already loaded. If the program loaded it with local scope, RTLD_NEXT does not find it. */
@@ -168,13 +170,27 @@ static void *search(const struct library *library, enum blas_major major, size_t
     return functions;
 }
 
-static void *find(const struct library *library, enum blas_major major, size_t bytes)
+struct search {
+    const struct library *library;
+    enum blas_major major;
+    size_t bytes;
+    void *functions;
+};
+
+static void find_by(void *self)
 {
-    if (!loading_begin()) return NULL;
-    void *functions = search(library, major, bytes);
+    struct search *s = self;
+    if (!loading_begin()) return;
+    s->functions = search(s->library, s->major, s->bytes);
     dlerror(); /* the program is to find its own errors only */
     loading_end();
-    return functions;
+}
+
+static void *find(const struct library *library, enum blas_major major, size_t bytes)
+{
+    struct search wanted = {library, major, bytes, NULL};
+    stack_room_run(&stub_room, find_by, &wanted);
+    return wanted.functions;
 }
 
 /* No thread waits for another one: a constructor that calls cuBLAS holds the loader's lock, which the search

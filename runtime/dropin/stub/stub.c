@@ -13,6 +13,7 @@
 
 __thread bool stub_inside __attribute__((tls_model("initial-exec")));
 __thread void *stub_thread __attribute__((tls_model("initial-exec")));
+__thread struct stack_room stub_room __attribute__((tls_model("initial-exec")));
 _Atomic(const struct engine *) stub_engine_found;
 
 /* ---- without an engine ---- */
@@ -84,6 +85,14 @@ __attribute__((constructor)) static void find_own_folder(void)
     if (length < 0 || length >= (int)sizeof engine_path) engine_path[0] = '\0';
     if (trusted(engine_path, own, resolved)) memcpy(engine_path, resolved, sizeof resolved);
     else engine_foreign = access(engine_path, F_OK) == 0;
+}
+
+/* The address sanitizer asks for its options by this name, before it is set up. It ends a program in which it
+ * is not the first library; but the drop-in replaces nothing of it. */
+const char *__asan_default_options(void);
+__attribute__((no_sanitize("address", "undefined", "thread"))) const char *__asan_default_options(void)
+{
+    return "verify_asan_link_order=0";
 }
 
 static void in_child(void)
@@ -163,7 +172,51 @@ static bool is_watched(void)
     return watched == YES;
 }
 
+/* ---- calls ---- */
+
+struct call {
+    const struct blas_request *request;
+    const struct matmul *matmul;
+    struct refusal *refusal;
+    struct intercept *intercept;
+    int *result;
+    bool taken;
+};
+
+static void take(void *self)
+{
+    struct call *call = self;
+    call->taken = stub_engine()->take(call->request, call->intercept, call->result);
+}
+
+bool stub_take_apart(const struct blas_request *request, struct intercept *intercept, int *result)
+{
+    struct call call = {.request = request, .intercept = intercept, .result = result};
+    stack_room_run(&stub_room, take, &call);
+    return call.taken;
+}
+
+static void take_matmul(void *self)
+{
+    struct call *call = self;
+    call->taken = stub_engine()->take_matmul(call->matmul, call->intercept, call->result);
+}
+
+bool stub_take_matmul_apart(const struct matmul *matmul, struct intercept *intercept, int *result)
+{
+    struct call call = {.matmul = matmul, .intercept = intercept, .result = result};
+    stack_room_run(&stub_room, take_matmul, &call);
+    return call.taken;
+}
+
+static void refuse(void *self)
+{
+    struct call *call = self;
+    stub_engine()->refuse(call->refusal, call->request, call->intercept);
+}
+
 void stub_refuse(struct refusal *refusal, const struct blas_request *request, struct intercept *intercept)
 {
-    if (is_watched()) stub_engine()->refuse(refusal, request, intercept);
+    struct call call = {.request = request, .refusal = refusal, .intercept = intercept};
+    if (is_watched()) stack_room_run(&stub_room, refuse, &call);
 }

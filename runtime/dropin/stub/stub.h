@@ -3,7 +3,7 @@
  *
  *     struct intercept intercept;
  *     int result;
- *     if (!stub_enter(&intercept) || !stub_engine()->take(&request, &intercept, &result))
+ *     if (!stub_enter(&intercept) || !stub_take(&request, &intercept, &result))
  *         result = <the real function>(...);
  *     stub_leave(&intercept);
  *     return result;
@@ -12,6 +12,7 @@
 #define GT_STUB_H
 
 #include "engine.h"
+#include "stack_room.h"
 
 /* A call of the program is being answered in this thread; calls that arrive meanwhile come from the real
  * library. The stub is loaded at program start, so this thread-local variable may use the static TLS block
@@ -29,6 +30,25 @@ static inline const struct engine *stub_engine(void)
 {
     const struct engine *engine = atomic_load_explicit(&stub_engine_found, memory_order_acquire);
     return engine ? engine : stub_engine_find();
+}
+
+/* Of this thread. */
+extern __thread struct stack_room stub_room __attribute__((tls_model("initial-exec")));
+
+bool stub_take_apart(const struct blas_request *request, struct intercept *intercept, int *result);
+bool stub_take_matmul_apart(const struct matmul *matmul, struct intercept *intercept, int *result);
+
+/* The engine's functions of these names, on a stack that has room for them. */
+static inline bool stub_take(const struct blas_request *request, struct intercept *intercept, int *result)
+{
+    return stack_has_room(&stub_room) ? stub_engine()->take(request, intercept, result)
+                                      : stub_take_apart(request, intercept, result);
+}
+
+static inline bool stub_take_matmul(const struct matmul *matmul, struct intercept *intercept, int *result)
+{
+    return stack_has_room(&stub_room) ? stub_engine()->take_matmul(matmul, intercept, result)
+                                      : stub_take_matmul_apart(matmul, intercept, result);
 }
 
 /* Call it at the start of a call. False: the call is not the program's own. */

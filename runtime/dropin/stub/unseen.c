@@ -107,14 +107,11 @@ static bool has_started_others(void)
     return getrusage(RUSAGE_CHILDREN, &usage) == 0 && usage.ru_maxrss > 0;
 }
 
-__attribute__((destructor)) static void say_why(void)
+static void say_why(void *nothing)
 {
-    const char *run = env_text("GEMMTUNE_RUN");
     struct seen seen = {.loaded = NULL};
     Dl_info own;
-    if (!run || strtol(run, NULL, 10) != getpid() || atomic_load(&stub_engine_found) ||
-        env_is_on("GEMMTUNE_QUIET"))
-        return;
+    (void)nothing;
     if (dladdr(&stub_engine_found, &own)) seen.stub = own.dli_fbase;
     dl_iterate_phdr(look_at, &seen);
     print_line(stderr, "gemmtune: no product of %s could be answered: %s%s", program_invocation_short_name,
@@ -125,4 +122,13 @@ __attribute__((destructor)) static void say_why(void)
                : seen.inside          ? seen.inside
                : has_started_others() ? " itself; the programs that it has started are served, too"
                                       : "");
+}
+
+/* The thread that ends the program may have little room. */
+__attribute__((destructor)) static void end(void)
+{
+    const char *run = env_text("GEMMTUNE_RUN");
+    if (run && strtol(run, NULL, 10) == getpid() && !atomic_load(&stub_engine_found) &&
+        !env_is_on("GEMMTUNE_QUIET"))
+        stack_room_run(&stub_room, say_why, NULL);
 }

@@ -56,3 +56,33 @@ t tune run --learn 1s --capture seen.txt -- sh -c "$record"
 t cat seen.txt
 t ls temporary
 t tune run --learn "$(printf %069d 1)s" --capture seen.txt -- sh -c "$record"
+
+echo "# a signal that asks to end"
+program='echo "sgemm:nn:32x32x32  # count=1000 time_us=50" >$GEMMTUNE_CAPTURE; trap "echo asked >asked; exit 3" TERM; touch ready; while :; do sleep 0.1; done'
+signalled() { # SIGNAL: to tune run, when the program is ready; how it ended
+    rm -f ready asked
+    tune run --learn 1h -- sh -c "$program" &
+    until [ -e ready ]; do sleep 0.1; done
+    kill "-$1" $!
+    code=0
+    wait $! || code=$?
+    for _ in $(seq 100); do [ -e asked ] || sleep 0.1; done
+    cat asked
+    return $code
+}
+t signalled TERM
+t cat temporary/*
+t tune run --learn 1s -- true
+rm temporary/*
+t signalled KILL
+t tune run --learn 1s -- true
+rm temporary/*
+
+echo "# what nothing is recorded of"
+nothing='env -i PATH=/usr/bin:/bin LD_PRELOAD='
+t tune run --learn 1s -- $nothing true
+t tune run --capture none.txt -- $nothing sh -c 'exit 4'
+t tune run --capture none.txt -- sh -c 'kill -TERM $$'
+t tune run --capture none.txt -- sh -c "$record"
+t tune run -q --capture none.txt -- true
+t tune run --capture none.txt -- no-such-program
