@@ -9,6 +9,7 @@ const state = Object.assign({filter: '', gpu: '', type: '', used: '', sort: 'rat
   recall());
 const charts = {};
 const MOST_BARS = 80; /* of the chart of ratios */
+const MOST_POINTS = 2000; /* of the roofline */
 const MOST_VALUES = 44; /* rows of the chart of parameters */
 
 function recall() {
@@ -303,14 +304,15 @@ const shapes = ['circle', 'triangle', 'rect', 'rectRot', 'star', 'crossRot'];
 const hues = ['blue', 'orange', 'green', 'purple', 'sky', 'yellow'];
 
 function drawRoofline(rows) {
-  const list = rows.filter(r => known(r.tflops));
+  const timed = rows.filter(r => known(r.tflops)), step = Math.ceil(timed.length / MOST_POINTS), list = timed.filter((r, i) => i % step === 0);
   $('roofline-section').hidden = list.length === 0;
+  $('roofline-left-out').textContent = step > 1 ? 'An even choice of ' + list.length + ' points of ' + timed.length + '; filter for the others.' : '';
   if (!list.length) return;
   const types = Array.from(new Set(list.map(r => r.type)));
   const at = r => r.intensity;
   const intensity = list.map(at), least = Math.min(10, leastOf(intensity)) / 1.5, most = Math.max(100, mostOf(intensity)) * 1.5;
   const datasets = types.map((t, i) => ({label: t, data: list.filter(r => r.type === t).map(r => ({x: at(r), y: r.tflops, row: r})),
-    parsing: false, normalized: true, pointStyle: shapes[i % 6], backgroundColor: colour(hues[i % 6]), borderColor: colour(hues[i % 6]), radius: list.length > 1000 ? 2.5 : 5, hoverRadius: 7}));
+    parsing: false, normalized: true, pointStyle: shapes[i % 6], backgroundColor: colour(hues[i % 6]), borderColor: colour(hues[i % 6]), radius: list.length > 500 ? 3 : 5, hoverRadius: 7}));
   const roofs = new Map();
   list.forEach(r => { if (known(r.peak_tflops) && known(r.memory_gb_per_s)) roofs.set(r.gpu + ' ' + r.type, r); });
   roofs.forEach((r, name) => {
