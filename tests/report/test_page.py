@@ -129,6 +129,8 @@ for width, dark in ((1400, False), (1400, True), (400, False), (400, True)):
     check(page.run("document.documentElement.scrollWidth") <= width, "the page is not wider than %d" % width)
     ends = page.run("Array.from(document.querySelectorAll('#winners tbody tr')).map(tr => tr.cells[1].getBoundingClientRect().right)")
     check(max(ends) <= width, "the ratio is seen at %d pixels: it ends at %s" % (width, max(ends)))
+    heights = page.run("Array.from(document.querySelectorAll('#winners tbody tr')).map(tr => tr.getBoundingClientRect().height)")
+    check(width < 600 or max(heights) < 1.5 * min(heights) < 60, "where there is room a row is one line: %s" % heights)
     page.picture("%s/%d%s.png" % (pictures, width, "-dark" if dark else ""))
 page.call("Page.printToPDF")
 check(not page.errors, "no script errors: %s" % page.errors)

@@ -21,7 +21,8 @@ function ticks(least, most, room) {
   return {list: list, digits: Math.max(0, -Math.floor(Math.log10(step) + 1e-9))};
 }
 
-const clip = (text, most) => text.length > most ? text.slice(0, most - 1) + '\u2026' : text;
+/* Problems differ at their ends. */
+const clip = (text, most) => text.length > most ? '\u2026' + text.slice(text.length - most + 1) : text;
 
 /* An SVG element, one g of class "row" for each of bars.
  *
