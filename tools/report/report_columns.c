@@ -15,9 +15,11 @@
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/* What differs in the page differs as text. */
+/* What differs in the page differs as text. A column has texts or numbers, not both, and nulls. */
 static char *key_of(const json_t *value)
 {
+    if (json_is_string(value)) return strdup(json_string_value(value));
+    if (json_is_null(value)) return strdup("\1");
     return json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(REPORT_DIGITS));
 }
 
@@ -59,13 +61,12 @@ static json_t *digits_json(const size_t *at, size_t count, size_t distinct)
     return json;
 }
 
-/* Takes over `values`. NULL: out of memory. */
-static json_t *column_json(json_t *values)
+/* Takes over `values`, one for each of `count` rows. NULL: out of memory. */
+static json_t *column_json(json_t *values, size_t count)
 {
-    const size_t count = json_array_size(values);
     size_t *at = calloc(count + 1, sizeof *at);
     json_t *distinct = json_array(), *column = NULL;
-    if (at && distinct && number_values(values, distinct, at)) {
+    if (at && distinct && json_array_size(values) == count && number_values(values, distinct, at)) {
         const size_t different = json_array_size(distinct);
         if (different == 1) column = json_pack("{s:O}", "same", json_array_get(distinct, 0));
         else if (2 * different > count) column = json_incref(values);
@@ -107,7 +108,7 @@ static json_t *words_json(const json_t *rows, const char *key)
         json_t *values = json_array();
         json_array_foreach(rows, i, row)
             json_array_append_new(values, word_json(json_string_value(json_object_get(row, key)), n));
-        if (json_array_append_new(columns, column_json(values))) {
+        if (json_array_append_new(columns, column_json(values, json_array_size(rows)))) {
             json_decref(columns);
             return NULL;
         }
@@ -124,7 +125,7 @@ static json_t *values_json(const json_t *rows, const char *key)
         json_t *value = json_object_get(row, key);
         json_array_append_new(values, value ? json_incref(value) : json_null());
     }
-    return column_json(values);
+    return column_json(values, json_array_size(rows));
 }
 
 json_t *report_columns(const json_t *rows)
