@@ -3,7 +3,7 @@
 (function () {
 const data = JSON.parse(document.getElementById('data').textContent);
 const $ = id => document.getElementById(id);
-const MOST_ROWS = 500; /* of the table, until more are asked for */
+const MOST_ROWS = 300; /* of the table, until more are asked for */
 const state = Object.assign({filter: '', gpu: '', type: '', used: '', sort: 'ratio', down: true, chosen: '', axis: 'trials', scroll: 0,
   rows: MOST_ROWS},
   recall());
