@@ -193,6 +193,7 @@ struct db_winner {
                    stands in for a winner that has failed */
     enum db_due due; /* out: by the changes since, as far as the context knows; NVRTC's makes nothing stale */
     bool unusable;   /* config refused by its rules, its template unknown or changed, its errors too large */
+    bool imported;   /* out: raced elsewhere (tune import) */
     bool tied;
     bool pinned;    /* measured or predicted at a user's request, not chosen among others */
     bool pin_holds; /* out: its configuration is pinned now, however it was chosen */

@@ -376,6 +376,7 @@ static enum status read_winner(struct db *db, sqlite3_stmt *stmt, const struct d
     if (!r.bad) judge_config(db, &r, w);
     if (r.bad) return db_broken(db, r.bad, w->decision_id);
     const enum status st = db_read_errors(db, w->decision_id, &w->errors, &w->rival_errors);
+    w->imported = protocol == DB_PROTOCOL_IMPORTED;
     judge_errors(w);
     judge_due(w, power, protocol, restored, now);
     return st;

@@ -1,6 +1,6 @@
-"""test_page.py TUNE FAKE_CHILD FOLDER: the page of tune report in a real browser, headless. No script errors and no
-requests, figures equal to the database's, sorting and filtering, hostile texts, the live page of a run, and pictures at 1400
-and 400 pixels in FOLDER, to be looked at.
+"""test_page.py TUNE FAKE_CHILD STORE_MANY FOLDER: the page of tune report in a real browser, headless. No script errors and no
+requests, figures equal to the database's, sorting and filtering, hostile texts, predictions, 10,000 winners, the live page of a
+run, and pictures at 1400 and 400 pixels in FOLDER, to be looked at.
 """
 import json
 import os
@@ -12,7 +12,7 @@ import time
 
 import browser
 
-tune, fake, pictures = (os.path.abspath(x) for x in sys.argv[1:4])
+tune, fake, store_many, pictures = (os.path.abspath(x) for x in sys.argv[1:5])
 sources = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 program = browser.find()
 if not program:
@@ -55,15 +55,32 @@ check(page.run("typeof Chart") == "function", "the charts are there (libjs-chart
 rows = page.run("""Array.from(document.querySelectorAll('#winners tbody tr')).map(tr => Array.from(tr.cells).map(c => c.textContent))""")
 heads = page.run("Array.from(document.querySelectorAll('#winners thead th')).map(th => th.textContent)")
 check(len(rows) == len(known), "a row for each winner: %d of %d" % (len(rows), len(known)))
-at = {name: heads.index(name) for name in ("problem", "× rival", "low", "high", "time (µs)", "TFLOPS")}
+check("rival" not in page.run("document.body.innerText"), "people read of cuBLAS")
+check(heads[:2] == ["problem", "× cuBLAS"], "the ratio is the second column: %s" % heads)
+at = {name: heads.index(name) for name in ("problem", "× cuBLAS", "low", "high", "time (µs)", "TFLOPS")}
 for row in rows:
     stored = known[row[at["problem"]]]
     used = stored["cublas_us"] if stored["used"] == "cuBLAS" else stored["time_us"]
-    for name, value, digits in (("× rival", stored["ratio"], 3), ("low", stored["ratio_low"], 3), ("high", stored["ratio_high"], 3),
+    for name, value, digits in (("× cuBLAS", stored["ratio"], 3), ("low", stored["ratio_low"], 3), ("high", stored["ratio_high"], 3),
                                 ("time (µs)", used, 2)):
         check(abs(float(row[at[name]]) - value) <= 0.6 * 10 ** -digits, "%s of %s: %s, stored %s" % (name, row[0], row[at[name]], value))
-bars = page.run("Chart.getChart('ratio').data.datasets[0].data")
+bars = page.run("""Array.from(document.querySelectorAll('#ratio-box .row')).map(g => [g.querySelector('title').textContent.split('\\n')[0],
+    g.lastChild.textContent, Array.from(g.querySelectorAll('rect')).filter(r => r.getAttribute('fill') === getComputedStyle(document.documentElement)
+    .getPropertyValue('--blue').trim()).map(r => Number(r.getAttribute('width')))[0]])""")
 check(len(bars) == min(len(known), 80), "a bar for each, 80 at most")
+check(all(abs(float(bar[1]) - known[bar[0]]["ratio"]) <= 6e-4 for bar in bars), "with its ratio")
+scale = [bar[2] / (known[bar[0]]["ratio"] - 1) for bar in bars if known[bar[0]]["ratio"] > 1.2]
+check(len(scale) > 10 and max(scale) - min(scale) < 0.01 * max(scale), "as long as the ratio is beyond 1: %s" % scale)
+cards = page.run("Array.from(document.querySelectorAll('.card')).map(c => c.innerText.split('\\n'))")
+measured = [r for r in known.values() if r["used"] and r["ratio"]]
+rival_us = sum(r["cublas_us"] for r in measured)
+saved = sum(r["cublas_us"] - r["time_us"] for r in measured if r["used"] == "kernel")
+told = [c for c in cards if c[1].startswith("saved")]
+check(len(told) == 1 and told[0][0] == "%.3f ms (%.1f %%)" % (1e-3 * saved, 100 * saved / rival_us) and
+      "%.3f ms" % (1e-3 * rival_us) in told[0][1], "time saved: %s, by the database %s of %s us" % (told, saved, rival_us))
+check(not [c for c in cards if "due" in c[1]] and page.run("document.getElementById('due-hint').hidden") and "due" not in heads,
+      "without a GPU nothing is due, imported or not: %s" % cards)
+check("imported" in page.run("document.getElementById('provenance').innerText"), "what was imported is called so")
 points = page.run("Chart.getChart('roofline').data.datasets.filter(d => !d.label.startsWith('limit')).reduce((n, d) => n + d.data.length, 0)")
 check(points == len(known), "a point for each on the roofline")
 
@@ -82,7 +99,7 @@ check(page.run(column % 0) != page.run("'%s'" % "") and len(page.run(column % 0)
 page.run("document.getElementById('filter').value = 'skinny 6144'; document.getElementById('filter').dispatchEvent(new Event('input'))")
 left = page.run(column % 0)
 check(left and all("6144" in x and known[x]["configuration"].startswith("skinny") for x in left), "the filter holds: %s" % left)
-check(page.run("Chart.getChart('ratio').data.labels.length") == len(left), "for the chart, too")
+check(page.run("document.querySelectorAll('#ratio-box .row').length") == len(left), "for the chart, too")
 page.run("document.getElementById('filter').value = ''; document.getElementById('filter').dispatchEvent(new Event('input'))")
 
 # One problem: its search.
@@ -110,6 +127,10 @@ for width, dark in ((1400, False), (1400, True), (400, False), (400, True)):
     page.open("page.html", width, 900, dark)
     time.sleep(0.3)
     check(page.run("document.documentElement.scrollWidth") <= width, "the page is not wider than %d" % width)
+    ends = page.run("Array.from(document.querySelectorAll('#winners tbody tr')).map(tr => tr.cells[1].getBoundingClientRect().right)")
+    check(max(ends) <= width, "the ratio is seen at %d pixels: it ends at %s" % (width, max(ends)))
+    heights = page.run("Array.from(document.querySelectorAll('#winners tbody tr')).map(tr => tr.getBoundingClientRect().height)")
+    check(width < 600 or max(heights) < 1.5 * min(heights) < 60, "where there is room a row is one line: %s" % heights)
     page.picture("%s/%d%s.png" % (pictures, width, "-dark" if dark else ""))
 page.call("Page.printToPDF")
 check(not page.errors, "no script errors: %s" % page.errors)
@@ -125,12 +146,12 @@ run("import", "earlier.jsonl", "--db", "earlier.db")
 run("report", "--before", "earlier.db", "-o", "since.html")
 changes = {r["problem"]: r for r in json.loads(run("diff", "earlier.db", "my.db", "--json"))}
 page.open("since.html")
-rows = page.run("JSON.parse(document.getElementById('data').textContent).rows")
+rows = page.run("gemmtune.rows")
 for row in rows:
     told = changes[row["problem"]]
     check(row["change"] == told["change"].replace("only in B", "new"), "%s: %s, by tune diff %s" % (row["problem"], row["change"], told["change"]))
     if told["change_percent"] is not None:
-        check(abs(row["change_percent"] - told["change_percent"]) < 1e-6, "%s: by how much" % row["problem"])
+        check(abs(row["change_percent"] - told["change_percent"]) <= 1e-6 * abs(100 + told["change_percent"]), "%s: by how much" % row["problem"])
 check(page.run(column % 0) and "faster" in [r["change"] for r in rows] and "new" in [r["change"] for r in rows], "something changed")
 for row in rows[:60]:
     page.run("Array.from(document.querySelectorAll('#winners tbody tr')).find(tr => tr.cells[0].textContent === %s).click()" % json.dumps(row["problem"]))
@@ -145,6 +166,7 @@ with open("plain.html", "w", encoding="utf-8") as file:
 page.open("plain.html")
 check(page.run("document.getElementById('no-charts').hidden") is False, "the page says that it has no charts")
 check(len(page.run(column % 0)) == len(known) and not page.errors, "and has its tables: %s" % page.errors)
+check(page.run("document.querySelectorAll('#ratio-box .row').length") == 80, "and its bars")
 
 # Texts that would be markup, or end the script.
 evil = "</script><img src=x onerror=\"document.title=1\"><!--\u001b"
@@ -154,8 +176,58 @@ database.close()
 run("report", "-o", "evil.html")
 page.open("evil.html")
 check(page.run("document.title") == "gemmtune report", "no text is run")
-check(page.run("document.images.length + document.scripts.length") == 3, "nor is it markup")
+check(page.run("document.images.length + document.scripts.length") == 4, "nor is it markup")
 check(page.run("document.getElementById('provenance').textContent.includes('</script><img')"), "it is shown")
+check(not page.errors, "no script errors: %s" % page.errors)
+
+# Predictions: neither ratio nor bars, nor a frame without them.
+run("import", sources + "/configs/winners/h200.jsonl", "--db", "predicted.db")
+with sqlite3.connect("predicted.db") as database:
+    database.execute("UPDATE decisions SET predicted = 1, rival = '', anchor_us = 0, ratio = 0, ratio_low = 0, ratio_high = 0")
+run("report", "--db", "predicted.db", "-o", "predicted.html")
+page.open("predicted.html")
+check(page.run("document.getElementById('ratio-section').hidden"), "no empty chart for predictions")
+check(page.run(column % 0) and page.run("gemmtune.rows.every(r => r.state === 'predicted')"), "they are rows")
+check(not page.run("document.querySelector('.cards, #cards').innerText").count("saved"), "which save no time that is known")
+
+# 10,000 winners, each with figures of its own: size, and processor time of the page's thread. All of them can be reached.
+subprocess.run([store_many, "many.db", "100", "10", "10000"], check=True, stdout=subprocess.DEVNULL)
+with sqlite3.connect("many.db") as database:
+    database.execute("""UPDATE decisions SET time_us = 10 + (id * 7919 % 99991) * 1.0123457e-2, decided_us = decided_us + id * 1000003,
+        ratio = 0.9 + (id * 104729 % 99991) * 1.2345678e-5, trials = id % 2903, legal_count = 100003 + id * 37""")
+    database.execute("UPDATE decisions SET ratio_low = ratio - 1.234567e-3, ratio_high = ratio + 1.345678e-3, anchor_us = time_us * ratio")
+run("report", "--db", "many.db", "-o", "many.html")
+with open("about.html", "w", encoding="utf-8") as file:
+    file.write("<!DOCTYPE html><title>nothing</title>")
+size = os.path.getsize("many.html")
+check(size < 3e6, "the page of 10,000 winners has less than 3 MB: %d bytes" % size)
+page.run("sessionStorage.clear()")
+spent = []
+for _ in range(3):  # other programs make it longer
+    page.open("about.html")
+    page.call("Performance.enable", timeDomain="threadTicks")
+    page.open("many.html")
+    spent.append({m["name"]: m["value"] for m in page.call("Performance.getMetrics")["metrics"]}["TaskDuration"])
+    page.call("Performance.disable")
+print("10,000 winners: %.2f MB, %.2f s of processor time" % (1e-6 * size, min(spent)))
+check(min(spent) < 2, "it is drawn in 2 s: %s" % spent)
+many = {r["problem"]: r for r in json.loads(run("query", "--own", "--db", "many.db", "--json"))}
+rows = page.run("gemmtune.rows.map(r => [r.problem, r.configuration, r.winner, r.used_us, r.ratio, r.when, r.trials_made, r.legal])")
+check(len(rows) == len(many) == 10000, "10,000 rows")
+for problem, configuration, winner, used_us, ratio, when, trials, legal in rows:
+    stored = many[problem]
+    used = stored["cublas_us"] if stored["used"] == "cuBLAS" else stored["time_us"]
+    check(configuration == stored["configuration"] and set(winner.split()) <= set(configuration.split()), "%s: %s" % (problem, configuration))
+    check(abs(used_us / used - 1) < 1e-6 and abs(ratio / stored["ratio"] - 1) < 1e-6, "%s: %s us, %s" % (problem, used_us, ratio))
+    check((when, trials, legal) == (stored["when"], stored["trials"], stored["legal"]), "%s: %s" % (problem, when))
+ratios = sorted((r["ratio"] for r in many.values()), reverse=True)
+for count in (300, 600):
+    drawn = [float(x) for x in page.run(column % 1)]
+    check(len(drawn) == count and all(abs(a - b) <= 6e-4 for a, b in zip(drawn, ratios)), "the first %d of the order of all" % count)
+    page.run("document.getElementById('more').click()")
+last = min(many, key=lambda p: many[p]["ratio"])
+page.run("document.getElementById('filter').value = %s; document.getElementById('filter').dispatchEvent(new Event('input'))" % json.dumps(last))
+check(last in page.run(column % 0), "the filter finds what is not drawn")
 check(not page.errors, "no script errors: %s" % page.errors)
 
 # An empty page of a run that has found nothing, the page while it works, and at its end.

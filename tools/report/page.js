@@ -3,10 +3,13 @@
 (function () {
 const data = JSON.parse(document.getElementById('data').textContent);
 const $ = id => document.getElementById(id);
-const state = Object.assign({filter: '', gpu: '', type: '', used: '', sort: 'ratio', down: true, chosen: '', axis: 'trials', scroll: 0},
+const MOST_ROWS = 300; /* of the table, until more are asked for */
+const state = Object.assign({filter: '', gpu: '', type: '', used: '', sort: 'ratio', down: true, chosen: '', axis: 'trials', scroll: 0,
+  rows: MOST_ROWS},
   recall());
 const charts = {};
-const MOST_BARS = 80; /* rows of the chart of ratios */
+const MOST_BARS = 80; /* of the chart of ratios */
+const MOST_POINTS = 2000; /* of the roofline */
 const MOST_VALUES = 44; /* rows of the chart of parameters */
 
 function recall() {
@@ -35,16 +38,62 @@ function median(list) {
   const s = list.slice().sort((a, b) => a - b), n = s.length;
   return n ? (n % 2 ? s[(n - 1) / 2] : (s[n / 2 - 1] + s[n / 2]) / 2) : NaN;
 }
+const leastOf = list => list.reduce((a, b) => Math.min(a, b), Infinity), mostOf = list => list.reduce((a, b) => Math.max(a, b), -Infinity);
+const geometricMean = list => Math.exp(list.reduce((s, x) => s + Math.log(x), 0) / list.length);
 function colour(name) { return getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim(); }
-function id(row) { return row.problem + ' | ' + row.gpu + ' | ' + row.cache; }
 
-/* What the roofline allows, as a share of what is reached. */
-data.rows.forEach(r => {
-  r.share = known(r.roofline_us) && known(r.used_us) ? 100 * r.roofline_us / r.used_us : null;
-  r.bound = known(r.roofline_us) && known(r.rival_us) ? r.rival_us / r.roofline_us : null;
-  r.state = r.provenance === 'measured' ? (r.stale ? 'stale' : 'ok') : r.provenance;
-  r.text = [r.problem, r.gpu, r.winner, r.used, r.rival, r.state, r.due, r.why, r.change].filter(known).join(' ').toLowerCase();
-});
+/* ---- the rows, unpacked (report_columns.c packs them) ---- */
+
+const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+
+/* The value of each row. */
+function unpackColumn(c, count) {
+  if (Array.isArray(c)) return c;
+  if ('same' in c) return new Array(count).fill(c.same);
+  if (c.words) {
+    const words = c.words.map(w => unpackColumn(w, count));
+    return Array.from({length: count}, (x, i) => words.length ? words.map(w => w[i]).filter(known).join(' ') || null : null);
+  }
+  const width = c.at.length / count;
+  return Array.from({length: count}, (x, i) => {
+    let at = 0;
+    for (let d = 0; d < width; d++) at = 64 * at + DIGITS.indexOf(c.at[i * width + d]);
+    return c.of[at];
+  });
+}
+
+const usual = new Map(Object.keys(data.usual).map(family => [family, new Set(data.usual[family])]));
+/* The configuration without what people are spared. */
+function brief(row) {
+  if (!known(row.configuration) || row.state === 'unusable') return row.configuration;
+  const words = row.configuration.split(' '), spared = usual.get(words[0]);
+  return spared ? words.filter(w => !spared.has(w)).join(' ') : row.configuration;
+}
+
+/* What few rows are asked for. */
+const lazily = {
+  get winner() { return brief(this); },
+  get text() { /* that the filter looks at */
+    const text = [this.problem, this.gpu, this.winner, this.used, this.rival, this.state, this.due, this.why, this.change].filter(known).join(' ').toLowerCase();
+    Object.defineProperty(this, 'text', {value: text});
+    return text;
+  }
+};
+
+function unpackRows() {
+  const rows = Array.from({length: data.count}, (x, i) => Object.assign(Object.create(lazily), data.details[i]));
+  Object.keys(data.columns).forEach(key => {
+    const column = unpackColumn(data.columns[key], data.count);
+    rows.forEach((r, i) => { r[key] = column[i]; });
+  });
+  rows.forEach(r => {
+    r.id = r.problem + ' | ' + r.gpu + ' | ' + r.cache;
+    r.share = known(r.roofline_us) && known(r.used_us) ? 100 * r.roofline_us / r.used_us : null; /* of what the roofline allows */
+    r.bound = known(r.roofline_us) && known(r.rival_us) ? r.rival_us / r.roofline_us : null;
+  });
+  return rows;
+}
+data.rows = unpackRows();
 
 /* ---- the trials of a row, unpacked (report_trials.c packs them) ---- */
 
@@ -65,19 +114,21 @@ function unpack(row) {
 /* ---- which rows, in which order ---- */
 
 const columns = [
-  {key: 'problem', title: 'problem'}, {key: 'gpu', title: 'GPU'}, {key: 'cache', title: 'cache'},
-  {key: 'used', title: 'used'},
+  {key: 'problem', title: 'problem'}, {key: 'ratio', title: '\u00d7 cuBLAS', digits: 3}, {key: 'gpu', title: 'GPU'},
+  {key: 'cache', title: 'cache'}, {key: 'used', title: 'used'},
   {key: 'used_us', title: 'time (\u00b5s)', digits: 2}, {key: 'tflops', title: 'TFLOPS', digits: 2},
-  {key: 'share', title: '% of roofline', digits: 1}, {key: 'ratio', title: '\u00d7 rival', digits: 3},
+  {key: 'share', title: '% of roofline', digits: 1},
   {key: 'ratio_low', title: 'low', digits: 3}, {key: 'ratio_high', title: 'high', digits: 3},
   {key: 'change', title: 'change'}, {key: 'change_percent', title: 'time since (%)', digits: 1},
-  {key: 'rival', title: 'rival'}, {key: 'state', title: 'state'}, {key: 'due', title: 'due'},
+  {key: 'rival', title: 'raced against'}, {key: 'state', title: 'state'}, {key: 'due', title: 'due'},
   {key: 'trials_made', title: 'trials', digits: 0}, {key: 'when', title: 'when'}, {key: 'winner', title: 'winner', long: true}
 ];
 /* A column in which all rows have the same, or nothing, says so once, in the provenance. */
-const shownColumns = columns.filter(c => c.key === 'problem' || c.key === 'ratio' ||
+const shownColumns = columns.filter(c => c.key === 'problem' ||
   (c.key === 'gpu' || c.key === 'cache' || c.key === 'rival' || c.key === 'state' || c.key === 'used'
     ? new Set(data.rows.map(r => r[c.key])).size > 1 : data.rows.some(r => known(r[c.key]))));
+
+const collator = new Intl.Collator('en', {numeric: true});
 
 function visible() {
   const words = state.filter.toLowerCase().split(/\s+/).filter(w => w);
@@ -87,7 +138,7 @@ function visible() {
   return rows.sort((a, b) => {
     const x = a[key], y = b[key];
     if (!known(x) || !known(y)) return (known(y) ? 1 : 0) - (known(x) ? 1 : 0);
-    return sign * (typeof x === 'string' ? x.localeCompare(y, 'en', {numeric: true}) : x - y);
+    return sign * (typeof x === 'string' ? collator.compare(x, y) : x - y);
   });
 }
 
@@ -97,7 +148,12 @@ function addFact(list, name, value) {
   if (!known(value) || value === '') return;
   list.append(element('dt', name), element('dd', value));
 }
-const all = key => Array.from(new Set(data.rows.map(r => r[key]).filter(known)));
+const values = new Map();
+/* The values of a column, each once. */
+function all(key) {
+  if (!values.has(key)) values.set(key, Array.from(new Set(data.rows.map(r => r[key]).filter(known))));
+  return values.get(key);
+}
 
 function drawHead() {
   $('made').textContent = data.rows.length + ' problem' + (data.rows.length === 1 ? '' : 's') + ' on ' +
@@ -109,7 +165,7 @@ function drawHead() {
   addFact(p, 'program', data.program);
   addFact(p, 'database', data.database);
   addFact(p, 'compared with', data.before);
-  [['GPU', 'gpu'], ['driver', 'driver'], ['cuBLAS', 'cublas'], ['NVRTC', 'nvrtc'], ['rival', 'rival'], ['cache', 'cache'],
+  [['GPU', 'gpu'], ['driver', 'driver'], ['cuBLAS', 'cublas'], ['NVRTC', 'nvrtc'], ['raced against', 'rival'], ['cache', 'cache'],
     ['state', 'state']].forEach(x => addFact(p, x[0], all(x[1]).join(', ')));
   const when = all('when').sort();
   addFact(p, 'commands', all('command').slice(0, 20).join('; '));
@@ -123,9 +179,12 @@ function drawCards(rows) {
   box.textContent = '';
   card(rows.length, 'problems shown');
   if (ratios.length) {
-    card(Math.exp(ratios.reduce((s, x) => s + Math.log(x), 0) / ratios.length).toFixed(3), '\u00d7 rival, geometric mean');
-    card(Math.min(...ratios).toFixed(3), '\u00d7 rival, least');
-    card(Math.max(...ratios).toFixed(3), '\u00d7 rival, most');
+    card(geometricMean(ratios).toFixed(3), '\u00d7 cuBLAS, geometric mean');
+    card(leastOf(ratios).toFixed(3), '\u00d7 cuBLAS, least');
+    card(mostOf(ratios).toFixed(3), '\u00d7 cuBLAS, most');
+    const both = rows.filter(r => known(r.ratio) && known(r.used_us) && known(r.rival_us)), sum = key => both.reduce((s, r) => s + r[key], 0);
+    const saved = sum('rival_us') - sum('used_us');
+    if (both.length) card(time(saved) + ' (' + (100 * saved / sum('rival_us')).toFixed(1) + ' %)', 'saved of cuBLAS\u2019s ' + time(sum('rival_us')) + ': one call of each');
     card(rows.filter(r => r.used === 'kernel').length + ' / ' + rows.length, 'answered by a kernel');
   }
   const changes = {faster: 'faster than before', slower: 'slower than before', noise: 'changed within the noise', drift: 'drifted with cuBLAS', new: 'new'};
@@ -134,7 +193,16 @@ function drawCards(rows) {
     if (n || c === 'faster' || c === 'slower') card(n, changes[c]);
   });
   const due = rows.filter(r => known(r.due)).length;
-  if (due) card(due, 'due (tune refresh)');
+  if (due) card(due, 'due for another race');
+  $('due-hint').hidden = !due;
+}
+
+function cell(r, c) {
+  if (known(c.digits)) return element('td', number(r[c.key], c.digits), 'number');
+  if (c.key !== 'problem') return element('td', r[c.key], c.long ? 'long' : '');
+  const td = element('td');
+  r.problem.split(':').forEach((part, i) => { if (i) td.append(':', element('wbr')); td.append(part); }); /* may be broken there */
+  return td;
 }
 
 function drawTable(rows) {
@@ -148,22 +216,31 @@ function drawTable(rows) {
     b.addEventListener('click', () => {
       state.down = state.sort === c.key ? !state.down : known(c.digits);
       state.sort = c.key;
-      draw();
+      drawFirst();
     });
     th.append(b);
     line.append(th);
   });
   head.append(line);
-  rows.forEach(r => {
+  const shown = rows.slice(0, state.rows), left = rows.length - shown.length;
+  shown.forEach(r => {
     const tr = element('tr');
-    tr.dataset.id = id(r);
-    if (id(r) === state.chosen) tr.className = 'chosen';
-    shownColumns.forEach(c => tr.append(element('td', known(c.digits) ? number(r[c.key], c.digits) : r[c.key],
-      known(c.digits) ? 'number' : c.long ? 'long' : '')));
+    tr.dataset.id = r.id;
+    if (r.id === state.chosen) tr.className = 'chosen';
+    shownColumns.forEach(c => tr.append(cell(r, c)));
     tr.addEventListener('click', () => choose(r, true));
     body.append(tr);
   });
   $('shown').textContent = rows.length + ' of ' + data.rows.length;
+  $('more').hidden = left === 0;
+  $('more').textContent = 'Show ' + Math.min(left, MOST_ROWS) + ' more of the other ' + left;
+  listProblems(shown);
+}
+
+/* Of one problem: those of the table, and the one that is shown. */
+function listProblems(shown) {
+  const own = data.rows.find(r => r.id === state.chosen), list = own && !shown.includes(own) ? [own].concat(shown) : shown;
+  fill($('problem'), list.map(r => [r.id, r.problem + (all('gpu').length > 1 ? ' on ' + r.gpu : '') + (all('cache').length > 1 ? ', ' + r.cache : '')]), state.chosen);
 }
 
 /* ---- charts ---- */
@@ -183,75 +260,59 @@ function options(x, y, extra) {
     plugins: {legend: {labels: {color: colour('ink'), boxWidth: 14}}}}, extra || {});
 }
 
-/* A vertical line, where the two are equally fast. */
-const lineAtOne = {
-  id: 'lineAtOne',
-  afterDatasetsDraw(c) {
-    const x = c.scales.x.getPixelForValue(1), a = c.chartArea;
-    if (x < a.left || x > a.right) return;
-    c.ctx.save();
-    c.ctx.strokeStyle = colour('ink');
-    c.ctx.lineWidth = 1;
-    c.ctx.beginPath();
-    c.ctx.moveTo(x, a.top);
-    c.ctx.lineTo(x, a.bottom);
-    c.ctx.stroke();
-    c.ctx.restore();
-  }
-};
-
 /* Roughly so many characters fit beside bars. */
 function clip(text, box) {
   const most = Math.max(14, Math.floor(box.clientWidth / 24));
   return text.length > most ? text.slice(0, most - 1) + '\u2026' : text;
 }
 
-function drawRatios(rows) {
-  const list = rows.filter(r => known(r.ratio)).slice(0, MOST_BARS), box = $('ratio-box');
-  box.style.height = Math.max(140, 70 + 19 * list.length) + 'px';
-  const left = rows.filter(r => known(r.ratio)).length - list.length;
-  $('ratio-left-out').textContent = left > 0 ? 'The first ' + MOST_BARS + ' of the table below; filter or sort it for the other ' + left + '.' : '';
+function barOf(r) {
   const many = all('gpu').length > 1;
-  const most = Math.max(1.1, ...list.map(r => r.ratio_high || r.ratio)), least = Math.min(0.95, ...list.map(r => r.ratio_low || r.ratio));
-  const bar = {grouped: false, borderSkipped: false};
-  chart('ratio', {
-    type: 'bar',
-    plugins: [lineAtOne],
-    data: {
-      labels: list.map(r => clip(r.problem.replace(/^sgemm:nn:/, '') + (many ? ' ' + r.gpu.replace(/^NVIDIA /, '') : ''), box)),
-      datasets: [
-        Object.assign({label: '95 % interval', data: list.map(r => [r.ratio_low || r.ratio, r.ratio_high || r.ratio]), backgroundColor: colour('ink'),
-          borderColor: colour('ink'), borderWidth: {left: 1, right: 1}, barThickness: 11}, bar),
-        Object.assign({label: 'faster than the rival', data: list.map(r => r.ratio >= 1 ? [1, r.ratio] : null), backgroundColor: colour('blue'), barThickness: 9}, bar),
-        Object.assign({label: 'slower: the rival is used', data: list.map(r => r.ratio < 1 ? [r.ratio, 1] : null), backgroundColor: colour('orange'), barThickness: 9}, bar),
-        Object.assign({label: 'up to the roofline', data: list.map(r => known(r.bound) && r.bound > r.ratio ? [r.ratio, r.bound] : null), backgroundColor: colour('line'), barThickness: 9}, bar)
-      ]
-    },
-    options: options(axis('time of the rival / time of the winner (right is better)', {min: least - 0.02, max: most * 1.08}),
-      axis('', {grid: {display: false}, title: {display: false}, ticks: {color: colour('ink'), autoSkip: false}}), {
-        indexAxis: 'y',
-        onClick: (e, found) => { if (found.length) choose(list[found[0].index], true); },
-        interaction: {mode: 'y', intersect: false},
-        plugins: {legend: {labels: {color: colour('ink'), boxWidth: 14}},
-          tooltip: {callbacks: {title: x => list[x[0].dataIndex].problem, label: x => {
-            const r = list[x.dataIndex];
-            return x.datasetIndex === 0 ? r.ratio.toFixed(3) + ' (' + number(r.ratio_low, 3) + '..' + number(r.ratio_high, 3) + ') \u00d7 ' + (r.rival || 'cuBLAS') :
-              x.datasetIndex === 3 ? 'roofline: ' + r.bound.toFixed(2) : time(r.used_us) + ', ' + r.used;
-          }}}}
-      })
-  });
+  return {label: r.problem.replace(/^sgemm:nn:/, '') + (many ? ' ' + r.gpu.replace(/^NVIDIA /, '') : ''), ratio: r.ratio,
+    low: known(r.ratio_low) ? r.ratio_low : r.ratio, high: known(r.ratio_high) ? r.ratio_high : r.ratio, bound: r.bound,
+    tip: r.problem + '\n' + r.ratio.toFixed(3) + ' (' + number(r.ratio_low, 3) + '..' + number(r.ratio_high, 3) + ') \u00d7 ' + (r.rival || 'cuBLAS') +
+      (known(r.used) ? '\n' + r.used + ': ' + time(r.used_us) : '') + (known(r.bound) ? '\nroofline: ' + r.bound.toFixed(2) : '')};
+}
+
+function drawBars(list, width, titles) {
+  const colours = {};
+  ['ink', 'faint', 'ground', 'line', 'blue', 'orange'].forEach(c => { colours[c] = colour(c); });
+  return Bars.draw(list.map(barOf), {width: width, titles: titles, colours: colours});
+}
+
+function drawRatios(rows) {
+  const raced = rows.filter(r => known(r.ratio)), list = raced.slice(0, MOST_BARS), left = raced.length - list.length, box = $('ratio-box');
+  $('ratio-section').hidden = list.length === 0;
+  $('ratio-left-out').textContent = left > 0 ? 'The first ' + MOST_BARS + ' of the table below; filter or sort it for the other ' + left + '.' : '';
+  box.textContent = '';
+  if (!list.length) return;
+  const svg = drawBars(list, Math.max(280, box.clientWidth), []);
+  svg.setAttribute('aria-label', 'Ratio of each winner to cuBLAS');
+  svg.querySelectorAll('.row').forEach((g, i) => g.addEventListener('click', () => choose(list[i], true)));
+  box.append(svg);
+}
+
+/* The bars of all problems as the text of an SVG file, which README shows. */
+function picture(width, title) {
+  const raced = data.rows.filter(r => known(r.ratio)).sort((a, b) => b.ratio - a.ratio), ratios = raced.map(r => r.ratio);
+  const facts = raced.length + ' problems on ' + all('gpu').join(', ') + ' against ' + all('rival').join(', ') + ': ' +
+    geometricMean(ratios).toFixed(3) + ' times as fast (geometric mean), at least ' + leastOf(ratios).toFixed(3);
+  return new XMLSerializer().serializeToString(drawBars(raced, width, [title, facts])) + '\n';
 }
 
 const shapes = ['circle', 'triangle', 'rect', 'rectRot', 'star', 'crossRot'];
 const hues = ['blue', 'orange', 'green', 'purple', 'sky', 'yellow'];
 
 function drawRoofline(rows) {
-  const list = rows.filter(r => known(r.tflops) && r.bytes > 0);
+  const timed = rows.filter(r => known(r.tflops)), step = Math.ceil(timed.length / MOST_POINTS), list = timed.filter((r, i) => i % step === 0);
+  $('roofline-section').hidden = list.length === 0;
+  $('roofline-left-out').textContent = step > 1 ? 'An even choice of ' + list.length + ' points of ' + timed.length + '; filter for the others.' : '';
+  if (!list.length) return;
   const types = Array.from(new Set(list.map(r => r.type)));
-  const at = r => r.flop / r.bytes;
-  const least = Math.min(...list.map(at), 10) / 1.5, most = Math.max(...list.map(at), 100) * 1.5;
+  const at = r => r.intensity;
+  const intensity = list.map(at), least = Math.min(10, leastOf(intensity)) / 1.5, most = Math.max(100, mostOf(intensity)) * 1.5;
   const datasets = types.map((t, i) => ({label: t, data: list.filter(r => r.type === t).map(r => ({x: at(r), y: r.tflops, row: r})),
-    pointStyle: shapes[i % 6], backgroundColor: colour(hues[i % 6]), borderColor: colour(hues[i % 6]), radius: 5, hoverRadius: 7}));
+    parsing: false, normalized: true, pointStyle: shapes[i % 6], backgroundColor: colour(hues[i % 6]), borderColor: colour(hues[i % 6]), radius: list.length > 500 ? 3 : 5, hoverRadius: 7}));
   const roofs = new Map();
   list.forEach(r => { if (known(r.peak_tflops) && known(r.memory_gb_per_s)) roofs.set(r.gpu + ' ' + r.type, r); });
   roofs.forEach((r, name) => {
@@ -357,7 +418,7 @@ function drawEffects(row) {
   $('effect-figure').hidden = $('pair-figure').hidden = usable.length === 0;
   if (!usable.length) return;
   const won = (row.configuration || '').split(' ')[0];
-  const wanted = usable.some(f => f.name === state.family) && state.familyOf === id(row) ? state.family : won;
+  const wanted = usable.some(f => f.name === state.family) && state.familyOf === row.id ? state.family : won;
   fill($('family'), usable.map(f => [f.name, f.name]), wanted);
   const family = usable.find(f => f.name === $('family').value), e = effects(trials, family), own = chosenValues(row);
   $('effect-figure').hidden = e.list.length === 0;
@@ -428,20 +489,21 @@ function drawFailures(row) {
 }
 
 function drawDetail() {
-  const row = data.rows.find(r => id(r) === state.chosen);
+  const row = data.rows.find(r => r.id === state.chosen);
   $('detail').hidden = !row;
   if (!row) return;
-  $('problem').value = state.chosen;
+  if (!Array.from($('problem').options).some(o => o.value === row.id)) listProblems(visible().slice(0, state.rows));
+  $('problem').value = row.id;
   const facts = $('facts'), verdicts = Object.keys(row.verdicts || {}).map(v => row.verdicts[v] + ' ' + v).join(', ');
   facts.textContent = '';
   addFact(facts, 'configuration', row.configuration);
   addFact(facts, 'used', known(row.used) ? row.used + ', ' + time(row.used_us) + (known(row.tflops) ? ', ' + row.tflops.toFixed(2) + ' TFLOPS' : '') +
     (known(row.share) ? ', ' + row.share.toFixed(1) + ' % of the roofline' : '') : null);
-  addFact(facts, '\u00d7 rival', known(row.ratio) ? row.ratio.toFixed(4) + ' (' + number(row.ratio_low, 4) + '..' + number(row.ratio_high, 4) + ') against ' + time(row.rival_us) + ' of ' + row.rival : null);
+  addFact(facts, '\u00d7 cuBLAS', known(row.ratio) ? row.ratio.toFixed(4) + ' (' + number(row.ratio_low, 4) + '..' + number(row.ratio_high, 4) + ') against ' + time(row.rival_us) + ' of ' + row.rival : null);
   addFact(facts, 'before', known(row.before_us) && known(row.change_percent) ? time(row.before_us) + ', ' + row.before_made + (known(row.before_driver) ? ', driver ' + row.before_driver : '') + ': now ' +
     (row.change_percent > 0 ? '+' : '') + row.change_percent.toFixed(1) + ' % (' + row.change_low.toFixed(1) + '..' + row.change_high.toFixed(1) + '), ' + row.change +
     (row.other_winner ? '; it was ' + row.before_winner : '; the same winner') : null);
-  addFact(facts, 'state', row.state + (row.tied ? ', a tie' : '') + (row.pinned ? ', pinned' : '') + (known(row.why) ? ': ' + row.why : '') + (known(row.due) ? '; due: ' + row.due : ''));
+  addFact(facts, 'state', row.state + (row.tied ? ', a tie' : '') + (row.pinned ? ', pinned' : '') + (known(row.why) ? ': ' + row.why.replace(/^imported: /, '') : '') + (known(row.due) ? '; due: ' + row.due : ''));
   addFact(facts, 'search', row.trials_made ? row.trials_made + ' of ' + row.legal + ' legal configurations; stored: ' + (verdicts || 'nothing') : null);
   addFact(facts, 'made', [row.when, row.gpu, known(row.driver) ? 'driver ' + row.driver : null, known(row.cublas) ? 'cuBLAS ' + row.cublas : null,
     known(row.nvrtc) ? 'NVRTC ' + row.nvrtc : null, 'operands ' + row.cache].filter(known).join(', '));
@@ -456,7 +518,7 @@ function drawDetail() {
 }
 
 function choose(row, scroll) {
-  state.chosen = id(row);
+  state.chosen = row.id;
   document.querySelectorAll('#winners tbody tr').forEach(tr => { tr.className = tr.dataset.id === state.chosen ? 'chosen' : ''; });
   drawDetail();
   remember();
@@ -473,6 +535,7 @@ function draw() {
   drawRoofline(rows);
   remember();
 }
+function drawFirst() { state.rows = MOST_ROWS; draw(); } /* another order or choice */
 function drawAll() { draw(); drawDetail(); }
 
 function start() {
@@ -482,13 +545,13 @@ function start() {
     fill($(x[0]), any.concat(all(x[1]).sort().map(v => [v, v])), state[x[0]]);
     state[x[0]] = $(x[0]).value;
     $(x[0]).parentNode.hidden = all(x[1]).length < 2;
-    $(x[0]).addEventListener('change', e => { state[x[0]] = e.target.value; draw(); });
+    $(x[0]).addEventListener('change', e => { state[x[0]] = e.target.value; drawFirst(); });
   });
-  fill($('problem'), data.rows.map(r => [id(r), r.problem + (all('gpu').length > 1 ? ' on ' + r.gpu : '') + (all('cache').length > 1 ? ', ' + r.cache : '')]), state.chosen);
-  if (!data.rows.some(r => id(r) === state.chosen)) state.chosen = (data.rows.find(r => r.trials) || data.rows[0] || {problem: ''}).problem ? id(data.rows.find(r => r.trials) || data.rows[0]) : '';
+  if (!data.rows.some(r => r.id === state.chosen)) state.chosen = (data.rows.find(r => r.trials) || data.rows[0] || {id: ''}).id;
   $('filter').value = state.filter;
-  $('filter').addEventListener('input', e => { state.filter = e.target.value; draw(); });
-  $('problem').addEventListener('change', e => choose(data.rows.find(r => id(r) === e.target.value), false));
+  $('filter').addEventListener('input', e => { state.filter = e.target.value; drawFirst(); });
+  $('more').addEventListener('click', () => { state.rows += MOST_ROWS; draw(); });
+  $('problem').addEventListener('change', e => choose(data.rows.find(r => r.id === e.target.value), false));
   $('progress-axis').value = state.axis;
   $('progress-axis').addEventListener('change', e => { state.axis = e.target.value; drawDetail(); remember(); });
   $('family').addEventListener('change', e => { state.family = e.target.value; state.familyOf = state.chosen; state.pairA = state.pairB = ''; drawDetail(); });
@@ -497,6 +560,9 @@ function start() {
   dark.addEventListener('change', drawAll);
   window.addEventListener('beforeprint', () => { document.documentElement.dataset.print = ''; drawAll(); });
   window.addEventListener('afterprint', () => { delete document.documentElement.dataset.print; drawAll(); });
+  let width = window.innerWidth;
+  window.addEventListener('resize', () => { if (width !== window.innerWidth) drawRatios(visible()); width = window.innerWidth; });
+  window.gemmtune = {rows: data.rows, picture: picture};
   drawAll();
   if (!data.live) return;
   window.scrollTo(0, state.scroll);

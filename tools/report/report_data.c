@@ -88,6 +88,7 @@ static json_t *said(const char *text)
     return text && *text ? text_json(text) : json_null();
 }
 
+/* The machine's limits for it. */
 static json_t *gpu_json(const struct gpu *gpu, const struct problem *problem)
 {
     const double tflops = gpu_peak_tflops(gpu, problem->type);
@@ -97,34 +98,42 @@ static json_t *gpu_json(const struct gpu *gpu, const struct problem *problem)
                      bound ? known(model_roofline_us(problem, tflops, gpu->memory_gb_per_s)) : json_null());
 }
 
-static json_t *row_json(const struct db_winner *w)
+static const char *state_name(const struct db_winner *w)
+{
+    if (!w->decision_id) return "no winner yet";
+    if (w->base.predicted) return "predicted";
+    if (w->unusable) return "unusable";
+    return w->imported ? "imported" : w->stale ? "stale" : "ok";
+}
+
+/* Only this machine's own GPU can race it again. */
+static const char *due_here(const struct report_wanted *wanted, const struct db_winner *w)
+{
+    const bool here = wanted->now && gpu_same_name(wanted->now->gpu.name, w->gpu.name);
+    return here ? due_name(w->due) : NULL;
+}
+
+static json_t *row_json(const struct report_wanted *wanted, const struct db_winner *w)
 {
     const struct problem *p = &w->base.problem;
-    char problem[PROBLEM_TEXT_MAX], brief[CONFIG_TEXT_MAX];
+    char problem[PROBLEM_TEXT_MAX];
     problem_format(p, problem);
-    reading_brief(w, brief);
     const bool decided = w->decision_id != 0;
     const char *used = !decided ? NULL : answer_name(w);
     const double used_us = decided ? answer_us(&w->base) : 0;
-    json_t *row = json_pack("{s:s, s:o, s:s, s:s, s:i, s:i, s:i, s:i, s:f, s:f}", "problem", problem, "gpu",
-                            text_json(w->gpu.name), "cache", w->base.cold ? "cold" : "hot", "type",
-                            gemm_type_row(p->type)->name, "m", (int)p->m, "n", (int)p->n, "k", (int)p->k,
-                            "batch", (int)p->batch, "flop", problem_flop(p), "bytes", problem_bytes(p));
-    json_t *rest = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "winner",
-                             said(brief), "configuration", said(w->config_text), "used", said(used),
-                             "used_us", known(used_us), "time_us", known(w->base.time_us), "tflops",
-                             known(race_tflops(p, used_us)), "ratio", known(w->base.ratio), "ratio_low",
-                             known(w->base.ratio_low), "ratio_high", known(w->base.ratio_high), "rival",
-                             said(w->rival), "rival_us", known(answer_rival_us(&w->base)), "provenance",
-                             !decided            ? "no winner yet"
-                             : w->base.predicted ? "predicted"
-                                                 : "measured");
-    json_t *made = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:I, s:b, s:b, s:b, s:i, s:i}", "when",
+    json_t *row = json_pack("{s:s, s:o, s:s, s:s, s:f}", "problem", problem, "gpu", text_json(w->gpu.name),
+                            "cache", w->base.cold ? "cold" : "hot", "type", gemm_type_row(p->type)->name,
+                            "intensity", problem_flop(p) / problem_bytes(p));
+    json_t *rest = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "configuration", said(w->config_text), "used",
+        said(used), "used_us", known(used_us), "tflops", known(race_tflops(p, used_us)), "ratio",
+        known(w->base.ratio), "ratio_low", known(w->base.ratio_low), "ratio_high", known(w->base.ratio_high),
+        "rival", said(w->rival), "rival_us", known(answer_rival_us(&w->base)), "state", state_name(w));
+    json_t *made = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:I, s:b, s:b, s:i, s:i}", "when",
                              said(w->base.when), "driver", said(w->driver), "cublas", said(w->cublas),
-                             "nvrtc", said(w->nvrtc), "why", said(w->why), "due", said(due_name(w->due)),
-                             "rounds", w->rounds, "trials_made", w->trials, "legal",
-                             (json_int_t)w->legal_count, "tied", w->tied, "pinned", w->pin_holds, "stale",
-                             w->stale || w->unusable, "registers", w->registers, "smem_bytes", w->smem_bytes);
+                             "nvrtc", said(w->nvrtc), "why", said(w->why), "due", said(due_here(wanted, w)),
+                             "trials_made", w->trials, "legal", (json_int_t)w->legal_count, "tied", w->tied,
+                             "pinned", w->pin_holds, "registers", w->registers, "smem_bytes", w->smem_bytes);
     json_object_update(row, rest);
     json_object_update(row, made);
     json_decref(rest);
@@ -251,6 +260,40 @@ static json_t *verdict_names(void)
     return list;
 }
 
+/* By family, the words that people are spared: parameters that have their least value (config_brief). */
+static json_t *usual_words(const struct rows *rows)
+{
+    json_t *families = json_object();
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct template *t = rows->at[i].config.template;
+        if (!t || json_object_get(families, t->name)) continue;
+        json_t *words = json_array();
+        for (int p = 0; p < t->param_count; p++)
+            json_array_append_new(words, json_sprintf("%s=%d", t->params[p].name, (int)t->params[p].least));
+        json_object_set_new(families, t->name, words);
+    }
+    return families;
+}
+
+/* Rows, all of them, and the details of the first. */
+static enum status collect(const struct report_wanted *wanted, const struct rows *rows, json_t *list,
+                           json_t *details)
+{
+    size_t most = rows->count ? TRIALS_ALL / rows->count : 0;
+    most = most < TRIALS_LEAST ? TRIALS_LEAST : most > TRIALS_MOST ? TRIALS_MOST : most;
+    enum status st = OK;
+    for (size_t i = 0; i < rows->count && !st; i++) {
+        const struct db_winner *w = &rows->at[i];
+        json_t *row = row_json(wanted, w), *detail = i < DETAILS_MOST ? json_object() : NULL;
+        if (!row || json_array_append_new(list, row) ||
+            (i < DETAILS_MOST && json_array_append_new(details, detail)))
+            st = fail(E_MEMORY, "out of memory for the report");
+        else if (detail) st = add_details(wanted->db, w, most, detail);
+        if (!st) st = add_change(wanted, w, row);
+    }
+    return st;
+}
+
 enum status report_data(const struct report_wanted *wanted, json_t **data)
 {
     struct rows rows = {0};
@@ -260,22 +303,17 @@ enum status report_data(const struct report_wanted *wanted, json_t **data)
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     enum status st = list_rows(wanted, &rows);
     if (!st && rows.count == 0 && !wanted->live) st = fail(E_ABSENT, "nothing is known of these problems");
-    json_t *list = json_array();
-    size_t most = rows.count ? TRIALS_ALL / rows.count : 0;
-    most = most < TRIALS_LEAST ? TRIALS_LEAST : most > TRIALS_MOST ? TRIALS_MOST : most;
-    for (size_t i = 0; i < rows.count && !st; i++) {
-        json_t *row = row_json(&rows.at[i]);
-        if (!row || json_array_append_new(list, row)) st = fail(E_MEMORY, "out of memory for the report");
-        else if (i < DETAILS_MOST) st = add_details(wanted->db, &rows.at[i], most, row);
-        if (!st) st = add_change(wanted, &rows.at[i], row);
-    }
-    free(rows.at);
+    json_t *list = json_array(), *details = json_array();
+    if (!st) st = collect(wanted, &rows, list, details);
     *data = st ? NULL
-               : json_pack("{s:s, s:s, s:o, s:o, s:o, s:b, s:o, s:O}", "made", when, "program",
+               : json_pack("{s:s, s:s, s:o, s:o, s:o, s:b, s:o, s:o, s:I, s:o, s:O}", "made", when, "program",
                            command_version, "database", text_json(wanted->file), "before",
                            said(wanted->before_file), "command", text_json(wanted->command), "live",
-                           wanted->live, "verdicts", verdict_names(), "rows", list);
+                           wanted->live, "verdicts", verdict_names(), "usual", usual_words(&rows), "count",
+                           (json_int_t)rows.count, "columns", report_columns(list), "details", details);
+    free(rows.at);
     json_decref(list);
+    json_decref(details);
     if (!st && !*data) st = fail(E_MEMORY, "out of memory for the report");
     return st;
 }

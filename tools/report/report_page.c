@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const char text_page_html[], text_page_css[], text_page_js[], text_chart_min_js[],
+extern const char text_page_html[], text_page_css[], text_bars_js[], text_page_js[], text_chart_min_js[],
     text_chart_licence_txt[];
 
 /* Nothing in a script element can end it, or begin a comment: JSON has '<' only in strings. */
@@ -24,11 +24,9 @@ static void write_page(FILE *out, const char *json)
 {
     const struct {
         const char *mark, *text;
-    } parts[] = {{"@CSS@", text_page_css},
-                 {"@LICENCE@", text_chart_licence_txt},
-                 {"@DATA@", json},
-                 {"@CHART@", text_chart_min_js},
-                 {"@JS@", text_page_js}};
+    } parts[] = {{"@CSS@", text_page_css}, {"@LICENCE@", text_chart_licence_txt},
+                 {"@DATA@", json},         {"@CHART@", text_chart_min_js},
+                 {"@BARS@", text_bars_js}, {"@JS@", text_page_js}};
     const char *rest = text_page_html;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         const char *at = strstr(rest, parts[i].mark);
@@ -47,7 +45,7 @@ enum status report_write(const struct report_wanted *wanted, const char *path)
     struct outfile out = {0};
     enum status st = report_data(wanted, &data);
     if (st) return st;
-    char *json = json_dumps(data, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12));
+    char *json = json_dumps(data, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(REPORT_DIGITS));
     json_decref(data);
     if (!json) return fail(E_MEMORY, "out of memory for the report");
     st = outfile_open(path, &out);

@@ -9,6 +9,8 @@
 #include "db.h"
 #include <jansson.h>
 
+#define REPORT_DIGITS 7 /* of a figure: finer than any interval of a race */
+
 struct report_wanted {
     struct db *db;
     const char *file;               /* its path, for the page */
@@ -28,6 +30,10 @@ enum status report_write(const struct report_wanted *wanted, const char *path);
 
 /* (report_data.c) The figures of the page. New reference in *data. Errors: as above. */
 enum status report_data(const struct report_wanted *wanted, json_t **data);
+
+/* (report_columns.c) The rows, an array of objects, as an object of columns. New reference; NULL: out of
+ * memory. */
+json_t *report_columns(const json_t *rows);
 
 /* (report_trials.c) The trials of a problem on a GPU with one cache policy, as page.js reads them: at most
  * `most`, of which the fastest are never left out. *trials: new reference, null if there are none. */

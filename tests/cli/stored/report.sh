@@ -15,7 +15,8 @@ cat >look.py <<'END'
 import json, re, sys
 page = open(sys.argv[1], encoding="utf-8").read()
 data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S).group(1))
-print(sorted(r["problem"] for r in data["rows"]), data["live"], data["command"])
+names = data["columns"]["problem"]
+print(sorted(names if isinstance(names, list) else [names["same"]]), data["live"], data["command"])
 print("http links:", len([x for x in re.findall(r'(?:src|href)="?(http[^" >]*)', page)]), "licence:", "Chart.js Contributors" in page)
 END
 t python3 look.py report.html
