@@ -135,7 +135,7 @@ chmod +x "$scratch/with_own"
 run "$scratch/with_own" "a program with an SQLite of its own"
 
 # The installed drop-in finds its other half, and tune run finds the drop-in.
-for start in "env LD_PRELOAD=$lib/libgemmtune_cublas.so" "$usr/bin/tune run --"; do
+for start in "env LD_PRELOAD=$lib/libgemmtune_cublas.so" "$usr/bin/tune run --quiet --"; do
     # shellcheck disable=SC2086 # words of a command
     GEMMTUNE_LIBCUDA="$gpu" HOME="$scratch" $start "$build/tests/program_alone" product >"$scratch/out" 2>"$scratch/err"
     grep -q '^status 0 0, by its cuBLAS 1 1, wrong 0$' "$scratch/out" && [ ! -s "$scratch/err" ] &&

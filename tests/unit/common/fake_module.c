@@ -200,11 +200,13 @@ static struct gemm_args at_addresses(const struct gemm_args *p, int item)
     return here;
 }
 
-/* As gemm_args.h says. With counters the last block to arrive adds the parts; there is no second kernel. */
+/* As gemm_args.h says. With counters the last block to arrive adds the parts, and without a workspace the
+ * blocks of a cluster do; there is no second kernel. */
 static void compute(const struct gemm_args *args, const struct fake_function *function, int items)
 {
     const bool is_gemm = function->is_gemm;
-    const bool finishes = !is_gemm || args->splits == 1 || args->counters > 0;
+    const bool in_memory = args->splits > 1 && args->workspace;
+    const bool finishes = !is_gemm || !in_memory || args->counters > 0;
     for (int item = 0; item < items; item++) {
         const struct gemm_args here = function->pointers ? at_addresses(args, item) : *args, *const p = &here;
         for (int i = 0; i < p->m; i++)
@@ -212,9 +214,8 @@ static void compute(const struct gemm_args *args, const struct fake_function *fu
                 float sum = 0, total = 0;
                 for (int s = 0; s < p->splits; s++) {
                     float *part =
-                        p->splits > 1
-                            ? parts_of(p) + (((long long)item * p->splits + s) * p->m + i) * p->n + j
-                            : &sum;
+                        in_memory ? parts_of(p) + (((long long)item * p->splits + s) * p->m + i) * p->n + j
+                                  : &sum;
                     if (is_gemm)
                         *part = term(p, function->operand, item, i, j, s * p->k_per_split,
                                      (s + 1) * p->k_per_split);
