@@ -30,18 +30,16 @@ run() {
     done
 }
 for name; do
-    by_kernels= by_others=
+    by_kernels='' by_others=''
     [ "$name" = prepared_weight ] && by_kernels='^the weight is prepared$' by_others='^the weight is read as it is$'
-    (
-        export GEMMTUNE_CONFIGS="$scratch/tuned" GEMMTUNE_LIBCUBLAS=/none GEMMTUNE_LIBCUBLASLT=/none
-        FAKE_GPU_COMPUTES=1 run "$name" 0 '^0 elements wrong$' "$by_kernels"
-        FAKE_GPU_COMPUTES=0 run "$name" 1 '^[1-9][0-9]* elements wrong$'
-        FAKE_GPU_FAIL='cuLaunchKernel=719,cuLaunchKernelEx=719' run "$name" 1 '^gemmtune: the driver or cuBLAS refused or failed: .+'
-        FAKE_GPU_FAIL='cuInit=100' run "$name" 1 '^CUDA: .*100'
-    )
+    export GEMMTUNE_CONFIGS="$scratch/tuned" GEMMTUNE_LIBCUBLAS=/none GEMMTUNE_LIBCUBLASLT=/none FAKE_GPU_COMPUTES=1
+    run "$name" 0 '^0 elements wrong$' "$by_kernels"
+    FAKE_GPU_FAIL='cuLaunchKernel=719,cuLaunchKernelEx=719' run "$name" 1 '^gemmtune: the driver or cuBLAS refused or failed: .+'
+    FAKE_GPU_FAIL='cuInit=100' run "$name" 1 '^CUDA: .*100'
+    unset FAKE_GPU_FAIL
+    export FAKE_GPU_COMPUTES=0
+    run "$name" 1 '^[1-9][0-9]* elements wrong$'
     [ "$name" = graph ] && continue # the fake cuBLAS is not captured
-    (
-        export GEMMTUNE_CONFIGS="$scratch/empty" GEMMTUNE_LIBCUBLAS="$gpu" GEMMTUNE_LIBCUBLASLT="$gpu"
-        FAKE_GPU_COMPUTES=0 run "$name" 0 '^0 elements wrong$' "$by_others"
-    )
+    export GEMMTUNE_CONFIGS="$scratch/empty" GEMMTUNE_LIBCUBLAS="$gpu" GEMMTUNE_LIBCUBLASLT="$gpu"
+    run "$name" 0 '^0 elements wrong$' "$by_others"
 done
