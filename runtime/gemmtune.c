@@ -22,6 +22,25 @@ const char *gt_error_text(void)
     return status_text();
 }
 
+const char *gt_status_text(enum gt_status status)
+{
+    switch (status) {
+    case GT_OK:
+        return "no error";
+    case GT_INVALID:
+        return "an argument is wrong";
+    case GT_NO_GPU:
+        return "no driver, no GPU, or no context to work in";
+    case GT_UNAVAILABLE:
+        return "nothing here can compute the problem";
+    case GT_MEMORY:
+        return "out of memory";
+    case GT_DEVICE:
+        return "the driver or cuBLAS refused or failed";
+    }
+    return "unknown status";
+}
+
 const char *gt_version(void)
 {
     return GT_LIBRARY_VERSION;

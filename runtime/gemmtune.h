@@ -12,8 +12,14 @@
  * or, with the kernel chosen ahead: gt_plan_open once, gt_launch often, gt_plan_close. Every function may be
  * called from any thread. A call that fails returns a code, and gt_error_text() then gives the reason.
  *
- * What is computed: C[M,N] = alpha * op(A) * op(B) + beta * C in strict FP32 (never TF32), for a batch of
- * matrices at constant strides. Matrices are row-major; with GT_COLUMN_MAJOR column-major, as in BLAS.
+ * What is computed: C[M,N] = alpha * op(A) * op(B) + beta * C, for one product or a batch of them at constant
+ * strides. The problem says in which type (enum gt_type): strict FP32, never TF32, unless it asks for
+ * another; FP32 as accurate as that, on tensor cores; TF32; BF16 or FP16. Sums, alpha and beta are FP32 in
+ * all of them. Matrices are row-major; with GT_COLUMN_MAJOR column-major, as in BLAS.
+ *
+ * Addresses of A, B, C, bias and source are multiples of an element of theirs: 4 bytes in FP32 and TF32, 2 in
+ * BF16 and FP16 (GT_BF16_TO_F32 and GT_FP16_TO_F32: A and B of 2, the others of 4). Kernels that read 16
+ * bytes at once are the fastest: see alignment in gt_problem.
  *
  * With GT_POINTER_ARRAYS the matrices of the batch lie anywhere: A, B and C of a call are then arrays of
  * their addresses, in device memory, as for cublasSgemmBatched.
@@ -55,6 +61,10 @@ enum gt_status {
     GT_MEMORY = 4, /* out of memory */
     GT_DEVICE = 5  /* the driver or cuBLAS refused or failed; C may be partly written */
 };
+
+/* What a code means, in a few words, such as "out of memory"; "unknown status" for what is none. Never NULL;
+ * a text of the program's lifetime. What happened in the call itself is in gt_error_text. */
+const char *gt_status_text(enum gt_status status);
 
 /* The sentence for the last call in this thread that did not answer GT_OK; "" before. Never NULL. Valid until
  * the next call in this thread. */
@@ -122,12 +132,13 @@ struct gt_problem {
     uint32_t flags;           /* GT_COLUMN_MAJOR and so on */
     int32_t type;             /* enum gt_type */
     int32_t trans_a, trans_b; /* 0 or 1 */
-    int32_t alignment;     /* bytes of which A, B and C are multiples at every launch: an element's, or more
-                              up to 16; 0: 16. With GT_POINTER_ARRAYS without meaning: an element's are
-                              expected */
-    int64_t m, n, k;       /* 0 to 2147418112 (2^31 - 2^16), and so are the next four */
-    int64_t lda, ldb, ldc; /* 0: no padding */
-    int64_t batch;         /* 0: nothing is computed */
+    int32_t alignment;        /* bytes of which A, B and C are multiples at every launch: 4, 8 or 16, with
+                                 operands of 16 bits 2, too; 0: 16. What is less aligned is computed, too, by
+                                 another kernel. With GT_POINTER_ARRAYS without meaning: an element's are
+                                 expected */
+    int64_t m, n, k;          /* 0 to 2147418112 (2^31 - 2^16), and so are the next four */
+    int64_t lda, ldb, ldc;    /* 0: no padding */
+    int64_t batch;            /* 0: nothing is computed */
     int64_t stride_a, stride_b, stride_c; /* without meaning for a batch of 1; a stride_a or stride_b of 0
                                              uses the same matrix for all. With GT_POINTER_ARRAYS 0 */
     int32_t bias;                         /* enum gt_bias */
@@ -161,8 +172,9 @@ struct gt_call {
     uint32_t size;            /* sizeof(struct gt_call) */
     uint32_t flags;           /* GT_AS_PLANNED, or 0 */
     const void *alpha, *beta; /* floats, on the host unless the problem says GT_SCALARS_ON_DEVICE */
-    const void *a, *b; /* device memory, multiples of 4 bytes; with GT_POINTER_ARRAYS arrays of addresses
-                          in device memory, multiples of 8 bytes, read when the kernel runs */
+    const void *a, *b;        /* device memory, as c, multiples of an element: 2 or 4 bytes, by type; with
+                                 GT_POINTER_ARRAYS arrays of addresses in device memory, multiples of 8 bytes, read
+                                 when the kernel runs */
     void *c;
     struct CUstream_st *stream; /* of the plan's context; NULL: the legacy default stream. Pass
                                    CU_STREAM_PER_THREAD for that one */
@@ -171,9 +183,10 @@ struct gt_call {
                                it. NULL: the library's own, as where cublasLt computes and it is not a
                                multiple of 256 bytes */
     size_t workspace_bytes; /* how much is wanted is in gt_plan_info; less, and it is as with none */
-    const void *bias;       /* device memory, a multiple of 4 bytes; NULL without a bias */
-    const void *source; /* C of a problem with GT_OUT_OF_PLACE, a multiple of 4 bytes: c itself, or apart from
-                           it; not looked at if beta is 0 on the host. NULL without GT_OUT_OF_PLACE */
+    const void *bias;       /* device memory, elements of C's type, a multiple of one; NULL without a bias */
+    const void *source; /* C of a problem with GT_OUT_OF_PLACE, a multiple of an element of it: c itself, or
+                           apart from it; not looked at if beta is 0 on the host. NULL without
+                           GT_OUT_OF_PLACE */
     const struct gt_prepared *prepared; /* A or B by gt_prepare, which is passed as it is, too; NULL: none,
                                            which a plan of GT_PREPARED_A or GT_PREPARED_B refuses */
     void *reserved[1];                  /* NULL */

@@ -1,10 +1,10 @@
 #!/bin/sh
-# consumers.sh BUILD CUDA_INCLUDE FAKE_GPU FAKE_NVRTC: programs that use the installed library, built the ways people build: by
+# consumers.sh BUILD CUDA_INCLUDE FAKE_GPU FAKE_NVRTC FAKE_CUDART: programs that use the installed library, built the ways people build: by
 # pkg-config, shared and static, and by find_package; then run, on a driver made of host memory. All that the header declares
 # is exported, and only gt_; and neither the library nor the drop-in brings another library into a program.
 # shellcheck disable=SC1091,SC2154 # installed.sh sets lib, scratch and usr
 set -eu
-build=$1 include=$2 gpu=$3 nvrtc=$4
+build=$1 include=$2 gpu=$3 nvrtc=$4 cudart=$5
 examples=$(cd "$(dirname "$0")/../docs/examples" && pwd)
 . "$(dirname "$0")/installed.sh"
 export PKG_CONFIG_PATH="$lib/pkgconfig" LD_LIBRARY_PATH="$lib"
@@ -77,10 +77,10 @@ END
 # shellcheck disable=SC2086
 c++ -std=c++11 -Wall -Wextra -Wpedantic -Werror $flags -fsyntax-only "$scratch/types.cc"
 
-# run PROGRAM NAME: cuBLAS, then a kernel that was pretuned elsewhere, computes.
+# run PROGRAM NAME [CUBLAS]: cuBLAS, then a kernel that was pretuned elsewhere, computes.
 run() {
-    env -i HOME="$scratch" LD_LIBRARY_PATH="$lib" GEMMTUNE_LIBCUDA="$gpu" GEMMTUNE_LIBCUBLAS="$gpu" \
-        GEMMTUNE_LIBNVRTC="$nvrtc" FAKE_CUBLAS_POOL=1 FAKE_GPU_COMPUTES=1 "$1" >"$scratch/out" 2>"$scratch/err" || {
+    env -i HOME="$scratch" LD_LIBRARY_PATH="$lib:$scratch/cuda" GEMMTUNE_LIBCUDA="$gpu" GEMMTUNE_LIBCUBLAS="${3:-$gpu}" \
+        GEMMTUNE_LIBCUBLASLT="${3:-$gpu}" GEMMTUNE_LIBNVRTC="$nvrtc" FAKE_CUBLAS_POOL=1 FAKE_GPU_COMPUTES=1 "$1" >"$scratch/out" 2>"$scratch/err" || {
         cat "$scratch/out" "$scratch/err"
         echo "$2 failed"
         exit 1
@@ -107,6 +107,21 @@ others=$(sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' "$scratch/dynamic" | grep -vE '^
 }
 run "$scratch/shared" "the shared library"
 
+# The examples as they say that they are built, where the compiler knows CUDA's folders; header.c is for tests/winners.sh.
+mkdir "$scratch/cuda" "$scratch/examples"
+ln -s "$gpu" "$scratch/cuda/libcuda.so"
+ln -s "$cudart" "$scratch/cuda/libcudart.so"
+for file in "$examples"/*.c; do
+    name=$(basename "$file" .c)
+    [ "$name" != header ] || continue
+    sed -n 's/^ \*     cc /cc -std=c99 -Wall -Wextra -Wpedantic -Wconversion -Werror /p' "$file" >"$scratch/line"
+    (cd "$examples" && C_INCLUDE_PATH="$include" LIBRARY_PATH="$scratch/cuda" sh -c "$(cat "$scratch/line") -o '$scratch/examples/$name'")
+    case $name in
+    graph) run "$scratch/examples/$name" "$name" /none ;; # the fake cuBLAS is not captured
+    *) run "$scratch/examples/$name" "$name" ;;
+    esac
+done
+
 # A program's own functions of the names that the library takes are not called.
 for name in sqlite3_open_v2 sqlite3_prepare_v2 sqlite3_step json_loads json_object_get ini_parse_stream XXH3_64bits; do
     echo "void abort(void); void $name(void); void $name(void) { abort(); }"
@@ -120,7 +135,7 @@ chmod +x "$scratch/with_own"
 run "$scratch/with_own" "a program with an SQLite of its own"
 
 # The installed drop-in finds its other half, and tune run finds the drop-in.
-for start in "env LD_PRELOAD=$lib/libgemmtune_cublas.so" "$usr/bin/tune run --"; do
+for start in "env LD_PRELOAD=$lib/libgemmtune_cublas.so" "$usr/bin/tune run --quiet --"; do
     # shellcheck disable=SC2086 # words of a command
     GEMMTUNE_LIBCUDA="$gpu" HOME="$scratch" $start "$build/tests/program_alone" product >"$scratch/out" 2>"$scratch/err"
     grep -q '^status 0 0, by its cuBLAS 1 1, wrong 0$' "$scratch/out" && [ ! -s "$scratch/err" ] &&
@@ -142,13 +157,14 @@ run "$scratch/own_static" "a program with the static library and an SQLite of it
 
 consume() {
     cmake -S "$examples" -B "$scratch/consumer" -DCMAKE_PREFIX_PATH="$scratch/usr" -DCUDA_DRIVER="$gpu" \
-        -DCUDA_INCLUDE="$include" && cmake --build "$scratch/consumer"
+        -DCUDA_RUNTIME="$cudart" -DCUDA_INCLUDE="$include" && cmake --build "$scratch/consumer"
 }
 consume >"$scratch/log" 2>&1 || {
     cat "$scratch/log"
     exit 1
 }
 run "$scratch/consumer/sgemm" "find_package, shared"
+run "$scratch/consumer/batches" "find_package, with CUDA's runtime"
 run "$scratch/consumer/sgemm_static" "find_package, static"
 
 # The installed pretuned winners are found from the installed library, wherever that is.

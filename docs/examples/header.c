@@ -1,7 +1,7 @@
 /* header.c — C = A B by a kernel from a header that tune wrote, with the CUDA driver API and nothing else of
  * ours, neither library nor compiler nor database. Prints what computed it and checks the answer.
  *
- *     tune export --gpu h200 --header winners.h --with-kernels
+ *     tune export --gpu h200 --shape 256x256x256 --header winners.h --with-kernels
  *     cc -I. header.c -lcuda
  */
 #include <cuda.h>

@@ -12,14 +12,31 @@ export GEMMTUNE_CACHE="$scratch/cache" SOURCE_DATE_EPOCH=1795000000 GEMMTUNE_LIB
 "$here/winners.sh" "$make_winners" 14 >winners.jsonl
 "$tune" import winners.jsonl --db winners.db
 code=0
-"$tune" export --db winners.db --header kernels.h --with-kernels || code=$?
+"$tune" export --db winners.db --header kernels.h --with-kernels 2>said || code=$?
+cat said
 if [ $code = 6 ]; then
     echo "skipped: no NVRTC"
     exit 77
 fi
 [ $code = 0 ]
+# How many kernels, for which GPUs, how large and how long is said before a compiler works: about right. Then all is in the cache.
+of='machine code of ([0-9]+) kernels for sm_90a, about ([0-9]+)\.([0-9]) MB'
+kernels=$(sed -nE "s/.*$of; \1 to compile on [0-9]+ cores?, about [1-9][0-9]* s\$/\1/p" said)
+[ "$kernels" = "$(grep -c '^static const uint64_t gt_kernels_winners_cubin' kernels.h)" ]
+about() { # what was said is within a factor of $1/10 of what the header has
+    expected=$(sed -nE "s/.*$of;.*/\2\3/p" said)
+    measured=$(($(stat -c %s kernels.h) / 100000))
+    [ $((expected * 10)) -ge $((measured * 100 / $1)) ] && [ $((expected * 10)) -le $((measured * $1)) ] || {
+        echo "expected $expected and measured $measured tenths of a megabyte"
+        exit 1
+    }
+}
+about 15
 cp kernels.h first.h
-"$tune" export --db winners.db --header kernels.h --with-kernels
+"$tune" export --db winners.db --header kernels.h --with-kernels 2>said
+cat said
+grep -Eq "$of; all are in the cache\$" said
+about 11
 cmp first.h kernels.h # the same bytes again
 
 strict="-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -isystem $cuda -I. -I$here -I$here/../../kernel_templates/device"

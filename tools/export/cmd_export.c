@@ -3,6 +3,7 @@
 #include "cache.h"
 #include "command_line.h"
 #include "commands.h"
+#include "cores.h"
 #include "db_view.h"
 #include "export_header.h"
 #include "export_lists.h"
@@ -52,7 +53,9 @@ static const char text[] =
     "its kernel needs; if they are in tensor maps, with the tuned ones. --ptx adds the PTX of each kernel, "
     "which the driver compiles on GPUs of later architectures; it makes the header about four times as "
     "large, and nothing was "
-    "measured on those GPUs. Kernels come from the cache or are compiled (NVRTC).\n"
+    "measured on those GPUs. Kernels come from the cache or are compiled (NVRTC): about 2 s of a core and 75 "
+    "kB of text for each, so name the shapes that your program has (--shape, --suite). How many there are, "
+    "how large the header will be and how long it takes is said before it begins.\n"
     "\n"
     "--json is the format of the winners that ship with libgemmtune; tune import reads it. It has the "
     "fastest "
@@ -64,7 +67,7 @@ static const char text[] =
     "\n"
     "Examples:\n"
     "  tune export --gpu h200 --header h200.h\n"
-    "  tune export --gpu h200 --header h200_kernels.h --with-kernels\n"
+    "  tune export --gpu h200 --shape 4096x4096x4096 --header mine.h --with-kernels\n"
     "  tune export --gpu h200 --measured --json -o winners/h200.jsonl\n"
     "  tune export --gpu h200 --shape 4096x4096x4096 --t4 -o trials.json\n"
     "\n"
@@ -143,18 +146,68 @@ static void say_instead(size_t count)
                    count, PRINT_S(count), count == 1 ? "its" : "their");
 }
 
-#define NAMED_MOST 20 /* on the screen; the header names all */
-
-static void say_left_out(const struct picks *picks, const char *file)
+static enum status say_left_out(const struct picks *picks, const char *file)
 {
-    const size_t count = picks->left_out_count, named = count < NAMED_MOST ? count : NAMED_MOST;
-    if (count == 0) return;
-    print_line(stderr, "tune: %zu of %zu winner%s left out:", count, picks->read, PRINT_S(picks->read));
-    for (size_t i = 0; i < named; i++) {
+    struct reasons reasons = {.count = 0};
+    enum status st = OK;
+    if (picks->left_out_count == 0) return OK;
+    for (size_t i = 0; i < picks->left_out_count && !st; i++) {
         const struct left_out *l = &picks->left_out[i];
-        print_line(stderr, "tune: %s, %s: %s", l->gpu, l->problem, l->why);
+        st = reasons_add(&reasons, l->kind ? l->kind : l->why);
     }
-    if (named < count) print_line(stderr, "tune: and %zu more, named in %s", count - named, file);
+    if (picks->count)
+        print_line(stderr, "tune: %zu of %zu winner%s left out (each is named at the end of %s):",
+                   picks->left_out_count, picks->read, PRINT_S(picks->read), file);
+    else print_line(stderr, "tune: %zu of %zu left out:", picks->left_out_count, picks->read);
+    reasons_say(&reasons);
+    reasons_free(&reasons);
+    return st;
+}
+
+static const char *size_text(int64_t bytes, char shown[24])
+{
+    if (bytes < 1000000) snprintf(shown, 24, "%" PRId64 " kB", (bytes + 999) / 1000);
+    else snprintf(shown, 24, "%.1f MB", (double)bytes / 1e6);
+    return shown;
+}
+
+#define HEADER_BYTES 100000 /* without machine code: the lookup, the launcher and a table */
+
+/* What is to come, before a compiler works for minutes. */
+static void say_cost(const struct picks *picks, const struct export_kernels *kernels)
+{
+    const int cores = cores_allowed();
+    if (kernels->count == 0) return;
+    const struct kernels_cost cost = kernels_expect(kernels);
+    const int abreast = cores < cost.to_compile ? cores : cost.to_compile > 0 ? cost.to_compile : 1;
+    const double seconds = cost.core_s / abreast;
+    char size[24], work[100] = "all are in the cache";
+    if (cost.to_compile)
+        snprintf(work, sizeof work, "%d to compile on %d core%s, about %.0f %s", cost.to_compile, cores,
+                 PRINT_S(cores), seconds < 120 ? seconds + 0.5 : seconds / 60,
+                 seconds < 120 ? "s" : "minutes");
+    print_line(stderr, "tune: %zu winner%s: machine code of %d kernel%s for %s%s, about %s; %s", picks->count,
+               PRINT_S(picks->count), kernels->count, PRINT_S(kernels->count), cost.archs,
+               kernels->with_ptx ? " and PTX" : "", size_text(cost.bytes + HEADER_BYTES, size), work);
+}
+
+static enum status compile(const struct picks *picks, struct export_kernels *kernels)
+{
+    say_cost(picks, kernels);
+    const enum status st = kernels_compile(kernels);
+    if (!st && *cache_spare_why()) print_line(stderr, "tune: %s", cache_spare_why());
+    return st;
+}
+
+static void say_written(const struct export *e, const struct header *header, int64_t bytes)
+{
+    const struct picks *picks = header->picks;
+    char size[24];
+    const bool known = bytes > 0; /* not of a FIFO */
+    print_line(stderr, "tune: %s: gt_%s, %zu shape%s of %d GPU%s%s%s%s", e->output, header->name,
+               picks->count, PRINT_S(picks->count), picks->gpu_count, PRINT_S(picks->gpu_count),
+               e->with_kernels ? ", with kernels" : "", known ? ", " : "",
+               known ? size_text(bytes, size) : "");
 }
 
 static enum status write_header(struct export *e)
@@ -167,20 +220,15 @@ static enum status write_header(struct export *e)
     if (!st) st = text_date(header.date);
     if (!st) st = picks_read(e->answers, &e->view.filter, &e->problems, &e->rules, &picks);
     if (!st) say_instead(picks.instead);
-    if (!st) say_left_out(&picks, e->output);
+    if (!st) st = say_left_out(&picks, e->output);
     if (!st && picks.count == 0) st = nothing(e);
     if (!st) st = header_prepare(&header);
-    if (!st && header.kernels.count)
-        print_line(stderr, "tune: %d kernel%s to take from the cache or compile", header.kernels.count,
-                   PRINT_S(header.kernels.count));
-    if (!st) st = kernels_compile(&header.kernels);
-    if (!st && *cache_spare_why()) print_line(stderr, "tune: %s", cache_spare_why());
+    if (!st) st = compile(&picks, &header.kernels);
     if (!st) st = outfile_open(e->output, &out);
-    if (!st) st = outfile_close(&out, header_write(&header, out.stream));
-    if (!st)
-        print_line(stderr, "tune: %s: gt_%s, %zu shape%s of %d GPU%s%s", e->output, header.name, picks.count,
-                   PRINT_S(picks.count), picks.gpu_count, PRINT_S(picks.gpu_count),
-                   e->with_kernels ? ", with kernels" : "");
+    if (!st) st = header_write(&header, out.stream);
+    const off_t bytes = out.stream && !st ? ftello(out.stream) : 0;
+    st = outfile_close(&out, st);
+    if (!st) say_written(e, &header, bytes);
     header_free(&header);
     picks_free(&picks);
     return st;
@@ -206,8 +254,10 @@ static enum status write_list(struct export *e)
     if (!st && exported.written == 0) st = nothing(e);
     st = outfile_close(&out, st);
     if (exported.unusable)
-        print_line(stderr, "tune: %" PRId64 " winner%s left out: %s", exported.unusable,
-                   PRINT_S(exported.unusable), exported.why);
+        print_line(stderr, "tune: %" PRId64 " winner%s left out:", exported.unusable,
+                   PRINT_S(exported.unusable));
+    reasons_say(&exported.why);
+    reasons_free(&exported.why);
     if (exported.predicted)
         print_line(stderr, "tune: %" PRId64 " predicted configuration%s left out: they never ran",
                    exported.predicted, PRINT_S(exported.predicted));

@@ -48,6 +48,46 @@ static void compile_ahead(void *self, int i)
     if (ahead->kernels->with_ptx) compile_ptx(&k->key, ahead->cache, &compiled);
 }
 
+/* Means of the 287 kernels that ship: bytes of machine code, and of text for each of them. PTX, if there is
+ * any, makes a header four times as large. */
+#define USUAL_BYTES    40000
+#define TEXT_PER_BYTE  1.84
+#define PTX_PER_CODE   3
+#define COMPILE_CORE_S 2.1 /* mean of 34 on a core of a server; half of it for PTX */
+
+static void add_arch(int arch, char *archs, size_t room)
+{
+    char name[16];
+    gpu_arch_name(arch, name);
+    const size_t used = strlen(archs);
+    if (!strstr(archs, name)) snprintf(archs + used, room - used, "%s%s", used ? ", " : "", name);
+}
+
+struct kernels_cost kernels_expect(const struct export_kernels *kernels)
+{
+    struct kernels_cost cost = {.to_compile = 0};
+    char cache[4096], id[COMPILE_ID_TEXT], *code;
+    const bool has_cache = compile_cache_path(cache, sizeof cache) == OK;
+    double bytes = 0;
+    for (int i = 0; i < kernels->count; i++) {
+        const struct kernel_key *key = &kernels->list[i].key;
+        const bool ptx = kernels->with_ptx && !key->config.template->one_arch;
+        size_t length = USUAL_BYTES;
+        add_arch(key->arch, cost.archs, sizeof cost.archs);
+        if (has_cache && compile_id(key, id) == OK && compile_recall(id, cache, &code, &length) == OK) {
+            free(code);
+            cost.to_compile += ptx;
+        } else {
+            cost.core_s += COMPILE_CORE_S;
+            cost.to_compile++;
+        }
+        if (ptx) cost.core_s += COMPILE_CORE_S / 2;
+        bytes += (double)length * TEXT_PER_BYTE * (ptx ? 1 + PTX_PER_CODE : 1);
+    }
+    cost.bytes = (int64_t)bytes;
+    return cost;
+}
+
 enum status kernels_compile(struct export_kernels *kernels)
 {
     char cache[4096], version[16];

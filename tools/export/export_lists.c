@@ -30,7 +30,8 @@ static bool wanted(struct listing *l, const struct db_winner *w)
     if ((l->rules->measured_only && w->base.predicted) || (l->rules->no_cublas && answer_is_cublas(w)))
         return false;
     if (!w->unusable) return true;
-    if (l->exported->unusable++ == 0) snprintf(l->exported->why, sizeof l->exported->why, "%s", w->why);
+    l->exported->unusable++;
+    l->st = reasons_add(&l->exported->why, w->why);
     return false;
 }
 
@@ -48,7 +49,7 @@ static bool has_descriptor(struct listing *l, const struct gpu *gpu)
 static bool write_line(void *self, const struct db_winner *w)
 {
     struct listing *l = self;
-    if (!wanted(l, w)) return true;
+    if (!wanted(l, w)) return l->st == OK;
     json_t *json = winner_to_json(w, !has_descriptor(l, &w->gpu));
     if (!json || json_dumpf(json, l->stream, DIGITS | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII)) {
         if (!json) l->st = fail(E_MEMORY, "out of memory for a winner");
@@ -116,7 +117,7 @@ static const struct column columns[] = {
 static bool add_row(void *self, const struct db_winner *w)
 {
     struct listing *l = self;
-    if (!wanted(l, w)) return true;
+    if (!wanted(l, w)) return l->st == OK;
     json_t *json = winner_to_json(w, false);
     if (!json) {
         l->st = fail(E_MEMORY, "out of memory for a winner");

@@ -5,14 +5,15 @@
 
 #include "db_exchange.h"
 #include "export_picks.h"
+#include "reasons.h"
 #include <stdio.h>
 
 /* What was written, and what was not. */
 struct exported {
     int64_t written;
-    int64_t unusable;  /* winners whose kernel has changed or that their rules refuse */
-    int64_t predicted; /* trials that never ran */
-    char why[200];     /* the first unusable one */
+    int64_t unusable;   /* winners whose kernel has changed or that their rules refuse */
+    int64_t predicted;  /* trials that never ran */
+    struct reasons why; /* of those that are unusable; reasons_free them, after an error, too */
 };
 
 /* problems: as problem_list_each. descriptors: folder of GPU descriptors; a GPU that is not in it goes with

@@ -57,8 +57,9 @@ static int number_source(struct picks *picks, const struct db_winner *w)
     return picks->source_count - 1;
 }
 
-/* False: out of memory. */
-static bool leave_out(struct picking *p, const struct problem *problem, const char *gpu, const char *why)
+/* kind: as in struct left_out. False: out of memory. */
+static bool leave_out(struct picking *p, const struct problem *problem, const char *gpu, const char *why,
+                      const char *kind)
 {
     struct picks *picks = p->picks;
     if (picks->left_out_count == p->left_out_room) {
@@ -75,6 +76,7 @@ static bool leave_out(struct picking *p, const struct problem *problem, const ch
     problem_format(problem, l->problem);
     snprintf(l->gpu, sizeof l->gpu, "%s", gpu);
     snprintf(l->why, sizeof l->why, "%s", why);
+    l->kind = kind;
     return true;
 }
 
@@ -104,7 +106,7 @@ static bool take(void *self, const struct answer *answer)
     const char *why = unwanted(w, p->rules);
     picks->read++;
     picks->instead += w != answer->winner;
-    if (why) return leave_out(p, &w->base.problem, w->gpu.name, why);
+    if (why) return leave_out(p, &w->base.problem, w->gpu.name, why, NULL);
     if (picks->count == p->room) {
         size_t room = p->room ? 2 * p->room : 256;
         struct pick *grown = realloc(picks->list, room * sizeof *grown);
@@ -195,7 +197,9 @@ static enum status keep_first(struct picking *p)
         problem_format(&taken->base.problem, problem);
         snprintf(why, sizeof why, "its shape is there as %s, %s for a %s cache", problem,
                  source->predicted ? "predicted" : "measured", source->cold ? "cold" : "hot");
-        if (!leave_out(p, &pick->base.problem, picks->gpus[pick->gpu].name, why)) return p->st;
+        if (!leave_out(p, &pick->base.problem, picks->gpus[pick->gpu].name, why,
+                       "another winner has their shape: they differ in leading dimensions, scalars or cache"))
+            return p->st;
     }
     picks->count = kept;
     return OK;

@@ -37,6 +37,7 @@ struct picks {
 struct left_out {
     char problem[PROBLEM_TEXT_MAX], gpu[GPU_NAME_MAX];
     char why[PROBLEM_TEXT_MAX + 100]; /* from the database, perhaps: any bytes */
+    const char *kind;                 /* the same without what is this one's alone; NULL: why */
 };
 
 struct pick_rules {

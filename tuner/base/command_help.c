@@ -168,7 +168,10 @@ void command_man(const struct command_line *line, const char *name)
     if (length && words[length - 1] == '.') words[length - 1] = '\0';
     words[0] = (char)tolower((unsigned char)words[0]);
     for (size_t i = 0; name[i] && i + 1 < sizeof title; i++) title[i] = (char)toupper((unsigned char)name[i]);
-    print_line(stdout, ".TH \"TUNE\\-%s\" 1 \"\" \"gemm%s\" gemmtune", title, command_version);
+    const char *const build = strstr(command_version, " ("); /* "tune 0.2.0 (...), ..." */
+    const size_t version = build ? (size_t)(build - command_version) : strlen(command_version);
+    print_line(stdout, ".TH \"TUNE\\-%s\" 1 \"\" \"gemm%.*s\" gemmtune", title, (int)version,
+               command_version);
     print_line(stdout, ".SH NAME");
     print_part(stdout, "tune\\-%s \\- ", name);
     put_roff("", words);

@@ -2,12 +2,14 @@
  * the definition if fake_computes says so.
  */
 #include "fake_epilogue.h"
+#include "fake_half.h"
 #include "fake_lock.h"
 #include "fake_stream.h"
 
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,9 +43,19 @@ static unsigned epilogue_of(const char *image)
     return found ? (unsigned)atoi(found + strlen("-DEPILOGUE=")) : 0;
 }
 
-static bool takes_pointers(const char *image)
+static bool has_option(const char *image, const char *option)
 {
-    return strstr(image, "-DPOINTERS=1") != NULL;
+    return strstr(image, option) != NULL;
+}
+
+/* Of matrix 'A', 'B' or 'C'. */
+static int element_of(const char *image, char matrix)
+{
+    char option[40];
+    snprintf(option, sizeof option, "-DTYPE_%c=__nv_bfloat16", matrix);
+    if (has_option(image, option)) return FAKE_BF16;
+    snprintf(option, sizeof option, "-DTYPE_%c=__half", matrix);
+    return has_option(image, option) ? FAKE_F16 : FAKE_F32;
 }
 
 CUresult cuModuleLoadData(CUmodule *loaded, const void *image)
@@ -56,7 +68,12 @@ CUresult cuModuleLoadData(CUmodule *loaded, const void *image)
     m->context = fake_current();
     m->loaded = true;
     for (int i = 0; i < 2; i++)
-        m->functions[i] = (struct fake_function){m, i == 0, epilogue_of(image), takes_pointers(image)};
+        m->functions[i] = (struct fake_function){.module = m,
+                                                 .is_gemm = i == 0,
+                                                 .epilogue = epilogue_of(image),
+                                                 .pointers = has_option(image, "-DPOINTERS=1"),
+                                                 .operand = element_of(image, 'A'),
+                                                 .result = element_of(image, 'C')};
     fake_lock(&lock);
     m->older = modules;
     modules = m;
@@ -138,28 +155,31 @@ static int next_launch(void)
     return __atomic_fetch_add(&fake_launch_count, 1, __ATOMIC_RELAXED);
 }
 
-static float term(const struct gemm_args *p, long long item, int i, int j, int from, int to)
+static float term(const struct gemm_args *p, int type, long long item, int i, int j, int from, int to)
 {
-    const float *a = p->a + item * p->stride_a, *b = p->b + item * p->stride_b;
     double sum = 0;
     for (int l = from; l < to && l < p->k; l++) {
-        float x = fake_computes & 2 ? a[l * p->lda + i] : a[i * p->lda + l];
-        float y = fake_computes & 4 ? b[j * p->ldb + l] : b[l * p->ldb + j];
-        sum += (double)x * y;
+        const long long a = fake_computes & 2 ? l * p->lda + i : i * p->lda + l;
+        const long long b = fake_computes & 4 ? j * p->ldb + l : l * p->ldb + j;
+        sum += (double)fake_element(p->a, type, item * p->stride_a + a) *
+               (double)fake_element(p->b, type, item * p->stride_b + b);
     }
     return (float)sum;
 }
 
-static void finish(const struct gemm_args *p, unsigned epilogue, long long item, int i, int j, float sum)
+static void finish(const struct gemm_args *p, const struct fake_function *function, long long item, int i,
+                   int j, float sum)
 {
     float alpha = p->alpha_device ? *p->alpha_device : p->alpha,
           beta = p->beta_device ? *p->beta_device : p->beta;
+    const unsigned epilogue = function->epilogue;
     const long long at = item * p->stride_c + i * p->ldc + j;
-    const float *old = epilogue ? p->source : p->c,
-                *bias = epilogue & FAKE_BIAS ? p->bias + item * p->stride_bias : NULL;
-    float x = (alpha != 0 ? alpha * sum : 0) + (beta != 0 ? beta * old[at] : 0);
-    if (bias) x += bias[epilogue & FAKE_BIAS_ROW ? i : j];
-    p->c[at] = epilogue ? fake_activate((int)epilogue, (double)x) : x;
+    const long long of_bias = item * p->stride_bias + (epilogue & FAKE_BIAS_ROW ? i : j);
+    const int type = function->result;
+    float x = alpha != 0 ? alpha * sum : 0;
+    if (beta != 0) x += beta * fake_element(epilogue ? p->source : p->c, type, at);
+    if (epilogue & FAKE_BIAS) x += fake_element(p->bias, type, of_bias);
+    fake_store(p->c, type, at, epilogue ? fake_activate((int)epilogue, (double)x) : x);
 }
 
 /* Where the parts of a cut k lie: behind the counters. */
@@ -180,11 +200,13 @@ static struct gemm_args at_addresses(const struct gemm_args *p, int item)
     return here;
 }
 
-/* As gemm_args.h says. With counters the last block to arrive adds the parts; there is no second kernel. */
+/* As gemm_args.h says. With counters the last block to arrive adds the parts, and without a workspace the
+ * blocks of a cluster do; there is no second kernel. */
 static void compute(const struct gemm_args *args, const struct fake_function *function, int items)
 {
     const bool is_gemm = function->is_gemm;
-    const bool finishes = !is_gemm || args->splits == 1 || args->counters > 0;
+    const bool in_memory = args->splits > 1 && args->workspace;
+    const bool finishes = !is_gemm || !in_memory || args->counters > 0;
     for (int item = 0; item < items; item++) {
         const struct gemm_args here = function->pointers ? at_addresses(args, item) : *args, *const p = &here;
         for (int i = 0; i < p->m; i++)
@@ -192,13 +214,14 @@ static void compute(const struct gemm_args *args, const struct fake_function *fu
                 float sum = 0, total = 0;
                 for (int s = 0; s < p->splits; s++) {
                     float *part =
-                        p->splits > 1
-                            ? parts_of(p) + (((long long)item * p->splits + s) * p->m + i) * p->n + j
-                            : &sum;
-                    if (is_gemm) *part = term(p, item, i, j, s * p->k_per_split, (s + 1) * p->k_per_split);
+                        in_memory ? parts_of(p) + (((long long)item * p->splits + s) * p->m + i) * p->n + j
+                                  : &sum;
+                    if (is_gemm)
+                        *part = term(p, function->operand, item, i, j, s * p->k_per_split,
+                                     (s + 1) * p->k_per_split);
                     total += *part;
                 }
-                if (finishes) finish(p, function->epilogue, item, i, j, total);
+                if (finishes) finish(p, function, item, i, j, total);
             }
     }
 }

@@ -43,9 +43,10 @@ CUcontext fake_current(void); /* of the thread; NULL: none */
 
 struct fake_function {
     struct fake_module *module;
-    bool is_gemm;      /* else gemm_reduce */
-    unsigned epilogue; /* that it was compiled for, as the fake compiler writes it */
-    bool pointers;     /* the same: a, b and c are arrays of addresses */
+    bool is_gemm;        /* else gemm_reduce */
+    unsigned epilogue;   /* that it was compiled for, as the fake compiler writes it */
+    bool pointers;       /* the same: a, b and c are arrays of addresses */
+    int operand, result; /* the same: what A and B, and C, bias and source consist of, as in fake_half.h */
 };
 
 bool fake_is_loaded(const struct fake_function *function);

@@ -176,9 +176,24 @@ TEST(scalars_on_the_device_have_one_kernel)
     gt_close(handle);
 }
 
+TEST(each_status_has_a_text_of_its_own)
+{
+    static const enum gt_status all[] = {GT_OK, GT_INVALID, GT_NO_GPU, GT_UNAVAILABLE, GT_MEMORY, GT_DEVICE};
+    enum { COUNT = sizeof all / sizeof *all };
+    for (int i = 0; i < COUNT; i++) {
+        assert_true(strlen(gt_status_text(all[i])) >= 5);
+        assert_string_not_equal(gt_status_text(all[i]), "unknown status");
+        for (int j = 0; j < i; j++) assert_string_not_equal(gt_status_text(all[i]), gt_status_text(all[j]));
+    }
+    assert_string_equal(gt_status_text(GT_MEMORY), "out of memory");
+    assert_string_equal(gt_status_text((enum gt_status)COUNT), "unknown status");
+    assert_string_equal(gt_status_text((enum gt_status) - 1), "unknown status");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        ON_FAKES(each_status_has_a_text_of_its_own),
         ON_FAKES(what_a_newer_header_has_more_must_be_zero),
         ON_FAKES(sizes_and_reserved_words_are_checked_in_every_struct),
         ON_FAKES(no_more_of_a_description_is_written_than_there_is_room_for),

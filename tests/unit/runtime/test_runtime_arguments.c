@@ -174,6 +174,45 @@ TEST(wrong_arguments_are_refused_with_a_sentence)
     gt_plan_close(NULL);
 }
 
+#define MMA16                                                                                                \
+    "mma16 BM=16 BN=8 BK=16 WM=16 WN=8 SWAP=0 WARPS_K=1 STAGES=2 PRELOAD=0 PACK=0 VA=1 VB=1 VC=1 "           \
+    "MIN_BLOCKS=1 REDUCE=1 GROUP=1 SPLIT_K=1"
+
+/* As gemmtune.h says of addresses. */
+TEST(addresses_are_multiples_of_an_element_of_their_matrix)
+{
+    static const struct {
+        enum gt_type type;
+        int element, element_c;
+        const char *text;
+    } rows[] = {{GT_SGEMM, 4, 4, "sgemm:nn:16x16x16"},
+                {GT_TF32, 4, 4, "tf32gemm:nn:16x16x16"},
+                {GT_SGEMM_ACCURATE, 4, 4, "sgemm_accurate:nn:16x16x16"},
+                {GT_BF16, 2, 2, "bf16gemm:nn:16x16x16"},
+                {GT_FP16, 2, 2, "hgemm:nn:16x16x16"},
+                {GT_BF16_TO_F32, 2, 4, "bf16gemm:nn:16x16x16:c=f32"},
+                {GT_FP16_TO_F32, 2, 4, "hgemm:nn:16x16x16:c=f32"}};
+    static _Alignas(16) char memory[3][2048];
+    const float one = 1, zero = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        put_winner(rows[i].text, rows[i].type < GT_BF16 ? SIMT : MMA16, 5, false);
+    struct gt_handle *handle = open_handle(NULL);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int which = 0; which < 3; which++)
+            for (int offset = 1; offset <= 4; offset++) {
+                struct gt_problem p = gt_problem_make(16, 16, 16);
+                p.type = rows[i].type;
+                char *const at[3] = {memory[0] + (which == 0 ? offset : 0),
+                                     memory[1] + (which == 1 ? offset : 0),
+                                     memory[2] + (which == 2 ? offset : 0)};
+                const struct gt_call call = gt_call_make(&one, at[0], at[1], &zero, at[2], stream);
+                const bool fits = offset % (which == 2 ? rows[i].element_c : rows[i].element) == 0;
+                if (fits) assert_gt(gt_gemm(handle, &p, &call));
+                else assert_gt_fails(gt_gemm(handle, &p, &call), GT_INVALID, "must be multiples of");
+            }
+    gt_close(handle);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +221,7 @@ int main(void)
         ON_FAKES(a_matrix_may_be_shared_by_the_whole_batch),
         ON_FAKES(nothing_is_launched_for_nothing),
         ON_FAKES(wrong_arguments_are_refused_with_a_sentence),
+        ON_FAKES(addresses_are_multiples_of_an_element_of_their_matrix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
