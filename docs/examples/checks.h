@@ -23,21 +23,38 @@ static inline void gemmtune_check(enum gt_status status)
     exit(1);
 }
 
-/* Memory that host and GPU see, until cudaFree. */
-static inline void *managed(size_t bytes)
+/* Numbers of the host, and their copy in the GPU's memory. */
+struct numbers {
+    float *host, *gpu;
+    size_t bytes;
+};
+
+static inline void to_gpu(const struct numbers *x)
 {
-    void *memory;
-    cuda_check(cudaMallocManaged(&memory, bytes, cudaMemAttachGlobal));
-    return memory;
+    cuda_check(cudaMemcpy(x->gpu, x->host, x->bytes, cudaMemcpyHostToDevice));
 }
 
-/* So many numbers in it, from -most to most and round again: products of whole numbers this small are exact.
- */
-static inline float *numbers(int count, int most)
+static inline void to_host(const struct numbers *x)
 {
-    float *x = managed((size_t)count * sizeof *x);
-    for (int i = 0; i < count; i++) x[i] = (float)(i % (2 * most + 1) - most);
+    cuda_check(cudaMemcpy(x->host, x->gpu, x->bytes, cudaMemcpyDeviceToHost));
+}
+
+/* So many, from -most to most and round again: products of whole numbers this small are exact. */
+static inline struct numbers numbers_make(int count, int most)
+{
+    struct numbers x = {.bytes = (size_t)count * sizeof *x.host};
+    x.host = malloc(x.bytes);
+    if (!x.host) exit(1);
+    for (int i = 0; i < count; i++) x.host[i] = (float)(i % (2 * most + 1) - most);
+    cuda_check(cudaMalloc((void **)&x.gpu, x.bytes));
+    to_gpu(&x);
     return x;
+}
+
+static inline void numbers_free(struct numbers *x)
+{
+    cuda_check(cudaFree(x->gpu));
+    free(x->host);
 }
 
 /* How many elements of C, M x N by rows, are not those of A B. */

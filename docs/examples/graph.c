@@ -10,8 +10,8 @@ enum { M = 16, N = 32, K = 48 }; /* X is M x K, V K x N, W N x N */
 int main(void)
 {
     const float alpha = 1, beta = 0;
-    float *x = numbers(M * K, 3), *v = numbers(K * N, 2), *h = numbers(M * N, 1);
-    float *w = numbers(N * N, 2), *y = numbers(M * N, 1);
+    struct numbers x = numbers_make(M * K, 3), v = numbers_make(K * N, 2), h = numbers_make(M * N, 1),
+                   w = numbers_make(N * N, 2), y = numbers_make(M * N, 1);
     cudaStream_t stream;
     cudaGraph_t graph;
     cudaGraphExec_t executable;
@@ -21,8 +21,8 @@ int main(void)
 
     /* The first use of a kernel may be in a capture. A graph keeps the workspaces that its kernels need. */
     const struct gt_problem to_h = gt_problem_make(M, N, K), to_y = gt_problem_make(M, N, N);
-    const struct gt_call call_h = gt_call_make(&alpha, x, v, &beta, h, stream);
-    const struct gt_call call_y = gt_call_make(&alpha, h, w, &beta, y, stream);
+    const struct gt_call call_h = gt_call_make(&alpha, x.gpu, v.gpu, &beta, h.gpu, stream);
+    const struct gt_call call_y = gt_call_make(&alpha, h.gpu, w.gpu, &beta, y.gpu, stream);
     cuda_check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     gemmtune_check(gt_gemm(handle, &to_h, &call_h));
     gemmtune_check(gt_gemm(handle, &to_y, &call_y));
@@ -31,10 +31,13 @@ int main(void)
 
     int wrong = 0;
     for (int turn = 0; turn < 3; turn++) {
-        for (int i = 0; i < M * K; i++) x[i] = (float)((i + turn) % 7 - 3);
+        for (int i = 0; i < M * K; i++) x.host[i] = (float)((i + turn) % 7 - 3);
+        to_gpu(&x);
         cuda_check(cudaGraphLaunch(executable, stream));
         cuda_check(cudaStreamSynchronize(stream));
-        wrong += count_wrong(x, v, h, M, N, K) + count_wrong(h, w, y, M, N, N);
+        to_host(&h);
+        to_host(&y);
+        wrong += count_wrong(x.host, v.host, h.host, M, N, K) + count_wrong(h.host, w.host, y.host, M, N, N);
     }
     printf("%d elements wrong\n", wrong);
 
@@ -42,7 +45,7 @@ int main(void)
     cuda_check(cudaGraphDestroy(graph));
     gt_close(handle);
     cuda_check(cudaStreamDestroy(stream));
-    float *const all[] = {x, v, h, w, y};
-    for (int i = 0; i < 5; i++) cuda_check(cudaFree(all[i]));
+    struct numbers *const all[] = {&x, &v, &h, &w, &y};
+    for (int i = 0; i < 5; i++) numbers_free(all[i]);
     return wrong != 0;
 }

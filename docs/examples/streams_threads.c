@@ -18,16 +18,17 @@ static void *work(void *of)
 {
     struct work *mine = of;
     const float alpha = 1, beta = 0;
-    float *a = numbers(M * K, 3), *b = numbers(K * N, 2), *c = numbers(M * N, 1);
+    struct numbers a = numbers_make(M * K, 3), b = numbers_make(K * N, 2), c = numbers_make(M * N, 1);
     cudaStream_t stream;
     cuda_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    const struct gt_call call = gt_call_make(&alpha, a, b, &beta, c, stream);
+    const struct gt_call call = gt_call_make(&alpha, a.gpu, b.gpu, &beta, c.gpu, stream);
     for (int i = 0; i < CALLS; i++) gemmtune_check(gt_launch(mine->plan, &call)); /* gt_gemm, too */
     cuda_check(cudaStreamSynchronize(stream));
-    mine->wrong = count_wrong(a, b, c, M, N, K);
+    to_host(&c);
+    mine->wrong = count_wrong(a.host, b.host, c.host, M, N, K);
     cuda_check(cudaStreamDestroy(stream));
-    float *const all[] = {a, b, c};
-    for (int i = 0; i < 3; i++) cuda_check(cudaFree(all[i]));
+    struct numbers *const all[] = {&a, &b, &c};
+    for (int i = 0; i < 3; i++) numbers_free(all[i]);
     return NULL;
 }
 

@@ -1,6 +1,5 @@
 /* fake_cudart.c — what docs/examples call of CUDA's runtime, on the fake driver that a program links beside
- * it. As there, a thread's first call makes the primary context current; managed memory is the fake driver's,
- * which is the host's.
+ * it. As there, a thread's first call makes the primary context current.
  */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -31,13 +30,21 @@ const char *cudaGetErrorString(cudaError_t error)
     return text;
 }
 
-cudaError_t cudaMallocManaged(void **memory, size_t bytes, unsigned int flags)
+cudaError_t cudaMalloc(void **memory, size_t bytes)
 {
     CUdeviceptr at = 0;
-    CUresult result = flags == cudaMemAttachGlobal ? enter() : CUDA_ERROR_INVALID_VALUE;
+    CUresult result = enter();
     if (result == CUDA_SUCCESS) result = cuMemAlloc(&at, bytes);
     *memory = (void *)(uintptr_t)at;
     return answer(result);
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
+{
+    const CUresult result = enter();
+    if (result != CUDA_SUCCESS) return answer(result);
+    return answer(kind == cudaMemcpyHostToDevice ? cuMemcpyHtoD((CUdeviceptr)(uintptr_t)to, from, bytes)
+                                                 : cuMemcpyDtoH(to, (CUdeviceptr)(uintptr_t)from, bytes));
 }
 
 cudaError_t cudaFree(void *memory)
