@@ -29,7 +29,7 @@ grep -q "^configs *yes .*$scratch/env/.*share/gemmtune/configs" doctor || {
     echo "tune does not use the configs of its wheel"
     exit 1
 }
-for code in "$build"/winners/code-*.sqlite; do
+for code in "$build"/configs/winners/code-*.sqlite; do
     [ ! -e "$code" ] || cmp "$code" "$scratch/env/share/gemmtune/configs/winners/${code##*/}"
 done
 GEMMTUNE_LIBCUDA=$gpu "$tune" run -- "$program" product >out 2>err

@@ -44,7 +44,7 @@ def files_of(build, version):
     for file in sorted((SOURCE / "configs").rglob("*")):
         if file.is_file():
             yield f"share/gemmtune/{file.relative_to(SOURCE)}", file
-    for file in sorted((build / "winners").glob("code-*.sqlite")):
+    for file in sorted((build / "configs/winners").glob("code-*.sqlite")):
         yield f"share/gemmtune/configs/winners/{file.name}", file
 
 
