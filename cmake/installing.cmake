@@ -64,6 +64,7 @@ set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libcuda1")
 set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
 set(CPACK_RPM_PACKAGE_LICENSE "MIT AND BSD-2-Clause AND BSD-3-Clause AND Zlib AND ISC")
+set(CPACK_RPM_SPEC_MORE_DEFINE "%define _build_id_links none")
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION) # folders of the system
 foreach(folder share/man share/man/man1 share/man/man3 share/man/man7 share/bash-completion share/bash-completion/completions share/zsh
         share/zsh/site-functions share/fish share/fish/vendor_completions.d ${CMAKE_INSTALL_LIBDIR} ${CMAKE_INSTALL_LIBDIR}/cmake
