@@ -35,7 +35,10 @@ for file in bin/tune lib.*/libgemmtune.so lib.*/libgemmtune_cublas.so include/ge
         exit 1
     }
 done
-! grep -v '^/usr/' "$scratch/rpm"
+if grep -v '^/usr/' "$scratch/rpm"; then
+    echo "these are outside of /usr"
+    exit 1
+fi
 [ "$(rpm -qp --queryformat '%{NAME} %{LICENSE}' "$rpm")" = "gemmtune MIT AND BSD-2-Clause AND BSD-3-Clause AND Zlib AND ISC" ]
 
 cp "$deb" "$root/gemmtune.deb"
