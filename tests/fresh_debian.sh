@@ -24,10 +24,8 @@ run 'cd ~/gemmtune && ./tools/tune.sh --shape 256x256x256 --budget 1h --max-tria
 commands=$(awk '/^```/ { inside = !inside; next } inside && /cmake --preset release/' "$top/README.md")
 [ -n "$commands" ]
 run "cd ~/gemmtune && $(echo "$commands" | sed "s/--preset release /&-DGT_SHIPPED_CODE=$code /")"
-installed=$(sed -n 's/.*--prefix \([^ ]*\).*/\1/p' <<END
-$commands
-END
-)
+installed=$(echo "$commands" | sed -n 's/.*--prefix ~\([^ ]*\).*/\/root\1/p')
+[ -n "$installed" ]
 run "test -x $installed/bin/tune && cd / && $installed/bin/tune --version && $installed/bin/tune doctor | grep \"^configs *yes .*$installed/share\""
 run "cd / && $installed/bin/tune --shape 8x8x8 --gpu h200 --budget 1h --max-trials 1"
 run 'cd ~/gemmtune && cmake --build build/release --target uninstall'

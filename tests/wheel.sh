@@ -23,6 +23,9 @@ cd "$scratch"
 tune=$scratch/env/bin/tune
 version=$("$tune" --version)
 case $version in *gemmtune*) ;; *tune*) ;; *) echo "tune --version: $version" && exit 1 ;; esac
+for file in LICENSE NOTICES; do
+    cmp "$here/../$file" "$(find "$scratch/env" -path "*/gemmtune-*.dist-info/$file")"
+done
 "$tune" doctor >doctor 2>&1 || true # it says what this machine lacks
 grep -q "^configs *yes .*$scratch/env/.*share/gemmtune/configs" doctor || {
     cat doctor

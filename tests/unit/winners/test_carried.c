@@ -1,5 +1,5 @@
-/* test_carried.c — a program uses what lies beside it, and the toolkit of its build, only if that is root's or
- * this user's. This program is in the folder CARRIED, and its toolkit's libraries were in CARRIED/lib. */
+/* test_carried.c — a program uses what lies beside it, and the toolkit of its build, only if that is root's
+ * or this user's. This program is in the folder CARRIED, and its toolkit's libraries were in CARRIED/lib. */
 #include "unit.h"
 
 #include "library.h"
