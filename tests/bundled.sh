@@ -47,7 +47,7 @@ mv "$scratch/deps/sqlite3-1" "$scratch/tree"
 mkdir "$scratch/deps/sqlite-amalgamation-1" "$scratch/pkgconfig"
 mv "$scratch/tree/sqlite3.c" "$scratch/tree/sqlite3.h" "$scratch/deps/sqlite-amalgamation-1"
 for module in $known; do
-    cp "$(pkg-config --variable=pcfiledir $module)/$module.pc" "$scratch/pkgconfig/"
+    cp "$(pkg-config --variable=pcfiledir "$module")/$module.pc" "$scratch/pkgconfig/"
 done
 
 configure() {

@@ -2,6 +2,7 @@
 # fresh_debian.sh BUILD CUDA_INCLUDE CUDA_LIBRARIES: on a clean Debian with a CUDA toolkit and nothing else, in a fresh clone: README's
 # first command, then those that install, into a home; the installed program runs, and the target uninstall leaves nothing. A module
 # file finds another installation.
+# shellcheck disable=SC1091,SC2154 # debian.sh sets root and scratch
 set -eu
 build=$(cd "$1" && pwd) include=$2 libraries=$3
 top=$(cd "$(dirname "$0")/.." && pwd)

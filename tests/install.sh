@@ -90,7 +90,7 @@ if ! grep -Eq '^CMAKE_BUILD_TYPE:[A-Z]+=Debug' "$build/CMakeCache.txt"; then
     for folder in "$top" "$(cd "$build" && pwd)"; do
         grep -rlF "$folder" "$scratch/usr" >"$scratch/naming" || continue
         while IFS= read -r file; do
-            grep -aoE "$folder[^[:cntrl:]\"']*" "$file" | grep -v "^$top/\.deps/cuda/" | sed "s|^|$file names |"
+            grep -aoE "${folder}[^[:cntrl:]\"']*" "$file" | grep -v "^$top/\.deps/cuda/" | sed "s|^|$file names |"
         done <"$scratch/naming" >"$scratch/named"
         [ ! -s "$scratch/named" ] || {
             cat "$scratch/named"

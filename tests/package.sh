@@ -1,6 +1,7 @@
 #!/bin/sh
 # package.sh BUILD: the packages that cpack makes. The .deb installs on a clean Debian with what it needs, its program runs, and nothing
 # is left when it is removed. The .rpm has the same files.
+# shellcheck disable=SC1091,SC2154 # debian.sh sets root and scratch
 set -eu
 build=$(cd "$1" && pwd)
 grep -Eq '^GT_SANITIZE:[A-Z]+=(ON|address|thread)' "$build/CMakeCache.txt" && {
