@@ -53,9 +53,9 @@ for function in $functions; do
     }
 done
 if command -v man >/dev/null; then
-    for page in "$man"/man1/tune-query.1 "$man"/man3/gt_gemm.3; do
+    for page in "$man"/man1/tune-query.1 "$man"/man3/gt_gemm.3 "$man"/man7/gemmtune-environment.7; do
         (cd "$man" && LC_ALL=C.UTF-8 MANPATH=$man man --warnings -l "$page" 2>&1 >"$scratch/page") | tee "$scratch/warned"
-        [ ! -s "$scratch/warned" ] && grep -qE 'fastest known|gt_gemm\(' "$scratch/page" || {
+        [ ! -s "$scratch/warned" ] && grep -qE 'fastest known|gt_gemm\(|GEMMTUNE_DB' "$scratch/page" || {
             echo "man cannot show $page"
             exit 1
         }
