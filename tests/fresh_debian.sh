@@ -37,3 +37,4 @@ run 'cp -r /opt/gemmtune /opt/moved && rm -r /opt/gemmtune
     bash -c ". /etc/profile.d/modules.sh; module use /opt/moved/share/gemmtune/modulefiles; module load gemmtune; command -v tune; tune --version;
         echo \$LIBRARY_PATH" >~/found
     cat ~/found; grep -qx /opt/moved/bin/tune ~/found && grep -qx /opt/moved/lib ~/found'
+echo "README's commands: installed in $installed, run, and uninstalled; the module file finds its installation"
