@@ -2,10 +2,19 @@
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 
+include(bundled) # what is compiled from GT_BUNDLED_DEPS
+
 # gt_dependency(NAME PKG_CONFIG_MODULE NAMES_OF_THE_ARCHIVE...): defines gt::NAME, and NAME_ARCHIVE, its
 # static form, which is linked into our shared libraries (that of libuv only into the program, with
-# GT_STATIC_DEPS).
+# GT_STATIC_DEPS). What is bundled is always linked so.
 function(gt_dependency name module)
+  if(TARGET gt_bundled_${name})
+    add_library(gt_${name} INTERFACE)
+    add_library(gt::${name} ALIAS gt_${name})
+    target_link_libraries(gt_${name} INTERFACE gt_bundled_${name})
+    set(${name}_ARCHIVE $<TARGET_FILE:gt_bundled_${name}> PARENT_SCOPE)
+    return()
+  endif()
   pkg_check_modules(${name} REQUIRED ${module})
   add_library(gt_${name} INTERFACE)
   add_library(gt::${name} ALIAS gt_${name})
@@ -14,7 +23,7 @@ function(gt_dependency name module)
   if(NOT ${name}_ARCHIVE AND (GT_STATIC_DEPS OR NOT name STREQUAL "uv"))
     list(GET ARGN 0 archive)
     message(FATAL_ERROR "No ${archive}, the static form of ${module}, which is linked into what we build: install the "
-      "development package that has it (Debian's do: run tools/setup.sh)")
+      "development package that has it (Debian's do: run tools/setup.sh), or set GT_BUNDLED_DEPS (docs/installing.md)")
   endif()
   if(GT_STATIC_DEPS)
     target_link_libraries(gt_${name} INTERFACE ${${name}_ARCHIVE})

@@ -55,8 +55,7 @@ function(gt_library name)
 endfunction()
 
 # gt_closed_library(NAME EXPORTS MAP OBJECTS TARGET... ARCHIVES TARGET...): defines a shared library that
-# loads no other libraries into the program: SQLite, jansson, inih, xxHash and zlib are linked in from the
-# system's archives, and their symbols are hidden. These archives are not compiled for shared libraries, but can be
+# loads no other libraries into the program: SQLite, jansson, inih, xxHash and zlib are linked in from archives, and their symbols are hidden. These archives are not compiled for shared libraries, but can be
 # linked, because hidden symbols need no relocation by name. One name cannot be hidden: stdin, with which
 # jansson compares a file. It is replaced by another symbol.
 function(gt_closed_library name)
@@ -69,7 +68,7 @@ function(gt_closed_library name)
   foreach(archive ${arg_ARCHIVES})
     list(APPEND files $<TARGET_FILE:${archive}>)
   endforeach()
-  add_dependencies(${name} ${arg_ARCHIVES})
+  add_dependencies(${name} ${arg_ARCHIVES} ${GT_BUNDLED})
   target_link_libraries(${name} PRIVATE
     -Wl,--start-group ${files} ${sqlite_ARCHIVE} ${jansson_ARCHIVE} ${inih_ARCHIVE} ${xxhash_ARCHIVE} ${zlib_ARCHIVE} -Wl,--end-group
     Threads::Threads ${CMAKE_DL_LIBS} m gt_flags)

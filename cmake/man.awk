@@ -29,4 +29,7 @@ section == "SYNOPSIS" || section == "EXAMPLES" || section == "FILES" {
     }
     gap = 0
 }
-END { leave_raw() }
+END {
+    leave_raw()
+    print ".SH SEE ALSO\n.BR tune\\-query (1)\nand so on for each command,\n.BR gemmtune\\-environment (7),\n.BR gemmtune (3)"
+}

@@ -1,6 +1,6 @@
 #!/bin/sh
 # fresh_clone.sh [CUDA_ROOT]: what is committed builds from nothing by CMake's usual two commands, with make instead of
-# ninja; and the program runs.
+# ninja, and where pkg-config knows nothing that only tests need; and the program runs.
 set -eu
 cuda=${1:-}
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -13,6 +13,15 @@ trap 'rm -rf "$scratch"' EXIT
 git clone --quiet --no-hardlinks "$top" "$scratch/clone"
 cd "$scratch/clone"
 unset CMAKE_GENERATOR || true
+mkdir "$scratch/pkgconfig"
+for module in sqlite3 libuv jansson inih libxxhash zlib; do
+    cp "$(pkg-config --variable=pcfiledir $module)/$module.pc" "$scratch/pkgconfig/"
+done
+export PKG_CONFIG_LIBDIR="$scratch/pkgconfig"
+cmake --preset release -B "$scratch/preset" ${cuda:+-DGT_CUDA_ROOT="$cuda"} >"$scratch/log" 2>&1 || {
+    tail -20 "$scratch/log"
+    exit 1
+}
 { cmake -S . -B b ${cuda:+-DGT_CUDA_ROOT="$cuda"} && cmake --build b -j2; } >"$scratch/log" 2>&1 || {
     tail -50 "$scratch/log"
     exit 1

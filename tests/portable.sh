@@ -53,7 +53,7 @@ finds() {
         exit 1
     }
 }
-finds "$build" "$top/configs"
+finds "$build" "$build/configs"
 finds "$scratch/away" "$scratch/away/configs"
 finds "$scratch/usr/bin" "$scratch/usr/share/gemmtune/configs"
 "$scratch/alone/tune" doctor >"$scratch/doctor" 2>&1 || true

@@ -23,13 +23,16 @@ cd "$scratch"
 tune=$scratch/env/bin/tune
 version=$("$tune" --version)
 case $version in *gemmtune*) ;; *tune*) ;; *) echo "tune --version: $version" && exit 1 ;; esac
+for file in LICENSE NOTICES; do
+    cmp "$here/../$file" "$(find "$scratch/env" -path "*/gemmtune-*.dist-info/$file")"
+done
 "$tune" doctor >doctor 2>&1 || true # it says what this machine lacks
 grep -q "^configs *yes .*$scratch/env/.*share/gemmtune/configs" doctor || {
     cat doctor
     echo "tune does not use the configs of its wheel"
     exit 1
 }
-for code in "$build"/winners/code-*.sqlite; do
+for code in "$build"/configs/winners/code-*.sqlite; do
     [ ! -e "$code" ] || cmp "$code" "$scratch/env/share/gemmtune/configs/winners/${code##*/}"
 done
 GEMMTUNE_LIBCUDA=$gpu "$tune" run -- "$program" product >out 2>err

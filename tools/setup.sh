@@ -1,6 +1,6 @@
 #!/bin/sh
 # setup.sh [test | all]: installs what is missing to build tune, or, with the word test, to build and pass its tests too;
-# all: also what only the long tests need (a browser, Slurm).
+# all: also what only the long tests need (a browser, Slurm, tools that make packages and a clean Debian).
 #
 # System packages come from apt-get (as root, or through sudo where that asks nothing). The CUDA toolkit is the
 # installed one; where there is none, NVIDIA's wheels are unpacked into .deps/cuda of this folder, which needs no root.
@@ -88,6 +88,10 @@ if [ "${1:-}" = all ]; then
     PATH=$PATH:/usr/sbin need_command slurmctld slurm-wlm
     PATH=$PATH:/usr/sbin need_command munged munge
     need_command chromium chromium
+    need_command mmdebstrap mmdebstrap
+    need_command rpmbuild rpm
+    need_command dpkg-shlibdeps dpkg-dev
+    need_command tclsh tcl
 fi
 if [ "${1:-}" = test ] || [ "${1:-}" = all ]; then
     need_library cmocka libcmocka-dev

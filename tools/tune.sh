@@ -7,7 +7,7 @@ build=$top/build/release
 
 "$top/tools/setup.sh"
 {
-    [ -e "$build/build.ninja" ] || (cd "$top" && cmake --preset release -DBUILD_TESTING=OFF)
+    [ -e "$build/build.ninja" ] || (cd "$top" && cmake --preset release)
     cmake --build "$build" --target tune
 } >"$top/build/log" 2>&1 || {
     cat "$top/build/log" >&2

@@ -44,7 +44,7 @@ def files_of(build, version):
     for file in sorted((SOURCE / "configs").rglob("*")):
         if file.is_file():
             yield f"share/gemmtune/{file.relative_to(SOURCE)}", file
-    for file in sorted((build / "winners").glob("code-*.sqlite")):
+    for file in sorted((build / "configs/winners").glob("code-*.sqlite")):
         yield f"share/gemmtune/configs/winners/{file.name}", file
 
 
@@ -70,9 +70,11 @@ def main():
     info, data = f"gemmtune-{version}.dist-info", f"gemmtune-{version}.data"
     summary = "A GEMM autotuner: tune, its library, and a drop-in for cuBLAS"
     texts = {
-        "METADATA": f"Metadata-Version: 2.1\nName: gemmtune\nVersion: {version}\nSummary: {summary}\nLicense: MIT\n",
+        "METADATA": f"Metadata-Version: 2.1\nName: gemmtune\nVersion: {version}\nSummary: {summary}\nLicense: MIT\n"
+        "License-File: LICENSE\nLicense-File: NOTICES\n",
         "WHEEL": f"Wheel-Version: 1.0\nGenerator: tools/wheel.py\nRoot-Is-Purelib: false\nTag: {tag}\n",
         "LICENSE": (SOURCE / "LICENSE").read_text(),
+        "NOTICES": (SOURCE / "NOTICES").read_text(),
     }
     members = [(f"{data}/scripts/tune", tune.read_bytes(), 0o755)]
     members += [(f"{data}/data/{name}", file.read_bytes(), 0o755 if ".so" in name else 0o644) for name, file in installed]

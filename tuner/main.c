@@ -27,7 +27,7 @@
 #include <string.h>
 #include <unistd.h>
 
-extern const char text_manual_txt[];
+extern const char text_manual_txt[], text_LICENSE[], text_NOTICES[];
 
 /* manual.txt says what each does; those without a line are not for people. The first needs no word. */
 static const struct complete_command commands[] = {
@@ -127,6 +127,16 @@ static bool is_one_of(const char *word, const char *const *words)
     return false;
 }
 
+static void say_version(const char *word)
+{
+    print_line(stdout, "%s", command_version);
+    if (!word || strcmp(word, "--licences") != 0) return;
+    print_end(stdout);
+    print_text(stdout, text_LICENSE, strlen(text_LICENSE));
+    print_end(stdout);
+    print_text(stdout, text_NOTICES, strlen(text_NOTICES));
+}
+
 static enum status dispatch(int argc, char **argv)
 {
     static const char *const helps[] = {"help", "--help", "-h", "-?", NULL}, *const versions[] = {"--version",
@@ -138,7 +148,7 @@ static enum status dispatch(int argc, char **argv)
     if (strcmp(word, "_man") == 0) return help(argv + 2, command_man, "");
     if (strcmp(word, "_complete") == 0) return complete(commands, command_count, argc - 1, argv + 1);
     if (is_one_of(word, versions)) {
-        print_line(stdout, "%s", command_version);
+        say_version(argv[2]);
         return OK;
     }
     if (word[0] == '-') { /* the main job needs no command word */

@@ -17,7 +17,7 @@ for program in $programs; do
 done
 "$here/../export/winners.sh" "$build/tests/make_winners" 60 >"$folder/winners.jsonl"
 cp -r "$top/configs" "$folder/"
-for code in "$build"/winners/code-*.sqlite; do
+for code in "$build"/configs/winners/code-*.sqlite; do
     [ ! -e "$code" ] || cp "$code" "$folder/configs/winners/" # else the machine compiles what ships
 done
 cp "$top/docs/results/h200-models.csv" "$folder/docs/results/"

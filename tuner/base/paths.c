@@ -22,11 +22,11 @@ static bool is_folder(const char *path)
 }
 
 /* A folder that is there and trusted; its path is resolved. foreign: the first that is only there. */
-static bool use_folder(const char *own, char *path, size_t room, char foreign[PATH_MAX])
+static bool use_folder(char *path, size_t room, char foreign[PATH_MAX])
 {
     char resolved[PATH_MAX];
     if (!is_folder(path)) return false;
-    if (trusted(path, own, resolved)) return snprintf(path, room, "%s", resolved) < (int)room;
+    if (trusted(path, PROGRAM, resolved)) return snprintf(path, room, "%s", resolved) < (int)room;
     if (!*foreign) snprintf(foreign, PATH_MAX, "%s", path);
     return false;
 }
@@ -43,18 +43,6 @@ static bool program_folder(char *path, size_t room)
     return true;
 }
 
-static bool in_source(const char *what, const char *own, char *path, size_t room, char foreign[PATH_MAX])
-{
-    const int length = snprintf(path, room, "%s/configs%s%s", GT_SOURCE_DIR, *what ? "/" : "", what);
-    return *GT_SOURCE_DIR && length < (int)room && use_folder(own, path, room, foreign);
-}
-
-bool paths_of_source(const char *what, const char *own, char *path, size_t room)
-{
-    char foreign[PATH_MAX] = "";
-    return in_source(what, own, path, room, foreign);
-}
-
 enum status paths_configs(const char *what, char *path, size_t room)
 {
     const char *join = *what ? "/" : "";
@@ -68,18 +56,17 @@ enum status paths_configs(const char *what, char *path, size_t room)
     const bool known = program_folder(folder, sizeof folder);
     for (size_t i = 0; known && i < sizeof places / sizeof *places; i++)
         if (snprintf(path, room, "%s%s/configs%s%s", folder, places[i], join, what) < (int)room &&
-            use_folder(PROGRAM, path, room, foreign))
+            use_folder(path, room, foreign))
             return OK;
-    if (in_source(what, PROGRAM, path, room, foreign)) return OK;
     if (*foreign)
         return fail(
             E_IO,
             "%s is not used: it belongs to another user, or others may write it; set GEMMTUNE_CONFIGS "
             "to the folder configs that you trust",
             foreign);
-    return fail(
-        E_IO, "the folder configs%s%s is neither in %s/%s nor in %s%s%s: set GEMMTUNE_CONFIGS to where it is",
-        join, what, folder, GT_SHARE_FROM_BIN, folder, *GT_SOURCE_DIR ? " nor in " : "", GT_SOURCE_DIR);
+    return fail(E_IO,
+                "the folder configs%s%s is neither in %s/%s nor in %s: set GEMMTUNE_CONFIGS to where it is",
+                join, what, folder, GT_SHARE_FROM_BIN, folder);
 }
 
 enum status paths_library(const char *file, char *path, size_t room)

@@ -9,13 +9,9 @@
 /* What nobody names is used only if it is trusted (trusted.h). */
 
 /* Folder `configs`: GEMMTUNE_CONFIGS, else PREFIX/share/gemmtune/configs beside the installed program, or
- * `configs` in its folder, else the source tree that it was built from, if it does not travel. what =
- * "spaces", "gpus", "suites" or "" for the folder itself. Errors: E_IO with the folders that were tried. */
+ * `configs` in its folder, as in the folder of a build. what = "spaces", "gpus", "suites" or "" for the
+ * folder itself. Errors: E_IO with the folders that were tried. */
 enum status paths_configs(const char *what, char *path, size_t room);
-
-/* configs/WHAT of the source tree, for code in the file `own` (NULL: unknown). False if it is not there, not
- * trusted, or this build travels (GT_STATIC_DEPS) and names no folder. */
-bool paths_of_source(const char *what, const char *own, char *path, size_t room);
 
 /* One of our libraries: in the folder of the running program, in the library folder beside it, or in
  * runtime/dropin of the build folder. Errors: E_IO with the folders that were tried. */

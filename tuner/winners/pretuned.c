@@ -5,7 +5,6 @@
 #include "json_pick.h"
 #include "kernel_hash.h"
 #include "loaded_from.h"
-#include "paths.h"
 #include "trusted.h"
 
 #include <dirent.h>
@@ -59,7 +58,7 @@ enum status pretuned_folder(char *path, size_t room)
     } else {
         char own[PATH_MAX];
         own_file(own);
-        if (beside(own, path, room) || paths_of_source("winners", own, path, room)) return OK;
+        if (beside(own, path, room)) return OK;
     }
     path[0] = '\0';
     return fail(E_ABSENT, "no folder of pretuned winners");
@@ -67,15 +66,10 @@ enum status pretuned_folder(char *path, size_t room)
 
 enum status pretuned_code(const char *folder, int arch, char *path, size_t room)
 {
-    char usual[PATH_MAX], source[PATH_MAX], own[PATH_MAX];
+    char usual[PATH_MAX];
     enum status st = folder ? OK : pretuned_folder(usual, sizeof usual);
     if (st) return st;
-    if (!folder) {
-        own_file(own);
-        const bool of_source =
-            paths_of_source("winners", own, source, sizeof source) && strcmp(usual, source) == 0;
-        folder = of_source ? GT_BUILD_DIR "/winners" : usual;
-    }
+    if (!folder) folder = usual;
     const int length = snprintf(path, room, "%s/code-%d.sqlite", folder, arch);
     if (!folder[0] || length < 0 || (size_t)length >= room)
         return fail(E_ABSENT, "no folder of machine code");

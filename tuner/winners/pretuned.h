@@ -11,12 +11,12 @@
 
 #define PRETUNED_FILE_MAX (64 << 20) /* bytes; a larger file is not read */
 
-/* The folder of the installed files: GEMMTUNE_CONFIGS/winners, else beside the library, else in the source
- * tree from which it was built: those two only if they are trusted (trusted.h). E_ABSENT: none of them. */
+/* The folder of the installed files: GEMMTUNE_CONFIGS/winners, else beside the library, which in the folder
+ * of a build has `configs` in its own: only if it is trusted (trusted.h). E_ABSENT: none of them. */
 enum status pretuned_folder(char *path, size_t room);
 
 /* The file of machine code for an architecture (90) that ships beside the winners of this folder, which is
- * as in winner_store.h: NULL for the installed one (of a build folder: in that). It need not be there.
+ * as in winner_store.h: NULL for the installed one. It need not be there.
  * E_ABSENT: no folder. */
 enum status pretuned_code(const char *folder, int arch, char *path, size_t room);
 

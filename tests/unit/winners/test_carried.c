@@ -1,5 +1,5 @@
-/* test_carried.c — a program that is no longer where it was built uses what is under the names of its build
- * only if it is root's or this user's. paths.c and library.c are compiled as by a build in CARRIED. */
+/* test_carried.c — a program uses what lies beside it, and the toolkit of its build, only if that is root's
+ * or this user's. This program is in the folder CARRIED, and its toolkit's libraries were in CARRIED/lib. */
 #include "unit.h"
 
 #include "library.h"
@@ -27,7 +27,7 @@ static int make_tree(void **state)
     unsetenv("GEMMTUNE_LIBCARRIED");
     umask(022);
     static const char command[] =
-        "rm -rf '" CARRIED "' && mkdir -p '" CARRIED "/configs/spaces' '" CARRIED
+        "cd '" CARRIED "' && rm -rf configs real lib && mkdir -p '" CARRIED "/configs/spaces' '" CARRIED
         "/configs/winners' '" CARRIED "/lib' && cp '" FAKE_NVRTC "' '" CARRIED "/lib/libcarried.so'";
     return system(command) != 0 || !realpath(CARRIED, carried); /* NOLINT(cert-env33-c): a fixed command */
 }
@@ -35,7 +35,7 @@ static int make_tree(void **state)
 static int remove_tree(void **state)
 {
     (void)state;
-    return system("rm -rf '" CARRIED "'"); /* NOLINT(cert-env33-c) */
+    return system("cd '" CARRIED "' && rm -rf configs real lib"); /* NOLINT(cert-env33-c) */
 }
 
 /* Makes a folder another's, in one way and, as root, in three; returns how many ways there are. */
@@ -62,7 +62,7 @@ static void assert_carried(const char *path, const char *rest)
     assert_string_equal(path, wanted);
 }
 
-TEST(configs_of_the_build_are_used_if_they_are_ours)
+TEST(configs_beside_the_program_are_used_if_they_are_ours)
 {
     char path[PATH_MAX];
     assert_ok(paths_configs("spaces", path, sizeof path));
@@ -77,7 +77,7 @@ TEST(configs_of_the_build_are_used_if_they_are_ours)
     unsetenv("GEMMTUNE_CONFIGS");
 }
 
-TEST(winners_of_the_build_are_used_if_they_are_ours)
+TEST(winners_beside_the_program_are_used_if_they_are_ours)
 {
     char path[PATH_MAX];
     assert_ok(pretuned_folder(path, sizeof path));
@@ -160,8 +160,8 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--itself") == 0) return look_for_itself();
     const struct CMUnitTest tests[] = {
-        TREE_TEST(configs_of_the_build_are_used_if_they_are_ours),
-        TREE_TEST(winners_of_the_build_are_used_if_they_are_ours),
+        TREE_TEST(configs_beside_the_program_are_used_if_they_are_ours),
+        TREE_TEST(winners_beside_the_program_are_used_if_they_are_ours),
         TREE_TEST(libraries_of_the_build_are_opened_if_they_are_ours),
         TREE_TEST(a_link_of_others_is_followed_once),
         TREE_TEST(what_is_as_open_as_the_program_itself_is_used),
