@@ -1,5 +1,6 @@
 #include "cluster_plan.h"
 
+#include "file_seen.h"
 #include "output_file.h"
 #include "print.h"
 #include "shard.h"
@@ -124,11 +125,12 @@ enum status cluster_plan_read(const char *dir, struct cluster_plan *plan)
     }
     enum status st = cluster_plan_path(plan, path, "plan.json");
     if (st) return st;
-    FILE *file = fopen(path, "re");
-    if (!file && errno == ENOENT)
+    FILE *file;
+    st = file_open("plan", path, &file);
+    if (st == E_ABSENT)
         return fail(E_ABSENT, "%s has no plan.json: tune cluster slurm --suite FILE --dir %s makes it", dir,
                     dir);
-    if (!file) return fail(E_IO, "cannot read %s: %s", path, strerror(errno));
+    if (st) return st;
     char *text = malloc(PLAN_BYTES);
     const size_t got = text ? fread(text, 1, PLAN_BYTES, file) : 0;
     fclose(file);
@@ -167,6 +169,7 @@ enum status cluster_plan_write(const struct cluster_plan *plan)
                              "nodes", plan->nodes, "problems", (json_int_t)plan->problems, "jobs", jobs);
     if (!root) return fail(E_MEMORY, "out of memory for the plan");
     enum status st = cluster_plan_path(plan, path, "plan.json");
+    if (!st) st = file_refuse_irregular(path);
     if (!st) st = outfile_open(path, &out);
     if (!st) {
         if (json_dumpf(root, out.stream, JSON_INDENT(1)) != 0) st = fail(E_IO, "cannot write %s", path);

@@ -1,6 +1,7 @@
 #include "cluster_slurm.h"
 
 #include "cluster_queue.h"
+#include "file_seen.h"
 #include "output_file.h"
 #include "paths.h"
 #include "print.h"
@@ -144,9 +145,9 @@ static enum status write_script(const struct cluster_plan *plan, const struct sl
     if (!st) st = cluster_plan_path(plan, path, "%s", name);
     if (st) return st;
     snprintf(from, sizeof from, "%s/%s", folder, template);
-    FILE *file = fopen(from, "re");
-    if (!file) return fail(E_IO, "cannot read the template %s: %s", from, strerror(errno));
-    st = outfile_open(path, &out);
+    FILE *file;
+    if ((st = file_open("template", from, &file))) return st == E_ABSENT ? E_IO : st;
+    if (!(st = file_refuse_irregular(path))) st = outfile_open(path, &out);
     if (!st) {
         struct text_file text = text_file_start(file, "template", from);
         const char *line;

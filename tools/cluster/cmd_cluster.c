@@ -7,6 +7,7 @@
 #include "cluster_slurm.h"
 #include "commands.h"
 #include "env.h"
+#include "file_seen.h"
 #include "output_file.h"
 #include "paths.h"
 #include "print.h"
@@ -217,6 +218,7 @@ static enum status write_suite(const struct cluster_plan *plan, const struct tun
     char path[PATH_MAX], problem[PROBLEM_TEXT_MAX];
     struct outfile out;
     enum status st = cluster_plan_path(plan, path, "suite.txt");
+    if (!st) st = file_refuse_irregular(path);
     if (!st) st = outfile_open(path, &out);
     if (st) return st;
     for (size_t i = 0; i < o->problem_count; i++) {
