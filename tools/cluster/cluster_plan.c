@@ -35,6 +35,12 @@ void cluster_plan_free(struct cluster_plan *plan)
     plan->job_count = 0;
 }
 
+bool cluster_name_fits(const char *name)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+    return *name && *name != '-' && strlen(name) < CLUSTER_NAME_MAX && !name[strspn(name, letters)];
+}
+
 static enum status name_plan(const char *dir, char path[PATH_MAX])
 {
     if (snprintf(path, PATH_MAX, "%s/plan.json", dir) < PATH_MAX) return OK;
@@ -105,9 +111,13 @@ static enum status take(const json_t *root, struct cluster_plan *plan)
     json_array_foreach(jobs, i, job)
     {
         json_int_t array = 0, merge = 0;
-        if (json_unpack(job, "{s:I, s:I}", "array", &array, "merge", &merge) || array < 1 || merge < 0)
+        const char *cluster = "";
+        if (json_unpack(job, "{s:I, s:I, s?s}", "array", &array, "merge", &merge, "cluster", &cluster) ||
+            array < 1 || merge < 0 || (*cluster && !cluster_name_fits(cluster)))
             return E_INPUT;
-        enum status st = cluster_plan_add_job(plan, &(struct cluster_job){array, merge});
+        struct cluster_job is = {.array = array, .merge = merge};
+        snprintf(is.cluster, sizeof is.cluster, "%s", cluster);
+        enum status st = cluster_plan_add_job(plan, &is);
         if (st) return st;
     }
     return OK;
@@ -161,9 +171,12 @@ enum status cluster_plan_write(const struct cluster_plan *plan)
     char path[PATH_MAX];
     struct outfile out;
     json_t *jobs = json_array();
-    for (int i = 0; i < plan->job_count; i++)
-        json_array_append_new(jobs, json_pack("{s:I, s:I}", "array", (json_int_t)plan->jobs[i].array, "merge",
-                                              (json_int_t)plan->jobs[i].merge));
+    for (int i = 0; i < plan->job_count; i++) {
+        const struct cluster_job *job = &plan->jobs[i];
+        json_array_append_new(jobs, json_pack("{s:I, s:I, s:s*}", "array", (json_int_t)job->array, "merge",
+                                              (json_int_t)job->merge, "cluster",
+                                              *job->cluster ? job->cluster : NULL));
+    }
     json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:I, s:o}", "format", FORMAT, "suite",
                              plan->suite, "version", plan->version, "db", plan->db, "shards", plan->shards,
                              "nodes", plan->nodes, "problems", (json_int_t)plan->problems, "jobs", jobs);
