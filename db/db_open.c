@@ -87,7 +87,8 @@ static enum status refuse_other_logs(const char *path)
     char name[PATH_MAX];
     enum status st = OK;
     for (size_t i = 0; !st && i < sizeof suffixes / sizeof *suffixes; i++)
-        if (snprintf(name, sizeof name, "%s%s", path, suffixes[i]) < (int)sizeof name)
+        if (snprintf(name, sizeof name, "%s%s", path, suffixes[i]) < (int)sizeof name &&
+            access(name, F_OK) == 0)
             st = file_refuse_irregular(name);
     return st;
 }

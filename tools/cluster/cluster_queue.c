@@ -67,12 +67,13 @@ enum status queue_submit(const char *script, const char *tasks, const struct clu
     snprintf(path, sizeof path, "%s", script);
     argv[count] = path;
     enum status st = child_run(argv, SUBMIT_S, &printed);
+    child_lines(&printed, lines);
     if (st == E_ABSENT)
         st = fail(E_ABSENT, "%s: nothing was submitted; submit %s where Slurm is", status_text(), script);
     else if (st == E_CHILD)
-        st = fail(E_CHILD, "%s; whether it has taken %s before, squeue says: look before it is sent again",
-                  status_text(), script);
-    child_lines(&printed, lines);
+        st =
+            fail(E_CHILD, "%s; whether it has taken %s before, squeue says: look before it is sent again: %s",
+                 status_text(), script, lines);
     if (!st && printed.code != 0)
         st = fail(E_CHILD, "sbatch refuses %s (exit code %d): %s", script, printed.code, lines);
     if (!st && !(printed.text && find_job(printed.text, job, cluster)))
