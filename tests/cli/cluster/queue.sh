@@ -126,18 +126,18 @@ fake scontrol </dev/null
 fake sbatch <<'END'
 echo 5
 sleep 600 & # which keeps the pipe
-echo $! >left
+echo $! >>left
 END
 t plan --dir kept --submit
-kill "$(cat left)"
+kill $(cat left)
 t tune cluster status --dir kept
 t tune cluster merge --dir kept
 t tune cluster slurm --dir kept --resume --submit
 unset GEMMTUNE_SLURM_S
 python3 - <<'END'
-import signal, subprocess, time
+import os, signal, subprocess, time
 p = subprocess.Popen(["tune", "cluster", "status", "--dir", "kept"], start_new_session=True)
 time.sleep(0.5)
-p.send_signal(signal.SIGINT)
+os.killpg(p.pid, signal.SIGINT) # as a terminal does
 print("Ctrl-C ends it:", p.wait(10) == -signal.SIGINT)
 END
