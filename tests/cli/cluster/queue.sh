@@ -129,7 +129,7 @@ sleep 600 & # which keeps the pipe
 echo $! >>left
 END
 t plan --dir kept --submit
-kill $(cat left)
+xargs kill <left
 t tune cluster status --dir kept
 t tune cluster merge --dir kept
 t tune cluster slurm --dir kept --resume --submit
