@@ -41,8 +41,8 @@ static enum status copy_file(sqlite3 *handle, const char *path, const char *fres
 static bool same_content(const char *x, const char *y)
 {
     char one[1 << 14], other[sizeof one];
-    FILE *a = fopen(x, "rbe"), *b = fopen(y, "rbe");
-    bool same = a && b;
+    FILE *a = NULL, *b = NULL;
+    bool same = !file_open("backup", x, &a) && !file_open("backup", y, &b);
     for (size_t got = 1; same && got > 0;) {
         got = fread(one, 1, sizeof one, a);
         same = fread(other, 1, sizeof other, b) == got && memcmp(one, other, got) == 0;

@@ -1,4 +1,5 @@
 #include "db_internal.h"
+#include "file_seen.h"
 #include "paths.h"
 
 #include <errno.h>
@@ -79,6 +80,19 @@ void db_guard(struct db *db, bool on)
     sqlite3_set_authorizer(db->handle, on ? authorize : NULL, NULL);
 }
 
+/* SQLite would wait for a pipe that has the name of a log. */
+static enum status refuse_other_logs(const char *path)
+{
+    static const char *const suffixes[] = {"-journal", "-wal", "-shm"};
+    char name[PATH_MAX];
+    enum status st = OK;
+    for (size_t i = 0; !st && i < sizeof suffixes / sizeof *suffixes; i++)
+        if (snprintf(name, sizeof name, "%s%s", path, suffixes[i]) < (int)sizeof name &&
+            access(name, F_OK) == 0)
+            st = file_refuse_irregular(name);
+    return st;
+}
+
 /* Is there something at path that could be a database? *size is 0 if there is nothing. */
 static enum status look(const char *path, enum db_mode mode, int64_t *size, bool *there)
 {
@@ -88,7 +102,7 @@ static enum status look(const char *path, enum db_mode mode, int64_t *size, bool
     if (stat(path, &info) != 0) {
         if (errno != ENOENT) return fail(E_IO, "cannot read %s: %s", path, strerror(errno));
         *there = false;
-        if (mode == DB_WRITE) return OK;
+        if (mode == DB_WRITE) return refuse_other_logs(path);
         return fail(E_ABSENT,
                     "there is no database %s yet; tune --shape ... makes one, or name another file%s", path,
                     db_choose);
@@ -108,7 +122,7 @@ static enum status look(const char *path, enum db_mode mode, int64_t *size, bool
         return db_error(NULL, path, SQLITE_NOTADB, "read it");
     if (access(path, mode == DB_WRITE ? R_OK | W_OK : R_OK) != 0)
         return fail(E_IO, "cannot %s %s: %s", mode == DB_WRITE ? "write" : "read", path, strerror(errno));
-    return OK;
+    return refuse_other_logs(path);
 }
 
 static bool leftover(const char *path, const char *suffix)

@@ -180,6 +180,6 @@ void db_remember_checked(const char *path)
     char name[PATH_MAX];
     size_t made;
     if (!marker(path, name) || paths_make_folders(name, &made)) return; /* the check is repeated next time */
-    int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (fd >= 0) close(fd);
 }

@@ -48,6 +48,9 @@ if [ -L "$scratch" ] || [ ! -O . ] || ! others=$(find . -prune -perm /022) || [ 
     give_up "$scratch is a link, or another user's, or others may write in it: look at it, remove it, or choose another --scratch"
 fi
 
+# Compiled kernels, too: home folders are often full, or slow from many nodes at once.
+export GEMMTUNE_CACHE="${GEMMTUNE_CACHE:-$scratch/cache}"
+
 # What is known already, by earlier arrays, is not tuned again. Only "no such file" means that nothing is.
 known=(--known '@DB@')
 if ! why=$(LC_ALL=C stat -L '@DB@' 2>&1 >/dev/null); then
@@ -78,7 +81,7 @@ note_end "$code"
 
 # Done, and the last copy is there: nothing on the node's disk is needed any more. After a failure it stays.
 if [ "$code" = 0 ] && [ -s "$dir/shards/$shard.db" ]; then
-    rm -f "$scratch/shard-$shard.db" "$scratch/shard-$shard.db"[-.]*
+    rm -rf "$scratch/cache" "$scratch/shard-$shard.db" "$scratch/shard-$shard.db"[-.]*
     cd / && rmdir "$scratch"
 fi
 exit "$code"

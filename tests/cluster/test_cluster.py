@@ -67,13 +67,13 @@ class Cluster(unittest.TestCase):
         return machine.run(*words, GEMMTUNE_EXE=str(BUILD / "tests" / "fake_child"), FAKE_TRIAL_MS=str(trial_ms),
                            FAKE_LOG=str(self.log), HOME=str(self.folder), XDG_CACHE_HOME=str(self.folder / "cache"), **more)
 
-    def submit(self, shards, trials=12, trial_ms=20, disk="${SLURMD_NODENAME}", dir=None, db=None, cpus=2):
+    def submit(self, shards, trials=12, trial_ms=20, disk="${SLURMD_NODENAME}", dir=None, db=None, cpus=2, **more):
         """Jobs of the array and of the merge. disk: a node's, in the test's folder."""
         said = self.tune("cluster", "slurm", "--suite", self.suite, "--nodes", 2, "--shards", shards, "--gpus-per-node", 0,
                          "--cpus-per-task", cpus, "--db", db or self.db, "--dir", dir or self.dir, "--scratch",
                          f"{self.folder}/disk/{disk}", "--budget", "5m", "--submit", "--", "--space",
                          HERE.parent / "fake" / "space.conf", "--no-pretuned", "--no-transfer", "--jobs", 1, "--max-trials", trials,
-                         trial_ms=trial_ms).stdout
+                         trial_ms=trial_ms, **more).stdout
         return self.jobs(said)
 
     def jobs(self, said):
@@ -175,6 +175,26 @@ class Cluster(unittest.TestCase):
         machine.wait_empty(120)
         self.assertEqual(self.states(), dict.fromkeys(range(4), "done"))
         self.assertIn(" 0 trials, 0 decisions", self.tune("merge", self.db, self.dir / "shards" / "2.db").stdout)
+
+    def test_more_shards_than_an_array_may_have_tasks_are_not_submitted(self):
+        most = int(re.search(r"MaxArraySize\s*=\s*(\d+)", machine.run("scontrol", "show", "config").stdout)[1])
+        words = "cluster", "slurm", "--suite", self.suite, "--nodes", 2, "--gpus-per-node", 0, "--db", self.db, "--dir", self.dir
+        said = self.tune(*words, "--shards", most + 1, "--submit", check=False)
+        self.assertIn(f"job arrays of {most} tasks at most here (MaxArraySize), and there are {most + 1} shards", said.stderr)
+        self.assertEqual((said.returncode, self.dir.exists(), machine.queue()), (3, False, []))
+        self.assertNotIn("MaxArraySize", self.tune(*words, "--shards", most).stderr)
+
+    def test_sbatch_may_say_a_sentence(self):
+        """As where a site's wrapper drops --parsable."""
+        wrapper = self.folder / "bin" / "sbatch"
+        wrapper.parent.mkdir()
+        wrapper.write_text(f"#!/bin/sh\n[ \"$1\" = --parsable ] && shift\nexec {shutil.which('sbatch')} \"$@\"\n")
+        wrapper.chmod(0o755)
+        self.submit(shards=2, trials=3, PATH=f"{wrapper.parent}:{machine.env['PATH']}")
+        self.assertEqual(set(self.states().values()) - {"waiting", "running", "done"}, set())
+        machine.wait_empty(120)
+        self.assertEqual(self.states(), dict.fromkeys(range(2), "done"), self.shard_log(0))
+        self.assertIn("2 of 2 shards", self.merged())
 
     def test_a_shard_killed_with_9_fails_and_resume_sends_it_alone(self):
         self.submit(shards=2, trial_ms=100, disk="both")

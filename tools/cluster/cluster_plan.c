@@ -1,5 +1,6 @@
 #include "cluster_plan.h"
 
+#include "file_seen.h"
 #include "output_file.h"
 #include "print.h"
 #include "shard.h"
@@ -32,6 +33,12 @@ void cluster_plan_free(struct cluster_plan *plan)
     free(plan->jobs);
     plan->jobs = NULL;
     plan->job_count = 0;
+}
+
+bool cluster_name_fits(const char *name)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+    return *name && *name != '-' && strlen(name) < CLUSTER_NAME_MAX && !name[strspn(name, letters)];
 }
 
 static enum status name_plan(const char *dir, char path[PATH_MAX])
@@ -104,9 +111,13 @@ static enum status take(const json_t *root, struct cluster_plan *plan)
     json_array_foreach(jobs, i, job)
     {
         json_int_t array = 0, merge = 0;
-        if (json_unpack(job, "{s:I, s:I}", "array", &array, "merge", &merge) || array < 1 || merge < 0)
+        const char *cluster = "";
+        if (json_unpack(job, "{s:I, s:I, s?s}", "array", &array, "merge", &merge, "cluster", &cluster) ||
+            array < 1 || merge < 0 || (*cluster && !cluster_name_fits(cluster)))
             return E_INPUT;
-        enum status st = cluster_plan_add_job(plan, &(struct cluster_job){array, merge});
+        struct cluster_job is = {.array = array, .merge = merge};
+        snprintf(is.cluster, sizeof is.cluster, "%s", cluster);
+        enum status st = cluster_plan_add_job(plan, &is);
         if (st) return st;
     }
     return OK;
@@ -124,11 +135,12 @@ enum status cluster_plan_read(const char *dir, struct cluster_plan *plan)
     }
     enum status st = cluster_plan_path(plan, path, "plan.json");
     if (st) return st;
-    FILE *file = fopen(path, "re");
-    if (!file && errno == ENOENT)
+    FILE *file;
+    st = file_open("plan", path, &file);
+    if (st == E_ABSENT)
         return fail(E_ABSENT, "%s has no plan.json: tune cluster slurm --suite FILE --dir %s makes it", dir,
                     dir);
-    if (!file) return fail(E_IO, "cannot read %s: %s", path, strerror(errno));
+    if (st) return st;
     char *text = malloc(PLAN_BYTES);
     const size_t got = text ? fread(text, 1, PLAN_BYTES, file) : 0;
     fclose(file);
@@ -159,14 +171,18 @@ enum status cluster_plan_write(const struct cluster_plan *plan)
     char path[PATH_MAX];
     struct outfile out;
     json_t *jobs = json_array();
-    for (int i = 0; i < plan->job_count; i++)
-        json_array_append_new(jobs, json_pack("{s:I, s:I}", "array", (json_int_t)plan->jobs[i].array, "merge",
-                                              (json_int_t)plan->jobs[i].merge));
+    for (int i = 0; i < plan->job_count; i++) {
+        const struct cluster_job *job = &plan->jobs[i];
+        json_array_append_new(jobs, json_pack("{s:I, s:I, s:s*}", "array", (json_int_t)job->array, "merge",
+                                              (json_int_t)job->merge, "cluster",
+                                              *job->cluster ? job->cluster : NULL));
+    }
     json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:I, s:o}", "format", FORMAT, "suite",
                              plan->suite, "version", plan->version, "db", plan->db, "shards", plan->shards,
                              "nodes", plan->nodes, "problems", (json_int_t)plan->problems, "jobs", jobs);
     if (!root) return fail(E_MEMORY, "out of memory for the plan");
     enum status st = cluster_plan_path(plan, path, "plan.json");
+    if (!st) st = file_refuse_irregular(path);
     if (!st) st = outfile_open(path, &out);
     if (!st) {
         if (json_dumpf(root, out.stream, JSON_INDENT(1)) != 0) st = fail(E_IO, "cannot write %s", path);

@@ -14,11 +14,17 @@
 #include "status.h"
 #include <jansson.h>
 #include <limits.h>
+#include <stdbool.h>
 
 /* A job array that was submitted, and the job that merges after it. */
+#define CLUSTER_NAME_MAX 64
 struct cluster_job {
-    int64_t array, merge; /* Slurm's numbers; merge 0: it was refused */
+    int64_t array, merge;           /* Slurm's numbers; merge 0: it was refused */
+    char cluster[CLUSTER_NAME_MAX]; /* of several that Slurm knows, where both are; "": its own */
 };
+
+/* Whether a name can be one of Slurm's clusters. */
+bool cluster_name_fits(const char *name);
 
 struct cluster_plan {
     char dir[PATH_MAX]; /* absolute */

@@ -2,16 +2,15 @@
 
 #include "cluster_queue.h"
 #include "fields.h"
+#include "file_seen.h"
 #include "shard.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #define LINE_BYTES_MAX (64 << 10)
 #define SILENT_S       180   /* tune writes every ten seconds; a shared folder may show it late */
@@ -26,16 +25,18 @@ const char *shard_state_name(enum shard_state state)
 
 /* ---- what is in the files ---- */
 
-/* NULL with errno, or 0: it is no JSON. */
-static json_t *read_json(const char *path)
+/* The line of a shard. Errors: E_ABSENT, E_IO, E_INPUT (it is no JSON). */
+static enum status read_line(const char *path, json_t **line)
 {
     char text[LINE_BYTES_MAX];
-    FILE *file = fopen(path, "re");
-    if (!file) return NULL;
+    FILE *file;
+    *line = NULL;
+    enum status st = file_open("line", path, &file);
+    if (st) return st;
     const size_t got = fread(text, 1, sizeof text, file);
     fclose(file);
-    errno = 0;
-    return got < sizeof text ? json_loadb(text, got, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    if (got < sizeof text) *line = json_loadb(text, got, JSON_REJECT_DUPLICATES, NULL);
+    return *line ? OK : fail(E_INPUT, "cannot read %s, which is damaged", path);
 }
 
 static void take_gpus(const json_t *gpus, struct cluster_shard *s)
@@ -91,23 +92,25 @@ static void take_line(const struct cluster_plan *plan, int number, const json_t 
     else if (strcmp(state, "finished") == 0) s->state = SHARD_DONE;
 }
 
-/* How its last task ended, by its script; time_s: when. False: it does not say. */
-static bool read_end(const struct cluster_plan *plan, int number, int *code, char host[64], time_t *time_s)
+/* How its last task ended, by its script; time_s: when. Errors: E_ABSENT (it does not say), E_IO, E_INPUT. */
+static enum status read_end(const struct cluster_plan *plan, int number, int *code, char host[64],
+                            time_t *time_s)
 {
     char path[PATH_MAX], text[128], *end;
     struct stat info;
-    if (cluster_plan_path(plan, path, "state/%d", number)) return false;
-    FILE *file = fopen(path, "re");
-    if (!file) return false;
+    FILE *file;
+    enum status st = cluster_plan_path(plan, path, "state/%d", number);
+    if (!st) st = file_open("end of a task", path, &file);
+    if (st) return st;
     const bool read = fgets(text, sizeof text, file) && fstat(fileno(file), &info) == 0;
     fclose(file);
-    if (!read) return false;
+    if (!read) return E_ABSENT;
     const long value = strtol(text, &end, 10);
-    if (end == text || value < 0 || value > 255) return false;
+    if (end == text || value < 0 || value > 255) return E_ABSENT;
     snprintf(host, 64, "%.*s", (int)strcspn(end + (*end == ' '), " \n"), end + (*end == ' '));
     *code = (int)value;
     *time_s = info.st_mtime;
-    return true;
+    return OK;
 }
 
 /* Of a tuner that was asked to stop, or of a shell (128 + SIGTERM). */
@@ -126,7 +129,7 @@ static void judge_running(const struct cluster_plan *plan, int number, enum queu
     char host[64];
     time_t ended;
     if (queue == QUEUE_RUNNING) return;
-    const bool has_ended = read_end(plan, number, &code, host, &ended) && ended >= s->began;
+    const bool has_ended = !read_end(plan, number, &code, host, &ended) && ended >= s->began;
     /* One that is not in the queue, and still writes, was submitted by hand. */
     if (silent_s < SILENT_S && !has_ended) return;
     s->state = SHARD_FAILED;
@@ -143,45 +146,73 @@ static void judge_end(const struct cluster_plan *plan, int number, struct cluste
     char host[64];
     time_t ended;
     const bool stopped = s->state == SHARD_INTERRUPTED, done = s->state == SHARD_DONE;
-    if ((!done && !stopped) || !read_end(plan, number, &code, host, &ended) || ended < s->written) return;
+    if ((!done && !stopped) || read_end(plan, number, &code, host, &ended) || ended < s->written) return;
     if (code == 0 || code == 1 || (stopped && is_stop(code))) return;
     s->state = SHARD_FAILED;
     snprintf(s->why, sizeof s->why, "its last task ended with exit code %d on %s, see log/shard-%d.log", code,
              host, number);
 }
 
+/* Why it failed: the last sentence, which names a file by the folder, too, whose path may be long. */
+static void say_unreadable(const struct cluster_plan *plan, struct cluster_shard *s)
+{
+    const char *named = strstr(status_text(), plan->dir);
+    s->state = SHARD_FAILED;
+    if (named) snprintf(s->why, sizeof s->why, "cannot read %s", named + strlen(plan->dir) + 1);
+    else snprintf(s->why, sizeof s->why, "%.*s", (int)sizeof s->why - 1, status_text());
+}
+
+/* No tune has written a line: its last task may have ended before. */
+static void look_at_end(const struct cluster_plan *plan, int number, struct cluster_shard *s)
+{
+    int code;
+    char host[64];
+    time_t ended;
+    const enum status st = read_end(plan, number, &code, host, &ended);
+    if (st == E_ABSENT) return;
+    if (st) {
+        say_unreadable(plan, s);
+        return;
+    }
+    s->state = is_stop(code) ? SHARD_INTERRUPTED : SHARD_FAILED;
+    snprintf(s->host, sizeof s->host, "%s", host);
+    snprintf(s->why, sizeof s->why, "%s: exit code %d on %s, see log/shard-%d.log",
+             is_stop(code) ? "stopped before tune began" : "tune did not begin", code, host, number);
+}
+
+static enum status look_at_copy(const struct cluster_plan *plan, int number, struct cluster_shard *s)
+{
+    char path[PATH_MAX];
+    FILE *file;
+    enum status st = cluster_plan_path(plan, path, "shards/%d.db", number);
+    if (st) return st;
+    if ((st = file_open("copy", path, &file))) {
+        say_unreadable(plan, s);
+        s->done = s->known = 0;
+        if (st == E_ABSENT) snprintf(s->why, sizeof s->why, "its copy shards/%d.db is not there", number);
+        return OK;
+    }
+    fclose(file);
+    return OK;
+}
+
 static enum status look(const struct cluster_plan *plan, int number, enum queue_state queue,
                         struct cluster_shard *s)
 {
-    char path[PATH_MAX], host[64];
-    int code;
-    time_t ended;
+    char path[PATH_MAX];
+    json_t *line;
     *s = (struct cluster_shard){.problems = -1};
     enum status st = cluster_plan_path(plan, path, "shards/%d.db.json", number);
     if (st) return st;
-    json_t *line = read_json(path);
-    if (line) {
+    st = read_line(path, &line);
+    if (st == E_ABSENT) look_at_end(plan, number, s);
+    else if (st) say_unreadable(plan, s);
+    else {
         take_line(plan, number, line, s);
         judge_end(plan, number, s);
-    } else if (errno != ENOENT) {
-        s->state = SHARD_FAILED;
-        snprintf(s->why, sizeof s->why, "cannot read shards/%d.db.json%s%s", number, errno ? ": " : "",
-                 errno ? strerror(errno) : ", which is damaged");
-    } else if (read_end(plan, number, &code, host, &ended)) {
-        s->state = is_stop(code) ? SHARD_INTERRUPTED : SHARD_FAILED;
-        snprintf(s->host, sizeof s->host, "%s", host);
-        snprintf(s->why, sizeof s->why, "%s: exit code %d on %s, see log/shard-%d.log",
-                 is_stop(code) ? "stopped before tune began" : "tune did not begin", code, host, number);
     }
     json_decref(line);
-    if (s->state == SHARD_DONE && (st = cluster_plan_path(plan, path, "shards/%d.db", number))) return st;
-    if (s->state == SHARD_DONE && access(path, R_OK) != 0) {
-        s->state = SHARD_FAILED;
-        s->done = s->known = 0;
-        if (errno == ENOENT) snprintf(s->why, sizeof s->why, "its copy shards/%d.db is not there", number);
-        else
-            snprintf(s->why, sizeof s->why, "cannot read its copy shards/%d.db: %s", number, strerror(errno));
-    }
+    if (s->state == SHARD_DONE && (st = look_at_copy(plan, number, s))) return st;
     if (queue == QUEUE_WAITING) s->state = SHARD_WAITING;
     else if (s->state == SHARD_RUNNING) judge_running(plan, number, queue, s);
     else if (queue == QUEUE_RUNNING) s->state = SHARD_RUNNING; /* and its tune has not begun */

@@ -37,7 +37,7 @@ struct cluster_view {
     struct cluster_shard *shards; /* owned; plan->shards of them */
     int count;
     const char *no_queue; /* why squeue was not asked; NULL: it was */
-    char no_queue_text[300];
+    char no_queue_text[1024];
 };
 
 /* A file that cannot be read makes its shard a failed one. Errors: E_MEMORY, E_INPUT (paths too long). */

@@ -1,6 +1,7 @@
 #include "cluster_slurm.h"
 
 #include "cluster_queue.h"
+#include "file_seen.h"
 #include "output_file.h"
 #include "paths.h"
 #include "print.h"
@@ -144,9 +145,9 @@ static enum status write_script(const struct cluster_plan *plan, const struct sl
     if (!st) st = cluster_plan_path(plan, path, "%s", name);
     if (st) return st;
     snprintf(from, sizeof from, "%s/%s", folder, template);
-    FILE *file = fopen(from, "re");
-    if (!file) return fail(E_IO, "cannot read the template %s: %s", from, strerror(errno));
-    st = outfile_open(path, &out);
+    FILE *file;
+    if ((st = file_open("template", from, &file))) return st == E_ABSENT ? E_IO : st;
+    if (!(st = file_refuse_irregular(path))) st = outfile_open(path, &out);
     if (!st) {
         struct text_file text = text_file_start(file, "template", from);
         const char *line;
@@ -296,35 +297,36 @@ enum status slurm_write(const struct cluster_plan *plan, const struct slurm_wish
 enum status slurm_submit(struct cluster_plan *plan, const char *array)
 {
     char script[PATH_MAX];
-    struct cluster_job job = {0, 0};
+    char merged_on[CLUSTER_NAME_MAX]; /* that of the array, which it was sent to */
+    struct cluster_job job = {.array = 0};
     enum status st = cluster_plan_path(plan, script, "array.sh");
-    if (!st) st = queue_submit(script, array, 0, &job.array);
+    if (!st) st = queue_submit(script, array, NULL, &job.array, job.cluster);
     if (st) return st;
     /* At once: without its number nothing tells that these tasks are in the queue. */
     enum status noted = cluster_plan_add_job(plan, &job);
     const bool added = !noted;
     if (!noted) noted = cluster_plan_write(plan);
-    char sentence[600], why[600];
-    snprintf(why, sizeof why, "%.500s", status_text());
+    char sentence[1024], why[1024];
+    snprintf(why, sizeof why, "%s", status_text());
     st = cluster_plan_path(plan, script, "merge.sh");
-    if (!st) st = queue_submit(script, NULL, job.array, &job.merge);
-    snprintf(sentence, sizeof sentence, "%.500s", status_text());
+    if (!st) st = queue_submit(script, NULL, &job, &job.merge, merged_on);
+    snprintf(sentence, sizeof sentence, "%s", status_text());
     if (added) plan->jobs[plan->job_count - 1] = job;
-    if (!st && !noted && (noted = cluster_plan_write(plan)))
-        snprintf(why, sizeof why, "%.500s", status_text());
+    if (!st && !noted && (noted = cluster_plan_write(plan))) snprintf(why, sizeof why, "%s", status_text());
+    const char *on = *job.cluster ? " on cluster " : "";
     if (noted)
         return fail(noted,
                     "submitted job %" PRId64 " (array) and %" PRId64
-                    " (merge after it%s), but the plan cannot note them: %s; until they have ended, send "
+                    " (merge after it%s)%s%s, but the plan cannot note them: %s; until they have ended, send "
                     "nothing again",
-                    job.array, job.merge, st ? "; 0: refused" : "", why);
+                    job.array, job.merge, st ? "; 0: refused" : "", on, job.cluster, why);
     if (st)
         return fail(st,
-                    "the array is job %" PRId64
+                    "the array is job %" PRId64 "%s%s"
                     ", but no merging job follows: %s; tune cluster merge --dir %s does "
                     "the same",
-                    job.array, sentence, plan->dir);
-    print_line(stdout, "submitted job %" PRId64 " (array) and %" PRId64 " (merge after it)", job.array,
-               job.merge);
+                    job.array, on, job.cluster, sentence, plan->dir);
+    print_line(stdout, "submitted job %" PRId64 " (array) and %" PRId64 " (merge after it)%s%s", job.array,
+               job.merge, on, job.cluster);
     return OK;
 }

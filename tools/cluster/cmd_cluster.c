@@ -3,16 +3,19 @@
  */
 #include "cluster_merge.h"
 #include "cluster_places.h"
+#include "cluster_queue.h"
 #include "cluster_show.h"
 #include "cluster_slurm.h"
 #include "commands.h"
 #include "env.h"
+#include "file_seen.h"
 #include "output_file.h"
 #include "paths.h"
 #include "print.h"
 #include "table.h"
 #include "tune_options.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +28,7 @@
 #define SPARE_S        600.0 /* at most */
 #define SPARE_LEAST_S  240.0 /* Slurm's signal comes up to three minutes early; and starting */
 #define TIME_LEAST_S   600.0
+#define CORES_A_GPU    16 /* compilers keep one busy then (docs/cluster.md) */
 
 struct cluster {
     struct command_words words;
@@ -32,7 +36,7 @@ struct cluster {
     const char *modules[MODULES_MAX];
     struct slurm_wishes wishes;
     int nodes, shards, gpus, cpus;
-    bool submit, resume, quiet;
+    bool submit, resume;
     enum table_format format;
     char found[PATH_MAX], image[PATH_MAX]; /* this program; the container */
     char **rest;                           /* options for tune */
@@ -86,7 +90,8 @@ static const struct command_option rows[] = {
     {"gpus-per-node", 0, "G", "GPUs of a task, all of which tune it (1); 0: ask for none",
      OPTION_CALL(set_gpus)},
     {"gres", 0, "GRES", "the same with a type: gpu:h200:2", OPTION_TEXT(struct cluster, wishes.gres)},
-    {"cpus-per-task", 0, "N", "cores of a task, for compilers", OPTION_INT(struct cluster, cpus, 1, 4096)},
+    {"cpus-per-task", 0, "N", "cores of a task, for compilers (16 a GPU); 0: as many as the cluster gives",
+     OPTION_INT(struct cluster, cpus, 0, 4096)},
     {"module", 0, "NAME", "module load NAME before; may be repeated", .repeats = true,
      OPTION_CALL(add_module)},
     {"container", 0, "IMAGE", "run tune in it with apptainer", OPTION_TEXT(struct cluster, wishes.container)},
@@ -117,7 +122,7 @@ static const char text[] = "Tune a suite on many machines: a job array of Slurm,
                            "\n"
                            "Examples:\n"
                            "  tune cluster slurm --suite problems.txt --nodes 16 --gres gpu:h200:4 \\\n"
-                           "      --time 8:00:00 --submit\n"
+                           "      --cpus-per-task 64 --time 8:00:00 --submit\n"
                            "  tune cluster slurm --suite problems.txt --nodes 4 --shards 64 -- --hot\n"
                            "  tune cluster status --format json\n"
                            "  tune cluster slurm --resume --submit\n"
@@ -149,9 +154,9 @@ static enum status check(void *self)
     if (!is_action(c, "slurm") && !is_action(c, "status") && !is_action(c, "merge"))
         return fail(E_USAGE, "say what to do: tune cluster slurm, status or merge (see tune cluster --help)");
     const bool plans = c->suite || c->nodes || c->shards || c->db || c->budget || c->time || c->program ||
-                       c->gpus >= 0 || c->cpus || w->partition || w->account || w->qos || w->constraint ||
-                       w->gres || w->module_count || w->container || w->scratch || w->merge_partition ||
-                       c->rest_count;
+                       c->gpus >= 0 || c->cpus >= 0 || w->partition || w->account || w->qos ||
+                       w->constraint || w->gres || w->module_count || w->container || w->scratch ||
+                       w->merge_partition || c->rest_count;
     if (!is_action(c, "slurm") && (plans || c->submit || c->resume))
         return fail(E_USAGE, "tune cluster %s takes only --dir%s", c->words.at[0],
                     is_action(c, "status") ? " and --format" : "");
@@ -172,15 +177,21 @@ static enum status check(void *self)
 
 /* ---- tune cluster slurm ---- */
 
+/* "--quiet", perhaps shortened. */
+static bool asks_for_quiet(const char *word)
+{
+    return strcmp(word, "-q") == 0 ||
+           (strncmp(word, "--q", 3) == 0 && strncmp("--quiet", word, strlen(word)) == 0);
+}
+
 /* The options that each task will have, judged here and now: a night is too long to learn that one is wrong.
- */
+ * What --suite leaves out is said here, however quiet the tasks are to be: they get the others only. */
 static enum status read_tune_options(struct cluster *c, struct tune_options *o)
 {
     char *argv[64 + 16], tune[] = "tune", suite[] = "--suite", db[] = "--db", save[] = "--save",
                          known[] = "--known", gpus[] = "--gpus", all[] = "all", any[] = "x",
-                         budget[] = "--budget", quiet[] = "--quiet";
-    char *fixed[] = {tune, suite, (char *)(uintptr_t)c->suite, db, any, save, any, known, any, gpus,
-                     all,  quiet};
+                         budget[] = "--budget";
+    char *fixed[] = {tune, suite, (char *)(uintptr_t)c->suite, db, any, save, any, known, any, gpus, all};
     int argc = sizeof fixed / sizeof *fixed;
     if (c->rest_count > 64) return fail(E_USAGE, "at most 64 words for tune may come after --");
     for (int i = 0; i < c->rest_count; i++) {
@@ -195,10 +206,10 @@ static enum status read_tune_options(struct cluster *c, struct tune_options *o)
         argv[argc++] = budget;
         argv[argc++] = (char *)(uintptr_t)c->budget;
     }
-    for (int i = 0; i < c->rest_count; i++) argv[argc++] = c->rest[i];
+    for (int i = 0; i < c->rest_count; i++)
+        if (!asks_for_quiet(c->rest[i])) argv[argc++] = c->rest[i];
     argv[argc] = NULL;
     enum status st = tune_options_parse(argc, argv, o);
-    print_quiet(c->quiet); /* its remarks are on this machine, and the tasks are on others */
     if (st == E_HELPED) return fail(E_USAGE, "what stands after -- only shows something, and tunes nothing");
     if (st) return st;
     const char *const files[] = {strcmp(o->space, "wide") == 0 ? "" : o->space, o->cache,
@@ -217,6 +228,7 @@ static enum status write_suite(const struct cluster_plan *plan, const struct tun
     char path[PATH_MAX], problem[PROBLEM_TEXT_MAX];
     struct outfile out;
     enum status st = cluster_plan_path(plan, path, "suite.txt");
+    if (!st) st = file_refuse_irregular(path);
     if (!st) st = outfile_open(path, &out);
     if (st) return st;
     for (size_t i = 0; i < o->problem_count; i++) {
@@ -316,6 +328,48 @@ static enum status give_options(struct cluster *c, double given_s)
     return st;
 }
 
+/* What --gres asks for: "gpu", "gpu:2", "gpu:h200:2(S:0)", behind commas perhaps others, which are no GPUs.
+ */
+static int gpus_of(const char *gres)
+{
+    int sum = 0;
+    for (const char *at = gres; *at; at += strcspn(at, ","), at += *at == ',') {
+        const size_t name = strcspn(at, ":,"), length = strcspn(at, ",(");
+        const char *count = at + length;
+        while (count > at && count[-1] >= '0' && count[-1] <= '9') count--;
+        const bool counted = count < at + length && count > at && count[-1] == ':';
+        if (name == 3 && strncmp(at, "gpu", 3) == 0)
+            sum += counted ? (int)fmin(atoi(count), CHILDREN_WORKERS_MAX) : 1;
+    }
+    return sum;
+}
+
+/* Slurm gives a task one core, whatever its GPUs, where nobody says how many. */
+static void choose_cores(struct cluster *c)
+{
+    struct slurm_wishes *w = &c->wishes;
+    w->gpus = c->gpus < 0 ? 1 : c->gpus;
+    w->cpus = c->cpus >= 0 ? c->cpus : CORES_A_GPU * (w->gres ? gpus_of(w->gres) : w->gpus);
+}
+
+/* As many tasks as Slurm's arrays may have: said before sbatch refuses them, when the folder is written. */
+static enum status check_array(const struct cluster *c, const struct cluster_plan *plan)
+{
+    int64_t most;
+    enum status st = queue_array_max(&most);
+    if (st)
+        print_line(stderr, "whether Slurm takes an array of %d tasks is not known: %s", plan->shards,
+                   status_text());
+    if (st || most < 0 || plan->shards <= most) return st == E_MEMORY ? st : OK;
+    st = fail(E_INPUT,
+              "Slurm takes job arrays of %" PRId64 " tasks at most here (MaxArraySize), and there are %d "
+              "shards: give --shards %" PRId64 " or fewer, or ask its administrators for more",
+              most, plan->shards, most);
+    if (c->submit) return st;
+    print_line(stderr, "%s", status_text());
+    return OK;
+}
+
 /* The folder with all that is in it, and the lock under which it is submitted. Another may have begun there
  * since it was judged. */
 static enum status fill_folder(struct cluster *c, struct cluster_plan *plan, const struct tune_options *o,
@@ -343,8 +397,7 @@ static enum status begin(struct cluster *c, struct cluster_plan *plan, int *lock
     plan->problems = (int64_t)o.problem_count;
     snprintf(plan->version, sizeof plan->version, "%s", version ? version + 1 : command_version);
     w->modules = c->modules;
-    w->gpus = c->gpus < 0 ? 1 : c->gpus;
-    w->cpus = c->cpus;
+    choose_cores(c);
     w->time = c->time;
     if (!w->scratch) w->scratch = "${TMPDIR:-/tmp}";
     st = give_options(c, o.budget_s);
@@ -355,10 +408,12 @@ static enum status begin(struct cluster *c, struct cluster_plan *plan, int *lock
     if (!st) st = places_choose_db(c->db, plan, db, &made);
     if (!st) st = cluster_plan_check(plan);
     if (!st) st = slurm_check(plan, w);
+    if (!st) st = check_array(c, plan);
     if (!st) st = fill_folder(c, plan, &o, lock);
     if (!st && plan->problems < plan->shards)
-        print_line(stderr, "%d of %d shards will have nothing to do: there are %lld problems",
-                   plan->shards - (int)plan->problems, plan->shards, (long long)plan->problems);
+        print_line(stderr, "%d of %d shards will have nothing to do: there %s %lld problem%s",
+                   plan->shards - (int)plan->problems, plan->shards, plan->problems == 1 ? "is" : "are",
+                   (long long)plan->problems, PRINT_S(plan->problems));
     if (st && made) paths_remove_folders(db, made);
     tune_options_free(&o);
     return st;
@@ -446,11 +501,10 @@ static enum status merge(struct cluster *c, struct cluster_plan *plan)
 
 enum status cmd_cluster(int argc, char **argv)
 {
-    struct cluster c = {.gpus = -1};
+    struct cluster c = {.gpus = -1, .cpus = -1};
     struct cluster_plan plan = {.shards = 0};
     int own = 0;
-    for (; own < argc && strcmp(argv[own], "--") != 0; own++)
-        c.quiet |= strcmp(argv[own], "--quiet") == 0 || strcmp(argv[own], "-q") == 0;
+    while (own < argc && strcmp(argv[own], "--") != 0) own++;
     c.rest = argv + own + (own < argc);
     c.rest_count = argc - own - (own < argc);
     enum status st = command_line_read(&cmd_cluster_line, own, argv, &c);

@@ -113,7 +113,7 @@ static enum status find_gpu(const json_t *json, const char *descriptors, struct 
     if (st) return st;
     const json_t *figures = json_object_get(json, "figures");
     if (figures) st = gpu_from_json(figures, gpu);
-    else if (gpu_find(descriptors, named.name, gpu))
+    else if ((st = gpu_find(descriptors, named.name, gpu)) == E_ABSENT)
         st = fail(E_INPUT, "GPU '%.60s' has no descriptor in %.200s and the line tells no figures",
                   named.name, descriptors);
     if (st) return st;

@@ -100,7 +100,7 @@ enum program_fit program_fit(const char *path, const char **why)
     enum program_fit fit = PROGRAM_FITS;
     snprintf(start.text, sizeof start.text, "%s", path);
     for (int i = 0; i <= SCRIPTS_MAX; i++) {
-        const int file = open(start.text, O_RDONLY | O_CLOEXEC);
+        const int file = open(start.text, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
         if (file < 0) return PROGRAM_FITS;
         memset(&start, 0, sizeof start);
         const ssize_t got = pread(file, &start, sizeof start.text - 1, 0);

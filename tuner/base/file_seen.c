@@ -16,6 +16,45 @@ enum status file_see(const char *path, struct stat *seen)
     return error == ENOENT ? OK : fail(E_IO, "cannot look at %s: %s", path, strerror(error));
 }
 
+/* NULL: it is a file. */
+static const char *other_kind(const struct stat *seen)
+{
+    switch (seen->st_mode & S_IFMT) {
+    case S_IFREG:
+        return NULL;
+    case S_IFDIR:
+        return "a folder";
+    case S_IFIFO:
+        return "a named pipe";
+    case S_IFSOCK:
+        return "a socket";
+    default:
+        return "a device";
+    }
+}
+
+enum status file_open(const char *what, const char *path, FILE **file)
+{
+    struct stat seen;
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), error = errno;
+    const char *kind = (fd < 0 ? stat(path, &seen) : fstat(fd, &seen)) == 0 ? other_kind(&seen) : NULL;
+    *file = fd < 0 || kind ? NULL : fdopen(fd, "r");
+    if (*file) return OK;
+    if (fd >= 0) close(fd);
+    if (kind)
+        return fail(E_IO, "cannot read the %s %s: it is %s, and no file: put it aside", what, path, kind);
+    return fail(fd < 0 && error == ENOENT ? E_ABSENT : E_IO, "cannot read the %s %s: %s", what, path,
+                strerror(fd < 0 ? error : errno));
+}
+
+enum status file_refuse_irregular(const char *path)
+{
+    struct stat seen;
+    enum status st = file_see(path, &seen);
+    const char *kind = st || !file_is_there(&seen) ? NULL : other_kind(&seen);
+    return kind ? fail(E_IO, "%s is %s, and no file: name another one, or put it aside", path, kind) : st;
+}
+
 bool file_unchanged(const struct stat *seen, const struct stat *now)
 {
     return file_is_there(seen) == file_is_there(now) && seen->st_dev == now->st_dev &&

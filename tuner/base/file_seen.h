@@ -1,5 +1,5 @@
-/* file_seen.h — what a name means: whether a file is there, whether it is still the one that was looked at,
- * and whether another user decides which it is.
+/* file_seen.h — what a name means: whether a file is there, whether it is a file, whether it is still the one
+ * that was looked at, and whether another user decides which it is.
  *
  * What is believed because of its name is looked at here, so that an error (a stale handle of NFS, a folder
  * that cannot be searched) is never taken for "it is not there".
@@ -9,6 +9,7 @@
 
 #include "status.h"
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
 /* What is at path; links are followed. *seen is all zero if nothing is there, which only ENOENT means.
@@ -19,6 +20,15 @@ static inline bool file_is_there(const struct stat *seen)
 {
     return seen->st_mode != 0;
 }
+
+/* Opens for reading what a folder has under a name that the program knows; links are followed. A pipe, a
+ * socket, a device or a folder there is refused and never waited for. (What the user names on the command
+ * line may be a pipe, and is opened by fopen.) what: "plan", for the sentence. Errors: E_ABSENT (nothing is
+ * there), E_IO. */
+enum status file_open(const char *what, const char *path, FILE **file);
+
+/* The same of a file that others open, or that is written: E_IO if something else is at path. */
+enum status file_refuse_irregular(const char *path);
 
 /* Whether both are the same file with the same content, as far as device, inode, size and the time of the
  * last write say; or nothing was there both times. */

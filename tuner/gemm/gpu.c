@@ -1,5 +1,6 @@
 #include "gpu.h"
 
+#include "file_seen.h"
 #include "likely.h"
 #include "not_done.h"
 #include "text_file.h"
@@ -200,8 +201,9 @@ static int read_field(void *user, const char *section, const char *key, const ch
 enum status gpu_read(const char *path, struct gpu *gpu)
 {
     struct gpu fresh = {0};
-    FILE *file = fopen(path, "re");
-    if (!file) return fail(E_IO, "cannot read the GPU descriptor %s: %s", path, strerror(errno));
+    FILE *file;
+    enum status st = file_open("GPU descriptor", path, &file);
+    if (st) return st == E_ABSENT ? E_IO : st;
     struct descriptor_reader r = {.gpu = &fresh, .lines = text_file_start(file, "GPU descriptor", path)};
     const int line = ini_parse_stream(read_line, &r, read_field, &r);
     const enum status end = text_file_end(&r.lines);

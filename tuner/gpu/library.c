@@ -1,6 +1,7 @@
 #include "library.h"
 
 #include "env.h"
+#include "file_seen.h"
 #include "loaded_from.h"
 #include "loading.h"
 #include "trusted.h"
@@ -72,6 +73,10 @@ static void *open_one(const struct library_names *library, char *why)
 {
     why[0] = '\0';
     const char *chosen = env_text(library->variable);
+    if (chosen && strchr(chosen, '/') && file_refuse_irregular(chosen)) {
+        snprintf(why, LIBRARY_WHY_MAX, "%s names it, but: %.300s", library->variable, status_text());
+        return NULL;
+    }
     if (chosen) {
         void *handle = dlopen(chosen, RTLD_NOW | RTLD_LOCAL);
         if (!handle) snprintf(why, LIBRARY_WHY_MAX, "%s names it, but: %.300s", library->variable, dlerror());

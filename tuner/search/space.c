@@ -1,6 +1,7 @@
 /* space.c — reads a space file. What it spans is enumerated in enumerate.c. */
 #include "space_values.h"
 
+#include "file_seen.h"
 #include "template.h"
 #include "text_file.h"
 #include <errno.h>
@@ -155,14 +156,10 @@ static enum status complete(const char *path, struct space *space, int first)
     return OK;
 }
 
-/* The sections of a file behind those that there are. Errors: E_ABSENT: there is no such file. */
-static enum status read_file(const char *path, struct space *space)
+/* The sections of a file behind those that there are; closes it. */
+static enum status read_file(FILE *file, const char *path, struct space *space)
 {
-    FILE *file = fopen(path, "r");
     const int first = space->section_count;
-    if (!file)
-        return fail(errno == ENOENT ? E_ABSENT : E_IO, "cannot read the space file %s: %s", path,
-                    strerror(errno));
     struct space_parser r = {.lines = text_file_start(file, "space file", path), .space = space};
     int line = ini_parse_stream(read_line, &r, read_parameter, &r);
     enum status st = text_file_end(&r.lines);
@@ -186,12 +183,16 @@ static enum status make_space(const char *path, struct space **space)
 enum status space_load(const char *path, struct space **out)
 {
     struct space *space;
+    FILE *file = fopen(path, "re");
+    if (!file) return fail(E_IO, "cannot read the space file %s: %s", path, strerror(errno));
     enum status st = make_space(path, &space);
-    if (st) return st;
-    st = read_file(path, space);
-    if (st) space_free(space);
+    if (st) {
+        fclose(file);
+        return st;
+    }
+    if ((st = read_file(file, path, space))) space_free(space);
     else *out = space;
-    return st == E_ABSENT ? E_IO : st;
+    return st;
 }
 
 /* The space file of a template in the folder, or in that of its family outside of the tree. */
@@ -203,7 +204,9 @@ static enum status read_family(const char *folder, const char *name, struct spac
         const char *in = i < 0 ? folder : template_folders[i];
         if (snprintf(path, sizeof path, "%s/%s", in, name) >= (int)sizeof path)
             return fail(E_INPUT, "the path %.60s... is longer than %zu characters", in, sizeof path - 1);
-        st = read_file(path, space);
+        FILE *file;
+        st = file_open("space file", path, &file);
+        if (!st) st = read_file(file, path, space);
     }
     return st;
 }

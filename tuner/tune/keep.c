@@ -88,7 +88,8 @@ static enum status write_line(const struct keep *k, const struct keep_state *s, 
     struct outfile out;
     json_t *line = line_of(k, s, state, why);
     if (!line) return fail(E_MEMORY, "out of memory for %s", k->line_path);
-    enum status st = outfile_open(k->line_path, &out);
+    enum status st = file_refuse_irregular(k->line_path);
+    if (!st) st = outfile_open(k->line_path, &out);
     if (!st) {
         if (json_dumpf(line, out.stream, JSON_COMPACT) != 0) st = fail(E_IO, "cannot write %s", k->line_path);
         print_end(out.stream);
@@ -213,6 +214,7 @@ static enum status look_at_copy(const struct tune_options *o, const struct db_sh
     struct db *copy;
     *is = COPY_NONE;
     enum status st = file_refuse_link(o->save);
+    if (!st) st = file_refuse_irregular(o->save); /* which a copy would replace */
     if (!st) st = file_see(o->save, seen);
     if (st || seen->st_size == 0) return st;
     if (db_is_written(o->save))

@@ -6,7 +6,6 @@
 #include "capture.h"
 #include "command_line.h"
 #include "compile.h"
-#include "cores.h"
 #include "db.h"
 #include "likely.h"
 #include "not_done.h"
@@ -399,25 +398,9 @@ static enum status check_preferences(struct tune_options *o)
 
 /* ---- what was not said ---- */
 
-/* Each compiler takes a tenth of a second of a core to start, and those that wait for a core compile nothing.
- */
-static void limit_compilers(struct tune_options *o)
-{
-    enum { A_CORE = 4, LEAST = 16 };
-    const int cores = cores_allowed(), most = A_CORE * cores > LEAST ? A_CORE * cores : LEAST;
-    if (o->compilers <= most) return;
-    print_line(stderr,
-               "tune: --jobs %d: only %d compilers are started, because this process may use %d core%s and "
-               "more would "
-               "spend the budget on starting (at most %d a core, and %d where that is less)",
-               o->compilers, most, cores, PRINT_S(cores), A_CORE, LEAST);
-    o->compilers = most;
-}
-
 enum status tune_options_fill(struct tune_options *o)
 {
     enum status st = OK;
-    limit_compilers(o);
     if (o->workspace_bytes == WORKSPACE_DEFAULT) o->workspace_bytes = workspace_from_environment();
     if (!*o->db) st = db_default_path(o->db, sizeof o->db);
     if (!st && !*o->cache) st = compile_cache_path(o->cache, sizeof o->cache);

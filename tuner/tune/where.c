@@ -1,5 +1,6 @@
 #include "where.h"
 
+#include "cores.h"
 #include "paths.h"
 #include "print.h"
 #include <stdio.h>
@@ -66,8 +67,24 @@ static enum status use_named(const struct tune_options *o, struct where *where)
     return start_children(o, NULL, 0, &where->children);
 }
 
-enum status where_open(const struct tune_options *o, struct where *where)
+/* Each compiler takes a tenth of a second of a core to start, and those that wait for a core compile nothing.
+ */
+static void limit_compilers(struct tune_options *o)
 {
+    enum { A_CORE = 4, LEAST = 16 };
+    const int cores = cores_allowed(), most = A_CORE * cores > LEAST ? A_CORE * cores : LEAST;
+    if (o->compilers <= most) return;
+    print_line(stderr,
+               "tune: --jobs %d: only %d compilers are started, because this process may use %d core%s and "
+               "more would "
+               "spend the budget on starting (at most %d a core, and %d where that is less)",
+               o->compilers, most, cores, PRINT_S(cores), A_CORE, LEAST);
+    o->compilers = most;
+}
+
+enum status where_open(struct tune_options *o, struct where *where)
+{
+    limit_compilers(o);
     return o->gpu ? use_named(o, where) : use_present(o, where);
 }
 

@@ -2,6 +2,7 @@
 
 #include "env.h"
 #include "fields.h"
+#include "file_seen.h"
 #include "json_pick.h"
 #include "kernel_hash.h"
 #include "loaded_from.h"
@@ -148,12 +149,12 @@ enum status pretuned_parse(const char *line, size_t length, const struct gpu *gp
 
 static enum status read_file(const char *path, char **text, size_t *length)
 {
-    FILE *file = fopen(path, "rb");
-    if (!file) return fail(E_IO, "cannot read %s: %s", path, strerror(errno));
+    FILE *file;
     struct stat info;
-    enum status st = OK;
+    enum status st = file_open("winners", path, &file);
+    if (st) return st == E_ABSENT ? E_IO : st;
     *text = NULL;
-    if (fstat(fileno(file), &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > PRETUNED_FILE_MAX)
+    if (fstat(fileno(file), &info) != 0 || info.st_size > PRETUNED_FILE_MAX)
         st = fail(E_IO, "%s is not a file of at most %d MiB", path, PRETUNED_FILE_MAX >> 20);
     else if (!(*text = malloc((size_t)info.st_size + 1)))
         st = fail(E_MEMORY, "out of memory while reading %s", path);

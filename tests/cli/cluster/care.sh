@@ -6,6 +6,8 @@ command -v bash >/dev/null || skip "bash is not installed"
 export GEMMTUNE_EXE=$FAKE FAKE_STEADY=1
 printf '64 64 64\n65 64 64\n66 64 64\n' >suite.txt
 mkdir fake
+printf '#!/bin/sh\nexit 1\n' >fake/scontrol # not that of this machine
+chmod +x fake/scontrol
 export PATH="$PWD/fake:$PATH"
 plan() { tune cluster slurm --suite suite.txt --nodes 2 --gpus-per-node 0 "$@"; }
 # One budget, that of the user, else one that ends before Slurm's signal.

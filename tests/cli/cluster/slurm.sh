@@ -4,6 +4,8 @@ FAKE=$(dirname "$(readlink -f "$(command -v tune)")")/tests/fake_child
 [ -x "$FAKE" ] || skip "tests/fake_child is not built"
 command -v bash >/dev/null || skip "bash is not installed"
 printf '64 64 64\n65 64 64\n66 64 64\n67 64 64\n' >suite.txt
+printf '#!/bin/sh\nexit 1\n' >"$SCRATCH/bin/scontrol" # not that of this machine
+chmod +x "$SCRATCH/bin/scontrol"
 # What is wrong is told before anything is written.
 t tune cluster
 t tune cluster start

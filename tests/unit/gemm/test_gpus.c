@@ -177,8 +177,13 @@ static void limits_fit_the_compute_capability(const struct gpu *gpu)
 TEST(a_descriptor_that_is_no_text_is_refused)
 {
     struct gpu gpu;
-    assert_fails(gpu_read("/dev/zero", &gpu), E_INPUT, "/dev/zero:1: holds a NUL byte");
-    assert_fails(gpu_read("/tmp", &gpu), E_IO, "Is a directory");
+    char path[] = "/tmp/gemmtune-gpus-XXXXXX";
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, "\0", 1) == 1 && close(fd) == 0);
+    assert_fails(gpu_read(path, &gpu), E_INPUT, ":1: holds a NUL byte");
+    assert_int_equal(unlink(path), 0);
+    assert_fails(gpu_read("/dev/zero", &gpu), E_IO, "it is a device, and no file");
+    assert_fails(gpu_read("/tmp", &gpu), E_IO, "it is a folder, and no file");
 }
 
 TEST(limits_are_those_of_the_compute_capability)
