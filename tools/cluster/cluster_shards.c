@@ -20,7 +20,8 @@
 
 const char *shard_state_name(enum shard_state state)
 {
-    static const char *const names[] = {"missing", "waiting", "running", "interrupted", "failed", "done"};
+    static const char *const names[] = {"missing",     "not sent", "waiting", "running",
+                                        "interrupted", "failed",   "done"};
     return names[state];
 }
 
@@ -156,7 +157,7 @@ static enum status look(const struct cluster_plan *plan, int number, enum queue_
     char path[PATH_MAX], host[64];
     int code;
     time_t ended;
-    *s = (struct cluster_shard){.problems = -1};
+    *s = (struct cluster_shard){.state = plan->job_count ? SHARD_MISSING : SHARD_UNSENT, .problems = -1};
     enum status st = cluster_plan_path(plan, path, "shards/%d.db.json", number);
     if (st) return st;
     json_t *line = read_json(path);

@@ -215,6 +215,44 @@ enum status suite_read(const char *path, enum gemm_type type, const char *op, st
     return st;
 }
 
+/* ---- equal ones ---- */
+
+struct listed {
+    char text[PROBLEM_TEXT_MAX];
+    size_t at;
+};
+
+static int by_text(const void *x, const void *y)
+{
+    const struct listed *a = x, *b = y;
+    const int order = strcmp(a->text, b->text);
+    return order ? order : a->at < b->at ? -1 : 1;
+}
+
+enum status problems_drop_repeated(struct problem *problems, double *weights, size_t *count)
+{
+    struct listed *listed = calloc(*count + 1, sizeof *listed);
+    bool *repeated = calloc(*count + 1, sizeof *repeated);
+    const enum status st = listed && repeated ? OK : fail(E_MEMORY, "out of memory for the problems");
+    for (size_t i = 0; i < *count && !st; i++) {
+        listed[i].at = i;
+        problem_format(&problems[i], listed[i].text);
+    }
+    if (!st) qsort(listed, *count, sizeof *listed, by_text);
+    for (size_t i = 1; i < *count && !st; i++)
+        repeated[listed[i].at] = strcmp(listed[i].text, listed[i - 1].text) == 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < *count && !st; i++) {
+        if (repeated[i]) continue;
+        if (weights) weights[kept] = weights[i];
+        problems[kept++] = problems[i];
+    }
+    if (!st) *count = kept;
+    free(listed);
+    free(repeated);
+    return st;
+}
+
 void suite_free(struct suite *suite)
 {
     free(suite->at);

@@ -32,6 +32,9 @@ enum status suite_line(const char *text, enum gemm_type type, const char *op, st
  * first. Returns false after the last one. A longer text fills the line, which suite_line then refuses. */
 bool suite_range(const char *text, int64_t *m, char line[SUITE_LINE_MAX]);
 
+/* Of equal problems the first stays, with its weight; weights may be NULL. Errors: E_MEMORY. */
+enum status problems_drop_repeated(struct problem *problems, double *weights, size_t *count);
+
 /* path "-": standard input. '#' starts a comment, blank lines are skipped. What is left out is told on
  * standard error. Errors: E_IO, E_INPUT (with file:line, or because no problem is left). */
 enum status suite_read(const char *path, enum gemm_type type, const char *op, struct suite *suite);

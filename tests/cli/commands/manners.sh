@@ -61,6 +61,10 @@ t grep 'left out' said
 # json, csv and several problems wherever there is a table.
 t sh -c 'tune query --own --json --limit 1 | python3 -c "import json, sys; print(len(json.load(sys.stdin)))"'
 t sh -c 'tune query --own --sort -problem --format csv | cut -d, -f2'
+t sh -c 'tune query --own --all --json >all && tune query --own --json | cmp - all'
+cp "$GEMMTUNE_DB" copy.db
+t sh -c 'tune diff "$GEMMTUNE_DB" copy.db --all --json | head -c 1'
+t sh -c 'tune query --own --limit 1 --all --format table | head -1'
 t sh -c 'tune explain --shape 64x64x64 --shape 64x64x128 --json | python3 -c "import json, sys; print([e[\"problem\"] for e in json.load(sys.stdin)])"'
 t sh -c 'tune explain --shape 64x64x64 --format csv | grep -E "^problem|winner.provenance|tried.trials"'
 t sh -c 'tune export --shape 64x64x64 --shape 64x64x128 --csv | cut -d, -f1'
