@@ -83,6 +83,14 @@ enum status paths_configs(const char *what, char *path, size_t room)
         join, what, folder, GT_SHARE_FROM_BIN, folder, *GT_SOURCE_DIR ? " nor in " : "", GT_SOURCE_DIR);
 }
 
+/* Has CMake made this folder? */
+static bool is_built_in(const char *folder)
+{
+    char cache[PATH_MAX];
+    return snprintf(cache, sizeof cache, "%s/CMakeCache.txt", folder) < (int)sizeof cache &&
+           access(cache, F_OK) == 0;
+}
+
 enum status paths_library(const char *file, char *path, size_t room)
 {
     static const char *const places[] = {"", "/" GT_LIB_FROM_BIN, "/runtime/dropin"};
@@ -97,6 +105,7 @@ enum status paths_library(const char *file, char *path, size_t room)
     }
     if (*foreign)
         return fail(E_IO, "%s is not used: it belongs to another user, or others may write it", foreign);
+    if (is_built_in(folder)) return fail(E_IO, "%s is not built yet: cmake --build %s", file, folder);
     return fail(E_IO, "%s is neither in %s nor in its %s: install it there", file, folder, GT_LIB_FROM_BIN);
 }
 

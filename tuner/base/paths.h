@@ -18,7 +18,7 @@ enum status paths_configs(const char *what, char *path, size_t room);
 bool paths_of_source(const char *what, const char *own, char *path, size_t room);
 
 /* One of our libraries: in the folder of the running program, in the library folder beside it, or in
- * runtime/dropin of the build folder. Errors: E_IO with the folders that were tried. */
+ * runtime/dropin of the build folder. Errors: E_IO with the folders that were tried, or how it is built. */
 enum status paths_library(const char *file, char *path, size_t room);
 
 /* $CHOSEN as it is, else REST in $XDG/gemmtune, else in ~/HOME_PART/gemmtune. As the XDG specification says,
