@@ -37,7 +37,7 @@ enum db_mode { DB_READ, DB_WRITE, DB_GLANCE, DB_EXAMINE };
 enum status db_default_path(char *path, size_t room);
 
 /* The system's, which no user writes: GEMMTUNE_SYSTEM_DB, else /etc/gemmtune/gemmtune.db. E_ABSENT: it is not
- * there, which is usual, or the variable says "off". */
+ * there, which is usual, or the variable says "off". E_IO: its folder may not be searched. */
 enum status db_system_path(char *path, size_t room);
 
 /* DB_WRITE creates the file; it backs up one of an older version beside it (PATH.vN-backup) and migrates it.

@@ -341,7 +341,7 @@ enum status db_open(const char *path, enum db_mode mode, struct db **out)
     bool there = true;
     enum status st = db_check_path(path);
     if (!st) snprintf(db->given, sizeof db->given, "%s", path);
-    const int error = !st && mode == DB_WRITE ? paths_make_folders(path, &db->made) : 0;
+    const int error = !st && mode == DB_WRITE ? paths_make_usual_folders(path, &db->made) : 0;
     if (error) st = fail(E_IO, "cannot create the folders of %s: %s", path, strerror(error));
     if (!st) st = look(path, mode, &size, &there);
     if (!st) st = db_resolve(path, db->path);

@@ -26,7 +26,13 @@ enum status db_system_path(char *path, size_t room)
     const int length = snprintf(path, room, "%s", chosen ? chosen : "/etc/gemmtune/gemmtune.db");
     if (length < 0 || (size_t)length >= room)
         return fail(E_INPUT, "the path of the system's database is too long");
-    if (strcmp(path, "off") != 0 && access(path, F_OK) == 0) return OK;
+    const bool off = strcmp(path, "off") == 0;
+    if (!off && access(path, F_OK) == 0) return OK;
+    if (!off && errno == EACCES)
+        return fail(E_IO,
+                    "cannot read the system's database %s: permission denied; who made it lets others into "
+                    "its folder (chmod a+rx)",
+                    path);
     return fail(E_ABSENT, "there is no system's database at %s", path);
 }
 

@@ -14,6 +14,7 @@
 #include "print.h"
 #include "process_limits.h"
 #include "standard_files.h"
+#include "suite.h"
 #include "tune_options.h"
 #include "version.h"
 #include "worker.h"
@@ -64,13 +65,19 @@ static enum status unknown(const char *name)
 {
     char list[256], meant[LIKELY_TEXT_MAX];
     struct likely likely = {.word = name};
+    struct problem problem;
     size_t used = 0;
     if (strcmp(name, "replay") == 0)
         return fail(E_USAGE, "tune replay is a program of the tests now: ninja -C build/release replay makes "
                              "build/release/tests/replay");
+    if (suite_line(name, GEMM_SGEMM, NULL, &problem) == OK)
+        return fail(E_USAGE, "'%.200s' is a problem: tune --shape %.200s", name, name);
     if (isdigit((unsigned char)*name))
-        return fail(E_USAGE, "'%.60s' is no command; a problem is given as --shape MxNxK (see tune --help)",
-                    name);
+        return fail(
+            E_USAGE,
+            "'%.60s' is no command, and no problem, which has three sizes: tune --shape 4096x4096x4096",
+            name);
+    if (suite_is(name)) return fail(E_USAGE, "%.200s is a file of problems: tune --suite %.200s", name, name);
     for (size_t i = 0; i < command_count && used < sizeof list; i++) {
         if (!commands[i].line) continue;
         likely_offer(&likely, commands[i].name);
@@ -104,22 +111,6 @@ static enum status command_run(const struct complete_command *command, int argc,
     return command->run(argc, argv);
 }
 
-/* The manual, or what `each` prints for every command that is named. */
-static enum status help(char **names, void (*each)(const struct command_line *line, const char *name),
-                        const char *before)
-{
-    char title[64];
-    if (!*names) print_text(stdout, text_manual_txt, strlen(text_manual_txt));
-    for (char **name = names; *name; name++) {
-        const struct complete_command *command = command_find(*name);
-        if (!command || !command->line) return unknown(*name);
-        if (name != names) print_end(stdout);
-        snprintf(title, sizeof title, "%s%s", before, command->name);
-        each(command->line, title);
-    }
-    return OK;
-}
-
 static bool is_one_of(const char *word, const char *const *words)
 {
     for (; *words; words++)
@@ -137,10 +128,32 @@ static void say_version(const char *word)
     print_text(stdout, text_NOTICES, strlen(text_NOTICES));
 }
 
+static const char *const helps[] = {"help", "--help", "-h", "-?", NULL};
+
+/* The manual, or what `each` prints for every command that is named. Of help itself the manual tells. */
+static enum status help(char **names, void (*each)(const struct command_line *line, const char *name),
+                        const char *before)
+{
+    char title[64];
+    if (!*names) print_text(stdout, text_manual_txt, strlen(text_manual_txt));
+    for (char **name = names; *name; name++) {
+        const struct complete_command *command = command_find(*name);
+        const bool manual = is_one_of(*name, helps);
+        if (!manual && (!command || !command->line)) return unknown(*name);
+        if (name != names) print_end(stdout);
+        if (manual) {
+            print_text(stdout, text_manual_txt, strlen(text_manual_txt));
+            continue;
+        }
+        snprintf(title, sizeof title, "%s%s", before, command->name);
+        each(command->line, title);
+    }
+    return OK;
+}
+
 static enum status dispatch(int argc, char **argv)
 {
-    static const char *const helps[] = {"help", "--help", "-h", "-?", NULL}, *const versions[] = {"--version",
-                                                                                                  "-V", NULL};
+    static const char *const versions[] = {"--version", "-V", NULL};
     if (argc < 2)
         return fail(E_USAGE, "say what to do, for example tune --shape 4096x4096x4096 (see tune --help)");
     const char *word = argv[1];

@@ -17,12 +17,17 @@
  *                            start a copy of V elements, 2, 4 or 8, to shared memory: `count` of them from g,
  *                            zeros for the rest. A copy of gt_async_copy.cuh, which says when it has landed
  *   load_matrices<TRANSPOSED>(v, s)
- *                            four matrices of 8 rows of 8 elements, or two if v has two words. In lane 8 i +
- * r s is where row r of matrix i begins, a multiple of 16 bytes. v[i] = row g, elements 2 t and 2 t + 1 of
- * matrix i; TRANSPOSED: rows 2 t and 2 t + 1 of column g multiply_add<BF16>(d, a, b) d += A B for A of 16 x
- * 16, B of 16 x 8, d of 16 x 8. A lane has two elements, neighbours along k, in each word: a[0..3] = A[g, 2
- * t], A[g + 8, 2 t], A[g, 2 t + 8], A[g + 8, 2 t + 8] b[0..1] = B[2 t, g], B[2 t + 8, g] d[0..1] = D[g, 2 t +
- * 0..1]          d[2..3] = D[g + 8, 2 t + 0..1] Products are exact, sums are in FP32 and may be truncated
+ *                            four matrices of 8 rows of 8 elements, or two if v has two words. In lane
+ *                            8 i + r s is where row r of matrix i begins, a multiple of 16 bytes. v[i] = row
+ *                            g, elements 2 t and 2 t + 1 of matrix i; TRANSPOSED: rows 2 t and 2 t + 1 of
+ *                            column g
+ *   multiply_add<BF16>(d, a, b)
+ *                            d += A B for A of 16 x 16, B of 16 x 8, d of 16 x 8. A lane has two elements,
+ *                            neighbours along k, in each word:
+ *                                a[0..3] = A[g, 2 t], A[g + 8, 2 t], A[g, 2 t + 8], A[g + 8, 2 t + 8]
+ *                                b[0..1] = B[2 t, g], B[2 t + 8, g]
+ *                                d[0..1] = D[g, 2 t + 0..1]    d[2..3] = D[g + 8, 2 t + 0..1]
+ *                            Products are exact, sums are in FP32 and may be truncated
  */
 #ifndef GT_MMA16_CUH
 #define GT_MMA16_CUH

@@ -13,12 +13,14 @@
  *   tensor_store(map, x, y, z, s)
  *                            start a copy of the box at s to (x, y, z), without what is beyond the extents:
  *                            in whole 16 bytes. Every thread that wrote to the box has called
- * bulk_copy_fence() since, and then met this one at a barrier tensor_store_end()       closes a group of this
- * thread's stores tensor_store_wait<N>()   until at most the last N groups still read shared memory. A thread
- * waits for all of its groups before it ends group_sync(id, threads)  a barrier of some of the block's
- * threads, `id` from 1 to 15 store_matrices(s, v)     four matrices of 8 rows of 8 elements. In lane 8 i + r
- * s is where row r of matrix i goes, a multiple of 16 bytes. v[i] = row lane / 4, elements 2 (lane % 4) and
- *                            the next one of matrix i
+ *                            bulk_copy_fence() since, and then met this one at a barrier
+ *   tensor_store_end()       closes a group of this thread's stores
+ *   tensor_store_wait<N>()   until at most the last N groups still read shared memory. A thread waits for
+ *                            all of its groups before it ends
+ *   group_sync(id, threads)  a barrier of some of the block's threads, `id` from 1 to 15
+ *   store_matrices(s, v)     four matrices of 8 rows of 8 elements. In lane 8 i + r s is where row r of
+ *                            matrix i goes, a multiple of 16 bytes. v[i] = row lane / 4, elements
+ *                            2 (lane % 4) and the next one of matrix i
  *   store_two(s, x, y)       two floats, at a multiple of 8 bytes
  *   matrix_at(s)             descriptor of a matrix of 64 k in shared memory, in the 128-byte swizzle: lines
  *                            along k, or blocks of 64 lines of 64 elements across k; s is a multiple of 1024

@@ -19,7 +19,8 @@
 
 const char *shard_state_name(enum shard_state state)
 {
-    static const char *const names[] = {"missing", "waiting", "running", "interrupted", "failed", "done"};
+    static const char *const names[] = {"missing",     "not sent", "waiting", "running",
+                                        "interrupted", "failed",   "done"};
     return names[state];
 }
 
@@ -201,7 +202,7 @@ static enum status look(const struct cluster_plan *plan, int number, enum queue_
 {
     char path[PATH_MAX];
     json_t *line;
-    *s = (struct cluster_shard){.problems = -1};
+    *s = (struct cluster_shard){.state = plan->job_count ? SHARD_MISSING : SHARD_UNSENT, .problems = -1};
     enum status st = cluster_plan_path(plan, path, "shards/%d.db.json", number);
     if (st) return st;
     st = read_line(path, &line);

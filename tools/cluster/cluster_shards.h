@@ -8,6 +8,7 @@
 
 enum shard_state {
     SHARD_MISSING, /* nothing is there, and nothing is in the queue */
+    SHARD_UNSENT,  /* the same, and nothing was submitted yet */
     SHARD_WAITING, /* in the queue */
     SHARD_RUNNING,
     SHARD_INTERRUPTED, /* stopped before its end: time limit, pre-emption, Ctrl-C */

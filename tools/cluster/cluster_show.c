@@ -62,7 +62,7 @@ static void say_sums(const struct cluster_plan *plan, const struct cluster_view 
 {
     int states[SHARD_DONE + 1] = {0}, due = 0;
     int64_t done = 0, without = 0, trials = 0;
-    char takes[32];
+    char takes[32], unsent[32] = "";
     for (int i = 0; i < view->count; i++) {
         const struct cluster_shard *s = &view->shards[i];
         states[s->state]++;
@@ -71,13 +71,15 @@ static void say_sums(const struct cluster_plan *plan, const struct cluster_view 
         without += s->without;
         trials += s->trials;
     }
+    if (states[SHARD_UNSENT]) snprintf(unsent, sizeof unsent, ", %d not sent", states[SHARD_UNSENT]);
     print_end(stdout);
-    print_line(stdout,
-               "%d shard%s: %d done, %d running, %d waiting, %d interrupted, %d failed, %d missing; %" PRId64
-               " of %" PRId64 " problems done, %" PRId64 " without a winner; %" PRId64 " trials",
-               view->count, PRINT_S(view->count), states[SHARD_DONE], states[SHARD_RUNNING],
-               states[SHARD_WAITING], states[SHARD_INTERRUPTED], states[SHARD_FAILED], states[SHARD_MISSING],
-               done, plan->problems, without, trials);
+    print_line(
+        stdout,
+        "%d shard%s: %d done, %d running, %d waiting, %d interrupted, %d failed, %d missing%s; %" PRId64
+        " of %" PRId64 " problems done, %" PRId64 " without a winner; %" PRId64 " trials",
+        view->count, PRINT_S(view->count), states[SHARD_DONE], states[SHARD_RUNNING], states[SHARD_WAITING],
+        states[SHARD_INTERRUPTED], states[SHARD_FAILED], states[SHARD_MISSING], unsent, done, plan->problems,
+        without, trials);
     const double left = view_left_s(view);
     if (states[SHARD_RUNNING] + states[SHARD_WAITING] > 0) {
         format_duration(isnan(left) ? 0 : left, takes);
@@ -85,8 +87,8 @@ static void say_sums(const struct cluster_plan *plan, const struct cluster_view 
         else print_line(stdout, "time left: about %s", takes);
     }
     if (due)
-        print_line(stdout, "%d to be sent again: tune cluster slurm --dir %s --resume --submit", due,
-                   plan->dir);
+        print_line(stdout, "%d to be sent%s: tune cluster slurm --dir %s --resume --submit", due,
+                   plan->job_count ? " again" : "", plan->dir);
 }
 
 enum status show_shards(const struct cluster_plan *plan, const struct cluster_view *view,

@@ -1,6 +1,7 @@
 /* cmd_cluster.c — tune cluster: a suite on many machines through the scheduler that people have. It writes
  * scripts, reads files, and calls sbatch and squeue; there is no server.
  */
+#include "budget.h"
 #include "cluster_merge.h"
 #include "cluster_places.h"
 #include "cluster_queue.h"
@@ -305,7 +306,8 @@ static enum status fit_budget(const struct cluster *c, double given_s, char budg
                    "interrupted, and --resume sends them again",
                    given_s, most_s, c->time);
     else if (given_s <= 0)
-        snprintf(budget, 32, "%.0fs", fmin(most_s, fmax(limit_s * BUDGET_OF_TIME, limit_s - SPARE_S)));
+        snprintf(budget, 32, "%.0fs",
+                 fmin(fmin(most_s, BUDGET_MAX_S), fmax(limit_s * BUDGET_OF_TIME, limit_s - SPARE_S)));
     return OK;
 }
 

@@ -297,11 +297,12 @@ static enum status read_ships(struct answers *a)
 static void open_system(struct answers *a)
 {
     char path[PATH_MAX];
-    if (db_system_path(path, sizeof path) || (a->own->db && db_same_file(path, a->own->path))) return;
+    enum status st = db_system_path(path, sizeof path);
+    if (st == E_ABSENT || (a->own->db && db_same_file(path, a->own->path))) return;
     const char *const usual = db_choose;
     db_choose = " with GEMMTUNE_SYSTEM_DB";
-    if (db_open(path, DB_READ, &a->system))
-        print_line(stderr, "tune: the system's winners are left out: %s", status_text());
+    if (!st) st = db_open(path, DB_READ, &a->system);
+    if (st) print_line(stderr, "tune: the system's winners are left out: %s", status_text());
     db_choose = usual;
 }
 

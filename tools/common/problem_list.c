@@ -7,13 +7,14 @@
 #include <string.h>
 
 /* Of the problems from `first` on: options come in any order. */
-static void use_options(struct problem_list *list, size_t first)
+static enum status use_options(struct problem_list *list, size_t first)
 {
     for (size_t i = first; i < list->count; i++) {
         if (list->at[i].type == GEMM_SGEMM) list->at[i].type = list->accuracy;
         if (list->prepared) problem_prepare(&list->at[i], list->prepared);
         if (list->invariant) problem_make_invariant(&list->at[i]);
     }
+    return problems_drop_repeated(list->at, NULL, &list->count);
 }
 
 static enum status append(struct problem_list *list, const struct problem *problems, size_t count)
@@ -23,8 +24,7 @@ static enum status append(struct problem_list *list, const struct problem *probl
     list->at = more;
     if (count) memcpy(more + list->count, problems, count * sizeof *more);
     list->count += count;
-    use_options(list, list->count - count);
-    return OK;
+    return use_options(list, list->count - count);
 }
 
 enum status problem_list_accuracy(void *opaque, const struct command_option *option, char *value)
@@ -32,8 +32,7 @@ enum status problem_list_accuracy(void *opaque, const struct command_option *opt
     struct problem_list *list = opaque;
     if (!gemm_type_of_accuracy(value, &list->accuracy))
         return fail(E_USAGE, "--%s '%.40s' is none of %s", option->name, value, GEMM_ACCURACIES);
-    use_options(list, 0);
-    return OK;
+    return use_options(list, 0);
 }
 
 enum status problem_list_prepared(void *opaque, const struct command_option *option, char *value)
@@ -41,8 +40,7 @@ enum status problem_list_prepared(void *opaque, const struct command_option *opt
     struct problem_list *list = opaque;
     if (!problem_prepared_parse(value, &list->prepared))
         return fail(E_USAGE, "--%s '%.40s' is none of %s", option->name, value, PREPARED_OPERANDS);
-    use_options(list, 0);
-    return OK;
+    return use_options(list, 0);
 }
 
 enum status problem_list_invariant(void *opaque, const struct command_option *option, char *value)
@@ -50,8 +48,7 @@ enum status problem_list_invariant(void *opaque, const struct command_option *op
     struct problem_list *list = opaque;
     (void)option, (void)value;
     list->invariant = true;
-    use_options(list, 0);
-    return OK;
+    return use_options(list, 0);
 }
 
 enum status problem_list_check(const struct problem_list *list)

@@ -1,4 +1,4 @@
-/* problem_list.h — the problems of a command line, single ones or a suite. */
+/* problem_list.h — the problems of a command line, single ones or a suite, each once. */
 #ifndef GT_PROBLEM_LIST_H
 #define GT_PROBLEM_LIST_H
 

@@ -26,6 +26,7 @@ struct diff {
     struct command_words files;
     const char *file, *gpu, *driver, *date;
     enum table_format format;
+    bool all;         /* json and csv are that anyway */
     const char *sort; /* --sort */
     bool changed;     /* --changed: no noise */
 
@@ -53,7 +54,7 @@ static const struct command_option options[] = {
     OPTION_ROW_DB(struct diff, file),
     OPTION_ROWS_FORMAT(struct diff, format),
     {"all", 0, NULL, "everything that is known, one line per value, instead of a table",
-     OPTION_CHOICE(struct diff, format), .number = TABLE_ALL},
+     OPTION_FLAG(struct diff, all)},
     {"sort", 0, "COLUMN", "order the rows by a column of json and csv; -change_percent: the slower first",
      OPTION_TEXT(struct diff, sort)}};
 
@@ -350,7 +351,7 @@ enum status cmd_diff(int argc, char **argv)
     for (int i = 0; i < 2 && !st; i++) st = read_side(&d, &d.side[i]);
     if (!st) add_rows(&d);
     if (!st && d.sort) st = table_sort(d.table, d.sort);
-    if (!st) st = table_print(d.table, d.format, stdout);
+    if (!st) st = table_print(d.table, d.all && d.format == TABLE_TEXT ? TABLE_ALL : d.format, stdout);
     if (!st) say_sum(&d);
     if (!st) st = judge(&d);
     table_free(d.table);

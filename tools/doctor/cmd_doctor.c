@@ -172,7 +172,7 @@ static void look_at_system(struct report *report)
     char path[1024], detail[1200];
     struct db *db = NULL;
     enum status st = db_system_path(path, sizeof path);
-    if (st && !env_text("GEMMTUNE_SYSTEM_DB")) return;
+    if (st == E_ABSENT && !env_text("GEMMTUNE_SYSTEM_DB")) return;
     if (!st) st = db_open(path, DB_READ, &db);
     snprintf(detail, sizeof detail, "%s", st ? status_text() : path);
     add(report, "system database", !st, "", detail,

@@ -57,8 +57,7 @@ static const char manual[] =
     "nor does the time of races and of other problems. Notes are what a search said of itself: that trials "
     "of other problems corrected its order, or that there was nothing to learn from.\n"
     "\n"
-    "A problem that was never tuned has no winner (exit status 1): then it is shown what the library would "
-    "use "
+    "A problem that was never tuned has no winner: then it is shown what the library would use "
     "in its place (nearest: measured for a similar problem; predicted: by the model), which share of the "
     "time "
     "that is expected to lose, and how long tuning would take. Without a database --gpu names the GPU, and "
@@ -66,13 +65,13 @@ static const char manual[] =
     "winners that ship answer.\n"
     "\n"
     "If a search was interrupted before its race there is no winner, nor if the winner has failed in a later "
-    "trial, race or check; the trials are shown all the same, and the exit status is 1.\n"
+    "trial, race or check; the trials are shown all the same.\n"
     "\n"
     "Examples:\n"
     "  tune explain --shape 4096x4096x4096\n"
     "  tune explain --shape 4096x4096x4096 --gpu this --json\n"
     "\n"
-    "Exit status: 0 explained; 1 no winner is known; 2 wrong command line; 3 wrong shape; 4 the database is "
+    "Exit status: 0 explained; 1 nothing is known; 2 wrong command line; 3 wrong shape; 4 the database is "
     "foreign, newer or damaged; 5 --gpu this without a GPU; 7 it cannot be read.";
 
 static bool keep(void *self, const struct answer *answer)
@@ -133,12 +132,14 @@ static enum status choose_gpu(struct explain *x, struct gpu_wanted *wanted)
     return OK;
 }
 
-static enum status explain_untuned(struct explain *x)
+/* *answered: false if the GPU is not known. */
+static enum status explain_untuned(struct explain *x, bool *answered)
 {
     struct gpu_wanted wanted;
     struct untuned untuned;
     enum status st = choose_gpu(x, &wanted);
-    if (st || !wanted.found) return st;
+    *answered = !st && wanted.found;
+    if (!*answered) return st;
     st = untuned_find(x->view.db, x->view.db ? x->view.path : NULL, &wanted.gpu, x->problem, &untuned);
     if (st) return st;
     if (x->list) return add_json(x, untuned_json(&untuned));
@@ -240,11 +241,13 @@ static enum status explain_undecided(struct explain *x)
     if (!st) st = search_pace_collect(x->view.db, &x->view.filter, cold, &e.pace);
     if (!st) st = collect_remarks(x, &x->view.filter, &e);
     if (!st && e.tried.configs > 0) st = show(x, &e);
-    if (!st && e.tried.configs > 0)
-        st = fail(E_ABSENT, "%s of %s%s: tune --shape %s goes on where it was",
-                  e.winner.config_text[0] ? "the winner" : "no winner", problem,
-                  e.winner.config_text[0] ? " has failed since" : " is decided yet", problem);
-    else if (!st && !(st = explain_untuned(x)))
+    bool answered = !st && e.tried.configs > 0;
+    if (answered)
+        print_line(stderr, "tune: %s of %s%s: tune --shape %s goes on where it was",
+                   e.winner.config_text[0] ? "the winner" : "no winner", problem,
+                   e.winner.config_text[0] ? " has failed since" : " is decided yet", problem);
+    else if (!st) st = explain_untuned(x, &answered);
+    if (!st && !answered)
         st = db_view_nothing(
             &x->view, "trial",
             &(struct problem_list){.at = (struct problem *)(uintptr_t)x->problem, .count = 1});
@@ -264,7 +267,7 @@ static enum status explain_one(struct explain *x, const struct problem *problem)
     return st;
 }
 
-/* A problem without a winner does not keep the others from being explained. */
+/* A problem of which nothing is known does not keep the others from being explained. */
 static enum status explain_all(struct explain *x)
 {
     char sentence[1024];
@@ -275,22 +278,24 @@ static enum status explain_all(struct explain *x)
         if (st && st != E_ABSENT) return st;
     }
     if (without > 1)
-        return fail(E_ABSENT, "%zu of %zu problems have no winner; the first: %s", without, x->problems.count,
-                    sentence);
+        return fail(E_ABSENT, "nothing is known of %zu of %zu problems; the first: %s", without,
+                    x->problems.count, sentence);
     return without ? fail(E_ABSENT, "%s", sentence) : OK;
 }
 
-/* There is no database: what ships with the program still answers. */
+/* There is no database: what ships with the program still answers, but in place of no file that was named. */
 static enum status explain_without_db(struct explain *x)
 {
     char sentence[1024];
+    bool all = x->view.file == NULL, answered;
     snprintf(sentence, sizeof sentence, "%s", status_text());
     for (size_t i = 0; i < x->problems.count; i++) {
         x->problem = &x->problems.at[i];
-        const enum status st = explain_untuned(x);
+        const enum status st = explain_untuned(x, &answered);
         if (st) return st;
+        all &= answered;
     }
-    return fail(E_ABSENT, "%s", sentence);
+    return all ? OK : fail(E_ABSENT, "%s", sentence);
 }
 
 /* ---- csv: a row for each value, which a path names as in json ---- */

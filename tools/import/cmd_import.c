@@ -8,6 +8,7 @@
 #include "paths.h"
 #include "print.h"
 #include "result_json.h"
+#include "suite.h"
 #include "table.h"
 
 #include <inttypes.h>
@@ -168,6 +169,8 @@ static void add_winners(struct table *t, const char *path, const char *bytes, si
 
 static enum status unknown(const char *path)
 {
+    if (suite_is(path))
+        return fail(E_INPUT, "%s holds problems, no results: tune --suite %s tunes them", path, path);
     return fail(
         E_INPUT,
         "%s is none of what is read: winners as JSON lines (tune export --json), T4, a cache file of Kernel "

@@ -21,6 +21,7 @@ struct query {
     struct db_view view;
     struct answers *answers;
     bool predicted, measured;          /* neither: both */
+    bool all;                          /* json and csv are that anyway */
     bool own;                          /* the user's alone; so are those of --db, and predictions */
     struct db_preference *preferences; /* all that hold */
     size_t preference_count;
@@ -43,7 +44,7 @@ static const struct command_option options[] = {
      OPTION_TEXT(struct query, view.file)},
     OPTION_ROWS_FORMAT(struct query, view.format),
     {"all", 0, NULL, "everything that is known, one line per value, instead of a table",
-     OPTION_CHOICE(struct query, view.format), .number = TABLE_ALL},
+     OPTION_FLAG(struct query, all)},
     {"sort", 0, "COLUMN", "order the rows by a column of json and csv, as ratio; -ratio: the largest first",
      OPTION_TEXT(struct query, order)},
     {"limit", 0, "N", "show the first N rows only", OPTION_WHOLE(struct query, limit, 1, INT32_MAX)}};
@@ -311,6 +312,7 @@ enum status cmd_query(int argc, char **argv)
     enum status st = command_line_read(&cmd_query_line, argc, argv, &query), printed;
     if (!st && !(query.table = table_new(columns, COLUMN_COUNT))) st = fail(E_MEMORY, "out of memory");
     if (st) goto out;
+    if (query.all && query.view.format == TABLE_TEXT) query.view.format = TABLE_ALL;
     st = open_all(&query);
     if (!st && query.order) st = table_sort(query.table, query.order);
     if (!st && query.limit) table_cut(query.table, (int)query.limit);

@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "command_line.h"
 #include "commands.h"
+#include "db_view.h"
 #include "due.h"
 #include "field.h"
 #include "print.h"
@@ -42,8 +43,9 @@ struct refresh {
     struct tune_options options;
     struct where where;
     struct db *db;
-    struct db_context now;
-    struct item *items; /* owned */
+    struct db_view view;   /* where the GPU is not here */
+    struct db_context now; /* its GPU has no name then */
+    struct item *items;    /* owned */
     size_t count, room;
     size_t known, predicted; /* winners of this GPU, up to date ones included; predictions are never due */
     double races_s, searches_s;
@@ -81,8 +83,9 @@ static const char text[] =
     "\n"
     "The table has a line for each winner that was due: why, its time and ratio before and after, and what "
     "it "
-    "cost. Ctrl-C keeps what is finished; the same command goes on. --dry-run needs the GPU, too, for its "
-    "driver says what changed.\n"
+    "cost. Ctrl-C keeps what is finished; the same command goes on. Without the GPU "
+    "--dry-run lists what changed kernels and failures make due; the rest only its driver and libraries "
+    "say.\n"
     "\n"
     "Examples:\n"
     "  tune refresh --dry-run\n"
@@ -154,10 +157,21 @@ static enum status open_gpu(struct refresh *r)
     return OK;
 }
 
+/* What changed kernels and failures make due is in the database. */
+static enum status look_without_gpu(struct refresh *r)
+{
+    r->view = (struct db_view){.file = r->options.db, .gpu = r->gpu};
+    const enum status st = db_view_open(&r->view);
+    if (st) return st;
+    print_line(stderr,
+               "without the GPU: what its driver, cuBLAS, NVRTC or power limit make due is not known");
+    return OK;
+}
+
 static bool keep(void *self, const struct db_winner *winner)
 {
     struct refresh *r = self;
-    if (winner->gpu.sm_count != r->now.gpu.sm_count) return true;
+    if (*r->now.gpu.name && winner->gpu.sm_count != r->now.gpu.sm_count) return true;
     r->known++;
     r->predicted += winner->base.predicted;
     if (winner->due == DUE_NOTHING || winner->base.predicted) return true;
@@ -178,7 +192,7 @@ static bool keep(void *self, const struct db_winner *winner)
 static enum status list_due(void *self, const struct db_filter *filter)
 {
     struct refresh *r = self;
-    const enum status st = db_winners(r->db, filter, &r->now, keep, r);
+    const enum status st = db_winners(r->db, filter, *r->now.gpu.name ? &r->now : NULL, keep, r);
     return st == E_ABSENT ? OK : st ? st : r->st;
 }
 
@@ -288,7 +302,7 @@ static enum status print_items(const struct refresh *r)
     return st;
 }
 
-static void say_sum(const struct refresh *r)
+static void say_sum(const struct refresh *r, const char *of)
 {
     size_t raced = 0, tuned = 0, changed = 0, due[2] = {0};
     for (size_t i = 0; i < r->count; i++) {
@@ -302,8 +316,8 @@ static void say_sum(const struct refresh *r)
     char races[32], searches[32];
     format_duration(r->races_s, races);
     format_duration(r->searches_s, searches);
-    print_line(stderr, "%zu winner%s of %s: %zu due to race again, %zu to be tuned again%s", r->known,
-               PRINT_S(r->known), r->now.gpu.name, due[0], due[1],
+    print_line(stderr, "%zu winner%s%s%s: %zu due to race again, %zu to be tuned again%s", r->known,
+               PRINT_S(r->known), of ? " of " : "", of ? of : "", due[0], due[1],
                r->predicted ? "; predictions are never due" : "");
     if (r->dry_run) return;
     if (due[0])
@@ -339,20 +353,26 @@ enum status cmd_refresh(int argc, char **argv)
     if (!st) st = db_open(r.options.db, reads ? DB_READ : DB_WRITE, &r.db);
     if (!st) st = open_gpu(&r);
     struct db_filter filter = {.gpu = r.now.gpu.name};
+    if (st == E_GPU && r.dry_run) {
+        st = look_without_gpu(&r);
+        filter.gpu = r.view.filter.gpu;
+    }
     if (!st) st = problem_list_each(&r.problems, filter, list_due, &r);
     if (!st && r.known == 0)
-        st = fail(E_ABSENT, "%s has no winner of %s%s; tune --shape ... makes one", r.options.db,
-                  r.now.gpu.name, r.problems.count ? " for these problems" : "");
+        st = fail(E_ABSENT, "%s has no winner%s%s%s; tune --shape ... makes one", r.options.db,
+                  filter.gpu ? " of " : "", filter.gpu ? filter.gpu : "",
+                  r.problems.count ? " for these problems" : "");
     if (st) goto out;
     if (!r.dry_run) st = do_all(&r);
     char sentence[1024];
     snprintf(sentence, sizeof sentence, "%s", status_text());
-    say_sum(&r);
+    say_sum(&r, filter.gpu);
     const enum status printed = print_items(&r);
     if (st) fail(st, "%s", sentence);
     else st = printed ? printed : judge(&r);
 out:
     children_close(r.where.children);
+    db_view_close(&r.view);
     st = db_finish(r.db, st);
     free(r.items);
     problem_list_free(&r.problems);

@@ -49,7 +49,8 @@ enum status paths_configs(const char *what, char *path, size_t room)
     const char *given = env_text("GEMMTUNE_CONFIGS");
     if (given) {
         if (snprintf(path, room, "%s%s%s", given, join, what) < (int)room && is_folder(path)) return OK;
-        return fail(E_IO, "no folder %s (GEMMTUNE_CONFIGS names its parent)", path);
+        return fail(E_IO, "no folder %s%s (GEMMTUNE_CONFIGS names its parent)", path,
+                    errno == EACCES ? ": permission denied" : "");
     }
     static const char *const places[] = {"/" GT_SHARE_FROM_BIN, ""};
     char folder[PATH_MAX] = "", foreign[PATH_MAX] = "";
@@ -69,6 +70,14 @@ enum status paths_configs(const char *what, char *path, size_t room)
                 join, what, folder, GT_SHARE_FROM_BIN, folder);
 }
 
+/* Has CMake made this folder? */
+static bool is_built_in(const char *folder)
+{
+    char cache[PATH_MAX];
+    return snprintf(cache, sizeof cache, "%s/CMakeCache.txt", folder) < (int)sizeof cache &&
+           access(cache, F_OK) == 0;
+}
+
 enum status paths_library(const char *file, char *path, size_t room)
 {
     static const char *const places[] = {"", "/" GT_LIB_FROM_BIN, "/runtime/dropin"};
@@ -83,6 +92,7 @@ enum status paths_library(const char *file, char *path, size_t room)
     }
     if (*foreign)
         return fail(E_IO, "%s is not used: it belongs to another user, or others may write it", foreign);
+    if (is_built_in(folder)) return fail(E_IO, "%s is not built yet: cmake --build %s", file, folder);
     return fail(E_IO, "%s is neither in %s nor in its %s: install it there", file, folder, GT_LIB_FROM_BIN);
 }
 
@@ -123,9 +133,49 @@ static int make_folders(const char *path, mode_t mode, size_t *made)
     return 0;
 }
 
+/* Without the links in what of it is there. */
+static bool resolve(const char *path, char resolved[PATH_MAX])
+{
+    char there[PATH_MAX];
+    size_t length = strlen(path);
+    if (length == 0 || length >= sizeof there) return false;
+    memcpy(there, path, length + 1);
+    while (!realpath(*there ? there : path[0] == '/' ? "/" : ".", resolved)) {
+        if (!*there || (errno != ENOENT && errno != ENOTDIR)) return false;
+        char *slash = strrchr(there, '/');
+        length = slash ? (size_t)(slash - there) : 0;
+        there[length] = '\0';
+    }
+    const size_t used = strlen(resolved);
+    const char *rest = path + length + (path[length] == '/');
+    return snprintf(resolved + used, PATH_MAX - used, "%s%s", resolved[1] && *rest ? "/" : "", rest) <
+           (int)(PATH_MAX - used);
+}
+
+/* Is it inside one of the folders that are the user's alone? A daemon's home may be /, which is nobody's. */
+static bool is_at_home(const char *path)
+{
+    const struct passwd *user = getpwuid(geteuid());
+    const char *const homes[] = {env_text("HOME"), env_text("XDG_DATA_HOME"), env_text("XDG_CACHE_HOME"),
+                                 user ? user->pw_dir : NULL};
+    char whole[PATH_MAX], home[PATH_MAX];
+    if (!resolve(path, whole)) return true;
+    for (size_t i = 0; i < sizeof homes / sizeof *homes; i++) {
+        if (!homes[i] || homes[i][0] != '/' || !resolve(homes[i], home)) continue;
+        const size_t length = strlen(home);
+        if (length > 1 && strncmp(whole, home, length) == 0 && whole[length] == '/') return true;
+    }
+    return false;
+}
+
 int paths_make_folders(const char *path, size_t *made)
 {
     return make_folders(path, 0700, made);
+}
+
+int paths_make_usual_folders(const char *path, size_t *made)
+{
+    return make_folders(path, is_at_home(path) ? 0700 : 0777, made);
 }
 
 int paths_make_open_folders(const char *path, size_t *made)

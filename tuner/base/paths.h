@@ -14,7 +14,7 @@
 enum status paths_configs(const char *what, char *path, size_t room);
 
 /* One of our libraries: in the folder of the running program, in the library folder beside it, or in
- * runtime/dropin of the build folder. Errors: E_IO with the folders that were tried. */
+ * runtime/dropin of the build folder. Errors: E_IO with the folders that were tried, or how it is built. */
 enum status paths_library(const char *file, char *path, size_t room);
 
 /* $CHOSEN as it is, else REST in $XDG/gemmtune, else in ~/HOME_PART/gemmtune. As the XDG specification says,
@@ -27,6 +27,9 @@ enum status paths_user(const char *chosen, const char *xdg, const char *home_par
 int paths_make_folders(const char *path, size_t *made);
 /* The same, but as accessible as the user's umask lets new folders be: for files that others shall read. */
 int paths_make_open_folders(const char *path, size_t *made);
+/* The same for a file that may be the user's own, or be for all users (the system's database): private inside
+ * the user's home and XDG folders, elsewhere by the umask. */
+int paths_make_usual_folders(const char *path, size_t *made);
 void paths_remove_folders(const char *path, size_t made); /* removes empty ones only */
 
 #endif

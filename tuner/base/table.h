@@ -37,7 +37,7 @@ enum column_kind { COLUMN_TEXT, COLUMN_NUMBER, COLUMN_BOOL };
 #define COLUMN_LAST   0x40 /* long text: last, broken into lines; below its row where room is short */
 /* Where room is short, columns of the highest rank are left out first. To keep the last column beside the
  * others, columns of a higher rank than its own are left out; to keep it there in one line, only columns
- * whose rank is at least two higher. */
+ * whose rank is at least two higher. What still fits then is shown. */
 #define COLUMN_RANK(n) ((n) << 8)
 
 struct column {

@@ -17,6 +17,7 @@
 struct layout {
     const struct table *table;
     int *width; /* of each column; 0: not shown in the rows */
+    int *whole; /* the same before any was left out for want of room */
     int last;   /* the column that is broken into lines; -1: none */
     int last_at;
     bool below; /* the last column stands below its row */
@@ -125,6 +126,22 @@ static int at_most(int value, int most)
     return value < most ? value : most;
 }
 
+/* A last column that stands below, or is broken into lines, after all leaves room to others: the most
+ * important first, up to one that does not fit. beside: what the last column needs beside others. */
+static void bring_back(struct layout *l, int beside)
+{
+    int most = 0;
+    for (int c = 0; c < l->table->count; c++)
+        if (rank_of(&l->table->columns[c]) > most) most = rank_of(&l->table->columns[c]);
+    for (int r = 0; r <= most; r++)
+        for (int c = 0; c < l->table->count; c++) {
+            if (c == l->last || l->width[c] > 0 || l->whole[c] == 0 || rank_of(&l->table->columns[c]) != r)
+                continue;
+            if (total(l, 0) + l->whole[c] + GAP + beside > l->limit) return;
+            l->width[c] = l->whole[c];
+        }
+}
+
 static void fit(struct layout *l)
 {
     if (l->limit > 0)
@@ -137,17 +154,20 @@ static void fit(struct layout *l)
         while (total(l, 0) + least > l->limit && leave_one_out(l, rank)) continue;
     }
     l->below = l->limit > 0 && total(l, 0) + least > l->limit;
+    const bool one_line = total(l, 0) + whole <= l->limit;
+    if (l->limit > 0) bring_back(l, l->below ? -GAP : one_line ? whole : least);
     l->last_at = !l->below ? total(l, 0) : l->limit > 2 * LAST_INDENT ? LAST_INDENT : 0;
 }
 
 static enum status lay_out(const struct table *table, int limit, struct layout *l)
 {
     *l = (struct layout){.table = table, .last = -1, .limit = limit};
-    l->width = calloc((size_t)table->count, sizeof *l->width);
+    l->width = calloc(2 * (size_t)table->count, sizeof *l->width);
     if (!l->width) return fail(E_MEMORY, "out of memory while a table was printed");
+    l->whole = l->width + table->count;
     for (int c = 0; c < table->count; c++) {
         if (is_left_out(table, c)) continue;
-        l->width[c] = widest(table, c);
+        l->whole[c] = l->width[c] = widest(table, c);
         if (has(&table->columns[c], COLUMN_LAST)) l->last = c;
     }
     fit(l);

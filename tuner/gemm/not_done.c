@@ -6,11 +6,11 @@
 #include <string.h>
 
 const struct not_done not_done_rows[] = {
-    {"fp8* f8* e4m3* e5m2* float8* qgemm_fp8", "FP8 products", "use cublasLt"},
+    {"fp8* f8* bf8* e4m3* e5m2* float8* qgemm_fp8", "FP8 products", "use cublasLt"},
     {"fp4* fp6* nvfp4* mxfp* mx8* e2m1*", "FP4, FP6 and block-scaled products", "use cublasLt or CUTLASS"},
     {"int8* i8* s8* igemm* uint8* int4* imma*", "integer products (INT8, INT4)", "use cublasLt"},
     {"fp64* f64* double* dgemm*", "FP64 products", "use cuBLAS"},
-    {"cgemm* zgemm* complex* c10::complex* cf32*", "complex products", "use cuBLAS"},
+    {"cgemm* zgemm* complex* c10::complex* cf32* f32_c f64_c", "complex products", "use cuBLAS"},
     {"compute_16f* hgemm_16f* hgemm16* fp16sum* sum=f16", "FP16 sums (COMPUTE_16F)",
      "use hgemm, which sums in FP32, or cuBLAS"},
     {"grouped* group* groups* moe* experts*", "grouped and MoE products",
@@ -38,9 +38,8 @@ static bool is_among(const char *asked, const char *words)
     return false;
 }
 
-const char *not_done(const char *asked)
+static const struct not_done *row_of(const char *asked)
 {
-    static _Thread_local char sentence[256];
     char lower[64];
     size_t used = 0;
     for (; *asked && used + 1 < sizeof lower; asked++)
@@ -50,12 +49,23 @@ const char *not_done(const char *asked)
     static const char *const before[] = {"nvidia", "geforce", "tesla"};
     for (size_t i = 0; i < sizeof before / sizeof *before; i++)
         if (strncmp(plain, before[i], strlen(before[i])) == 0) plain += strlen(before[i]);
-    for (size_t i = 0; i < not_done_count; i++) {
-        const struct not_done *row = &not_done_rows[i];
-        if (!is_among(plain, row->words)) continue;
-        snprintf(sentence, sizeof sentence, "gemmtune does not do %s: %s (docs/not-done.md)", row->what,
-                 row->why);
-        return sentence;
-    }
+    for (size_t i = 0; i < not_done_count; i++)
+        if (is_among(plain, not_done_rows[i].words)) return &not_done_rows[i];
     return NULL;
+}
+
+const char *not_done(const char *asked)
+{
+    static _Thread_local char sentence[256];
+    const struct not_done *row = row_of(asked);
+    if (!row) return NULL;
+    snprintf(sentence, sizeof sentence, "gemmtune does not do %s: %s (docs/not-done.md)", row->what,
+             row->why);
+    return sentence;
+}
+
+const char *not_done_what(const char *asked)
+{
+    const struct not_done *row = row_of(asked);
+    return row ? row->what : NULL;
 }

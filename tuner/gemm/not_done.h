@@ -19,5 +19,7 @@ extern const size_t not_done_count;
 /* A sentence about what a type, an option of a problem, or a GPU of this name would be; NULL: nothing is
  * known of it. Of this thread, until the next call. */
 const char *not_done(const char *asked);
+/* Of the same, its row: "FP64 products". */
+const char *not_done_what(const char *asked);
 
 #endif

@@ -1,7 +1,7 @@
 #include "suite.h"
 
-#include "not_done.h"
 #include "print.h"
+#include "suite_forms.h"
 #include "text_file.h"
 #include "utf8.h"
 #include <ctype.h>
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 /* ---- as people write it ---- */
 
@@ -52,81 +53,31 @@ static bool is_head(const char *text)
     return strcasecmp(letters, "mnk") == 0;
 }
 
-/* ---- TunableOp ---- */
-
-/* The type of an element as TunableOp names it. Errors: E_ABSENT, for what is not computed here. */
-static enum status tunable_type(const char *element, const char **type)
-{
-    static const char *const types[][2] = {
-        {"float", "sgemm"}, {"tf32", "tf32gemm"}, {"BFloat16", "bf16gemm"}, {"Half", "hgemm"}};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        *type = types[i][1];
-        if (strcmp(types[i][0], element) == 0) return OK;
-    }
-    const char *why = not_done(element);
-    return fail(E_ABSENT, "%s%s", why ? why : "its type is not known: ", why ? "" : element);
-}
-
-/* "GemmTunableOp_float_NT,nt_25088_4096_64_ld_25088_4096_25088": the operation, the type of the elements, the
- * ops; then the ops, m, n, k, with a batch B and its length, and in newer files ld with the leading
- * dimensions. What follows another comma, such as a result, is not read. */
-#define TUNABLE_MAX 255
-static enum status tunable_line(const char *text, struct problem *problem)
-{
-    enum { M = 1, N, K, WORDS_MAX = 12 };
-    char copy[TUNABLE_MAX + 1], full[512], *rest = NULL, *word[WORDS_MAX + 1] = {NULL};
-    const char *type, *op_words[2] = {NULL}, *const comma = strchr(text, ',');
-    const size_t length = comma ? (size_t)(comma - text) + 1 + strcspn(comma + 1, ",") : strlen(text);
-    if (length > TUNABLE_MAX)
-        return fail(E_INPUT,
-                    "'%.60s...' is no line of TunableOp: its first two columns have %zu characters, and may "
-                    "have %d",
-                    text, length, TUNABLE_MAX);
-    snprintf(copy, sizeof copy, "%.*s", (int)length, text);
-    char *name = strtok_r(copy, ",", &rest), *sizes = strtok_r(NULL, ",", &rest);
-    if (!sizes) return fail(E_INPUT, "'%.60s' is no line of TunableOp: it has one column", text);
-    int words = 0;
-    for (char *w = strtok_r(sizes, "_", &rest); w && words < WORDS_MAX; w = strtok_r(NULL, "_", &rest))
-        word[words++] = w;
-    char *const last = strrchr(name, '_'); /* the ops again */
-    if (last) *last = '\0';
-    op_words[0] = strtok_r(name, "_", &rest);
-    op_words[1] = rest;
-    if (!last || !op_words[1] || words <= K || strspn(word[0], "nt") != 2 || word[0][2])
-        return fail(E_INPUT, "'%.60s' is no line of TunableOp that is known", text);
-    enum status st = tunable_type(op_words[1], &type);
-    if (st) return st;
-    int at = K + 1;
-    const char *batch = words > at + 1 && strcmp(word[at], "B") == 0 ? word[at + 1] : NULL;
-    if (batch) at += 2;
-    const bool leading = words > at + 3 && strcmp(word[at], "ld") == 0;
-    const bool bias = strcmp(op_words[0], "GemmAndBiasTunableOp") == 0;
-    int used = snprintf(full, sizeof full, "%s:%c%c:%sx%sx%s", type, word[0][1], word[0][0], word[N], word[M],
-                        word[K]);
-    if (batch) used += snprintf(full + used, sizeof full - (size_t)used, ":batch=%s", batch);
-    if (leading)
-        used += snprintf(full + used, sizeof full - (size_t)used, ":lda=%s:ldb=%s:ldc=%s", word[at + 2],
-                         word[at + 1], word[at + 3]);
-    if (bias) snprintf(full + used, sizeof full - (size_t)used, ":epilogue=bias");
-    return problem_parse(full, problem);
-}
-
 /* ---- lines and files ---- */
 
-enum status suite_line(const char *text, enum gemm_type type, const char *op, struct problem *problem)
+/* what: of E_ABSENT, the kind that is left out; "": it is no problem at all. */
+static enum status read_line(const char *text, struct form_usual usual, struct problem *problem,
+                             const char **what)
 {
     char full[PROBLEM_TEXT_MAX + 8];
     bool op_named;
+    *what = "";
     if (is_head(text) || strncmp(text, "Validator,", 10) == 0) return fail(E_ABSENT, "%s", "");
-    if (strncmp(text, "Gemm", 4) == 0 || strncmp(text, "ScaledGemm", 10) == 0)
-        return tunable_line(text, problem);
-    if (strlen(text) >= PROBLEM_TEXT_MAX) return problem_parse_as(text, type, problem);
+    if (form_is_known(text)) return form_read(text, usual, problem, what);
+    if (strlen(text) >= PROBLEM_TEXT_MAX) return problem_parse_as(text, usual.type, problem);
     const char *sizes = sizes_of(text, &op_named);
-    const bool adds_op = op && !op_named;
+    const bool adds_op = usual.op && !op_named;
     const int before = (int)(sizes - text);
-    snprintf(full, sizeof full, "%.*s%s%s%s", before, text, adds_op ? op : "", adds_op ? ":" : "", sizes);
-    join_sizes(full + before + (adds_op ? strlen(op) + 1 : 0));
-    return problem_parse_as(full, type, problem);
+    snprintf(full, sizeof full, "%.*s%s%s%s", before, text, adds_op ? usual.op : "", adds_op ? ":" : "",
+             sizes);
+    join_sizes(full + before + (adds_op ? strlen(usual.op) + 1 : 0));
+    return problem_parse_as(full, usual.type, problem);
+}
+
+enum status suite_line(const char *text, enum gemm_type type, const char *op, struct problem *problem)
+{
+    const char *what;
+    return read_line(text, (struct form_usual){type, op}, problem, &what);
 }
 
 /* A text that does not fit is cut, and still too long to be a problem. */
@@ -174,25 +125,74 @@ static enum status add(struct suite *suite, const struct problem *problem)
     return OK;
 }
 
-static enum status read_lines(struct text_file *lines, enum gemm_type type, const char *op,
-                              struct suite *suite)
+/* One line is left out. */
+static void leave_out(struct suite *suite, const char *what, int line)
 {
-    for (char *line; (line = text_file_line(lines));) {
-        struct problem problem;
+    int i = 0;
+    if (!*what) return;
+    while (i + 1 < SUITE_KINDS_MAX && suite->kinds[i].what && strcmp(suite->kinds[i].what, what) != 0) i++;
+    suite->kinds[i].what = i + 1 < SUITE_KINDS_MAX ? what : "other kinds";
+    suite->kinds[i].count++;
+    if (suite->left_out++ == 0)
+        snprintf(suite->why, sizeof suite->why, "line %d: %.180s", line, status_text());
+}
+
+/* head: the names of the table that the line is in, or NULL. */
+static enum status take_line(struct suite *suite, const struct text_file *lines, const char *text,
+                             const char *head, struct form_usual usual)
+{
+    struct problem problem;
+    const char *what = "", *looks = NULL;
+    const bool is_row = head && form_is_row(head, text);
+    const enum status st =
+        is_row ? form_read_row(head, text, usual, &problem, &what) : read_line(text, usual, &problem, &what);
+    if (!st) return add(suite, &problem);
+    if (st == E_ABSENT) leave_out(suite, what, lines->number);
+    if (st != E_INPUT) return st == E_ABSENT ? OK : st;
+    char why[900];
+    snprintf(why, sizeof why, "%s", status_text());
+    if (!is_row && !form_is_known(text)) looks = form_looks_like(text);
+    return fail(E_INPUT, "%s:%d: %s", lines->path, lines->number, looks ? looks : why);
+}
+
+static enum status read_lines(struct text_file *lines, struct form_usual usual, struct suite *suite)
+{
+    enum status st = OK;
+    char *head = NULL;
+    for (char *line; !st && (line = text_file_line(lines));) {
         const char *text = trimmed(line, lines->number == 1);
-        if (!*text) continue;
-        enum status st = suite_line(text, type, op, &problem);
-        if (st == E_ABSENT && *status_text() && suite->left_out++ == 0)
-            snprintf(suite->why, sizeof suite->why, "line %d: %.180s", lines->number, status_text());
-        if (st == E_ABSENT) continue;
-        if (st) {
-            char why[900];
-            snprintf(why, sizeof why, "%s", status_text());
-            return fail(E_INPUT, "%s:%d: %s", lines->path, lines->number, why);
+        const bool is_names = form_is_head(text);
+        if (is_names || is_head(text)) {
+            free(head);
+            head = is_names && !is_head(text) ? strdup(text) : NULL;
+        } else if (*text) {
+            st = take_line(suite, lines, text, head, usual);
         }
-        if ((st = add(suite, &problem))) return st;
     }
-    return OK;
+    free(head);
+    return st;
+}
+
+static enum status read_file(FILE *file, const char *name, struct form_usual usual, struct suite *suite)
+{
+    struct text_file lines = text_file_start(file, "suite", name);
+    *suite = (struct suite){.at = NULL};
+    enum status st = read_lines(&lines, usual, suite);
+    const enum status end = text_file_end(&lines);
+    return st ? st : end;
+}
+
+/* "3 problems left out: 2 of grouped and MoE products, 1 of FP64 products; line 2: ..." */
+static void say_left_out(const struct suite *suite, const char *name)
+{
+    char kinds[SUITE_KINDS_MAX * 80] = "";
+    size_t used = 0;
+    for (int i = 0; i < SUITE_KINDS_MAX && suite->kinds[1].what && suite->kinds[i].what; i++)
+        used += (size_t)snprintf(kinds + used, sizeof kinds - used, "%s %zu of %.40s", used ? "," : ":",
+                                 suite->kinds[i].count, suite->kinds[i].what);
+    if (suite->left_out)
+        print_line(stderr, "tune: %s: %zu problem%s left out%s; %s", name, suite->left_out,
+                   PRINT_S(suite->left_out), kinds, suite->why);
 }
 
 enum status suite_read(const char *path, enum gemm_type type, const char *op, struct suite *suite)
@@ -202,16 +202,62 @@ enum status suite_read(const char *path, enum gemm_type type, const char *op, st
     FILE *file = standard ? stdin : fopen(path, "r");
     *suite = (struct suite){.at = NULL};
     if (!file) return fail(E_IO, "cannot read the suite %s: %s", path, strerror(errno));
-    struct text_file lines = text_file_start(file, "suite", name);
-    enum status st = read_lines(&lines, type, op, suite);
-    const enum status end = text_file_end(&lines);
-    if (!st) st = end;
+    enum status st = read_file(file, name, (struct form_usual){type, op}, suite);
     if (!standard) fclose(file);
-    if (suite->left_out)
-        print_line(stderr, "tune: %s: %zu problem%s left out; %s", name, suite->left_out,
-                   PRINT_S(suite->left_out), suite->why);
+    say_left_out(suite, name);
     if (!st && suite->count == 0) st = fail(E_INPUT, "%s holds no problem", name);
     if (st) suite_free(suite);
+    return st;
+}
+
+bool suite_is(const char *path)
+{
+    struct stat info;
+    struct suite suite = {.at = NULL};
+    FILE *file = stat(path, &info) == 0 && S_ISREG(info.st_mode) ? fopen(path, "r") : NULL;
+    if (!file) return false;
+    const enum status st = read_file(file, path, (struct form_usual){0}, &suite);
+    const bool is = !st && suite.count + suite.left_out > 0;
+    fclose(file);
+    suite_free(&suite);
+    return is;
+}
+
+/* ---- equal ones ---- */
+
+struct listed {
+    char text[PROBLEM_TEXT_MAX];
+    size_t at;
+};
+
+static int by_text(const void *x, const void *y)
+{
+    const struct listed *a = x, *b = y;
+    const int order = strcmp(a->text, b->text);
+    return order ? order : a->at < b->at ? -1 : 1;
+}
+
+enum status problems_drop_repeated(struct problem *problems, double *weights, size_t *count)
+{
+    struct listed *listed = calloc(*count + 1, sizeof *listed);
+    bool *repeated = calloc(*count + 1, sizeof *repeated);
+    const enum status st = listed && repeated ? OK : fail(E_MEMORY, "out of memory for the problems");
+    for (size_t i = 0; i < *count && !st; i++) {
+        listed[i].at = i;
+        problem_format(&problems[i], listed[i].text);
+    }
+    if (!st) qsort(listed, *count, sizeof *listed, by_text);
+    for (size_t i = 1; i < *count && !st; i++)
+        repeated[listed[i].at] = strcmp(listed[i].text, listed[i - 1].text) == 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < *count && !st; i++) {
+        if (repeated[i]) continue;
+        if (weights) weights[kept] = weights[i];
+        problems[kept++] = problems[i];
+    }
+    if (!st) *count = kept;
+    free(listed);
+    free(repeated);
     return st;
 }
 

@@ -25,7 +25,7 @@ enum status budget_parse(const char *text, double *seconds)
         total += number * (unit ? factor[unit - units] : 1);
         rest = *end ? end + 1 : end;
     } while (*rest);
-    if (*rest || rest == text || !(total > 0) || total > 366 * 86400.0)
+    if (*rest || rest == text || !(total > 0) || total > BUDGET_MAX_S)
         return fail(E_USAGE, "--budget '%.40s' is not a time such as 30s, 10m, 8h or 1h30m (at most a year)",
                     text);
     *seconds = total;

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #define BUDGET_DEFAULT_S 600.0 /* a problem */
+#define BUDGET_MAX_S     (366 * 86400.0)
 
 /* "90", "30s", "10m", "8h", "1h30m". Errors: E_USAGE with the text and an example. */
 enum status budget_parse(const char *text, double *seconds);

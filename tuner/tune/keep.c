@@ -251,7 +251,7 @@ static enum status begin_with_copy(const struct tune_options *o, struct stat *be
     size_t made;
     enum status st = open_copy(o, true, &copy);
     if (st) return st;
-    const int error = paths_make_folders(o->db, &made);
+    const int error = paths_make_usual_folders(o->db, &made);
     st = error ? fail(E_IO, "cannot make the folder of %s: %s", o->db, strerror(error))
                : db_save(copy, o->db, before);
     if (st && !error) paths_remove_folders(o->db, made);

@@ -253,47 +253,6 @@ static enum status add_problem(struct tune_options *o, const struct problem *pro
     return OK;
 }
 
-struct listed {
-    char text[PROBLEM_TEXT_MAX];
-    size_t at;
-};
-
-static int by_text(const void *x, const void *y)
-{
-    const struct listed *a = x, *b = y;
-    const int order = strcmp(a->text, b->text);
-    return order ? order : a->at < b->at ? -1 : 1;
-}
-
-/* Of equal problems the first stays. */
-static enum status drop_repeated(struct tune_options *o)
-{
-    const size_t count = o->problem_count;
-    struct listed *listed = calloc(count + 1, sizeof *listed);
-    bool *repeated = calloc(count + 1, sizeof *repeated);
-    if (!listed || !repeated) {
-        free(listed);
-        free(repeated);
-        return fail(E_MEMORY, "out of memory for the problems");
-    }
-    for (size_t i = 0; i < count; i++) {
-        listed[i].at = i;
-        problem_format(&o->problems[i], listed[i].text);
-    }
-    qsort(listed, count, sizeof *listed, by_text);
-    for (size_t i = 1; i < count; i++)
-        repeated[listed[i].at] = strcmp(listed[i].text, listed[i - 1].text) == 0;
-    o->problem_count = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (repeated[i]) continue;
-        if (o->weights) o->weights[o->problem_count] = o->weights[i];
-        o->problems[o->problem_count++] = o->problems[i];
-    }
-    free(listed);
-    free(repeated);
-    return OK;
-}
-
 /* *type: of problems that name none. */
 static enum status check_op_and_type(const struct option_parser *r, enum gemm_type *type)
 {
@@ -369,7 +328,7 @@ static enum status collect_problems(struct option_parser *r)
         if (r->prepared) st = problem_prepare(&r->o.problems[i], r->prepared);
         if (r->invariant && !st) st = problem_make_invariant(&r->o.problems[i]);
     }
-    if (!st) st = drop_repeated(&r->o);
+    if (!st) st = problems_drop_repeated(r->o.problems, r->o.weights, &r->o.problem_count);
     if (!st && r->o.problem_count == 0)
         st = fail(E_USAGE, "say what to tune: --shape MxNxK or --suite FILE (see tune help tune)");
     return st;

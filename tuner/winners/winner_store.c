@@ -132,8 +132,9 @@ static enum status open_system(struct winner_store *store)
     char path[4096];
     struct db *db = NULL;
     struct system_reading r = {.store = store};
-    if (db_system_path(path, sizeof path)) return OK;
-    enum status st = db_open(path, DB_GLANCE, &db);
+    enum status st = db_system_path(path, sizeof path);
+    if (st == E_ABSENT) return OK;
+    if (!st) st = db_open(path, DB_GLANCE, &db);
     if (!st) st = db_problems_each(db, add_id, &r);
     for (size_t i = 0; !st && !r.st && i < r.count; i += TOGETHER) {
         int64_t broken = 0;

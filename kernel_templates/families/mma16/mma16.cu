@@ -13,7 +13,7 @@
  *
  *     global memory --> STAGES tiles of BK k in shared memory --> 2 sets of fragments --> sums in registers
  *       cp.async of 16, 8 or 4 bytes,           16 k ahead                    --> lines of C
- * (mma16_store.cuh) STAGES - 1 tiles ahead; loads of 2
+ *       STAGES - 1 tiles ahead; loads of 2                                        (mma16_store.cuh)
  *
  * Tiles have the same layout in shared memory as in global memory (mma16_copy.cuh): ldmatrix transposes what
  * does not run along k. Operands whose lines begin anywhere may be packed first (gt_pack16.cuh). There is

@@ -72,6 +72,11 @@ rm say_nothing
 touch refuse_merge
 t slurm --dir half --submit
 rm refuse_merge
+# A task may have more than a year, and a budget not.
+t tune cluster slurm --suite suite.txt --nodes 2 --db all.db --dir year --time 400-00:00:00
+t sh -c 'tune --suite none.txt $(grep -oE -e "--budget [0-9]+s" year/array.sh)'
+# Nothing is missing that was never sent.
+t tune cluster status --dir year
 : >submitted
 t slurm --dir run --submit
 t cat submitted

@@ -9,6 +9,7 @@ counts() { tune verify | sed -n 's/^contents *ok *//p'; tune query --own --forma
 t counts
 t tune forget
 t tune forget --shape 64x64x64
+t tune forget --shape 64x64x64 --shape sgemm:64,64,64
 t tune forget --shape 63x64x64 --yes
 t tune forget --shape 64x64x64 --gpu a100 --yes
 t counts

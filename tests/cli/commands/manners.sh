@@ -6,6 +6,30 @@ t tune --shape 64x64x64 --max 3
 t tune query --fromat json
 t tune qurey
 t tune 64x64x64
+t tune hgemm:nt:8x8x8
+t tune 10x
+t sh -c 'tune help help | cmp - "$SOURCES/tuner/manual.txt"'
+t sh -c 'tune help query help | sed -n "/^NAME/,/^ /p"'
+# Files of problems, also of other tools; and of what is none.
+printf 'GemmTunableOp_float_NT,nt_64_64_64\nGroupedGemmTunableOp_float_NT,nt_64_64_64\nGemmTunableOp_float_NC,nc_64_64_64\n' >tunable.csv
+printf 'name,k,m,n\nx,1,2,3\n' >table.csv
+echo '[{"m": 1, "n": 2, "k": 3}]' >list.json
+for file in tunable.csv table.csv; do
+    t tune $file
+    t tune import $file
+done
+t tune list.json
+t tune import list.json
+t tune bench --suite tunable.csv
+t tune bench --suite list.json
+# What is not there is built in a build folder, and installed elsewhere.
+mkdir alone build
+cp "$(readlink -f "$(command -v tune)")" alone/
+cp alone/tune build/
+touch build/CMakeCache.txt
+t alone/tune run -- true
+t build/tune run -- true
+rm -r alone build
 t tune query --format jsn
 t tune --shape 64x64x64 --type hgem
 # What is not done.
@@ -61,6 +85,10 @@ t grep 'left out' said
 # json, csv and several problems wherever there is a table.
 t sh -c 'tune query --own --json --limit 1 | python3 -c "import json, sys; print(len(json.load(sys.stdin)))"'
 t sh -c 'tune query --own --sort -problem --format csv | cut -d, -f2'
+t sh -c 'tune query --own --all --json >all && tune query --own --json | cmp - all'
+cp "$GEMMTUNE_DB" copy.db
+t sh -c 'tune diff "$GEMMTUNE_DB" copy.db --all --json | head -c 1'
+t sh -c 'tune query --own --limit 1 --all --format table | head -1'
 t sh -c 'tune explain --shape 64x64x64 --shape 64x64x128 --json | python3 -c "import json, sys; print([e[\"problem\"] for e in json.load(sys.stdin)])"'
 t sh -c 'tune explain --shape 64x64x64 --format csv | grep -E "^problem|winner.provenance|tried.trials"'
 t sh -c 'tune export --shape 64x64x64 --shape 64x64x128 --csv | cut -d, -f1'

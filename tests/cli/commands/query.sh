@@ -23,6 +23,7 @@ t tune query --db my.db --gpu sm_90 --shape 64x64x64 --predicted --format json
 t tune explain --db my.db --shape 64x64x64
 t tune explain --db my.db --shape 65x64x64
 t tune explain --db none.db --shape 8x6144x4096 --gpu h200
+t sh -c 'tune explain --shape 8x6144x4096 --gpu h200 >out'
 t tune verify --db my.db
 tune --shape 48..100x64x32 --gpu h200 --max-trials 1 --budget 2h --db my.db >/dev/null 2>&1
 t tune query --db my.db --shape 48..100x64x32

@@ -12,7 +12,6 @@ t tune --shape sgemm:nn:64x64x64:beta=1:batch=2:beta=1 --gpu h200
 t tune --shape sgemm:sgemm:nn:64x64x64 --gpu h200
 t tune query --measured --predicted
 t tune query --db a.db --db b.db
-t tune query --all --format json
 t tune explain --shape 4x4x4 --shape 5x5x5
 t tune export --json --json
 t tune export --csv -o a -o b

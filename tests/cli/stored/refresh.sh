@@ -47,4 +47,10 @@ refresh --db imported.db
 t tune refresh --gpu a100
 t tune refresh --shape 9x9x9
 FAKE_DEVICES=0 t tune refresh
+# Without a GPU, or with another one, what kernels make due is known all the same.
+FAKE_DEVICES=0 refresh --dry-run
+FAKE_DEVICES=0 refresh --dry-run --gpu h200 --shape 65x64x64 --shape nn:65x64x64
+t grep without err
+FAKE_DEVICES=0 t tune refresh --dry-run --gpu a100
+FAKE_DEVICES=0 t tune refresh --dry-run --gpu this
 t ls none.db

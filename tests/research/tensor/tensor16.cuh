@@ -259,10 +259,11 @@ DEVICE void store_four(const tensor_args &args, work w, int at, float4 v)
  * Then
  *
  *     REDUCE 0, 3  blocks of a cluster each store an equal part of the tile, and receive the others' sums of
- * that part: by one bulk copy from each (0), or by stores of 16 bytes (3); one mbarrier counts the bytes
+ *                  that part: by one bulk copy from each (0), or by stores of 16 bytes (3); one mbarrier
+ *                  counts the bytes
  *     REDUCE 1     through a workspace; the last block to arrive stores the tile
  *     REDUCE 2     through a workspace; each block waits for all and stores its part. All blocks of the grid
- * must be on the GPU at once: a cooperative launch
+ *                  must be on the GPU at once: a cooperative launch
  *
  * `place(quad)` is where a thread's quad begins in the instruction's tile. All COUNT threads that hold sums
  * call store(); the others of a cluster's block call stand_by(). */

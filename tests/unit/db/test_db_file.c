@@ -195,14 +195,44 @@ TEST(folders_are_made_for_a_writer_and_not_for_a_reader)
     assert_int_equal(access(folder, F_OK), -1);
     db_close(store_open(DB_WRITE));
     assert_int_equal(access(folder, F_OK), -1); /* nothing was stored */
-    struct stat info;
     struct db_context context = store_context();
     db = store_open(DB_WRITE);
     store_run(db, &context);
     db_close(db);
     assert_int_equal(access(store_path, F_OK), 0);
+}
+
+/* The mode of the folder of a database that is made under this umask. */
+static mode_t mode_of_folder(mode_t mask, const char *name)
+{
+    struct stat info;
+    char folder[PATH_MAX];
+    struct db_context context = store_context();
+    snprintf(folder, sizeof folder, "%s/%s", store_folder, name);
+    snprintf(store_path, sizeof store_path, "%s/c.db", folder);
+    const mode_t before = umask(mask);
+    struct db *db = store_open(DB_WRITE);
+    umask(before);
+    store_run(db, &context);
+    db_close(db);
     assert_int_equal(stat(folder, &info), 0);
-    assert_int_equal(info.st_mode & 0777, 0700);
+    return info.st_mode & 0777;
+}
+
+TEST(folders_at_home_are_private_and_others_as_the_umask_says)
+{
+    char home[PATH_MAX];
+    snprintf(home, sizeof home, "%s/home", store_folder);
+    setenv("HOME", home, 1);
+    assert_int_equal(mode_of_folder(022, "all"), 0755);
+    assert_int_equal(mode_of_folder(027, "group"), 0750);
+    assert_int_equal(mode_of_folder(022, "homes"), 0755); /* begins as home does */
+    assert_int_equal(mode_of_folder(022, "home/mine"), 0700);
+    setenv("HOME", "/", 1);
+    assert_int_equal(mode_of_folder(022, "daemon"), 0755);
+    setenv("XDG_DATA_HOME", store_folder, 1);
+    assert_int_equal(mode_of_folder(0, "data"), 0700);
+    unsetenv("XDG_DATA_HOME");
 }
 
 int main(void)
@@ -218,6 +248,7 @@ int main(void)
         STORE_TEST(content_hashes_are_the_same_in_every_file),
         STORE_TEST(the_default_file_follows_the_environment),
         STORE_TEST(folders_are_made_for_a_writer_and_not_for_a_reader),
+        STORE_TEST(folders_at_home_are_private_and_others_as_the_umask_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

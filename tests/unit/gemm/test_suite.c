@@ -112,18 +112,18 @@ TEST(kinds_of_tunableop_that_are_not_done_are_left_out_with_a_reason)
          "FP8"},
         {"GemmTunableOp_double_NN,nn_16_16_16_ld_16_16_16", "FP64"},
         {"GemmTunableOp_c10::complex<float>_NN,nn_16_16_16_ld_16_16_16", "complex"},
-        {"GemmTunableOp_Nosuch_NN,nn_16_16_16_ld_16_16_16", "Nosuch"}};
+        {"GemmTunableOp_Nosuch_NN,nn_16_16_16_ld_16_16_16", "Nosuch"},
+        {"GroupedGemmTunableOp_BFloat16_TN,tn_16_16_16", "grouped"},
+        {"GemmTunableOp_float_CN,cn_16_16_16_ld_16_16_16", "conjugate"},
+        {"GemmTunableOp_float_NN,xx_1_1_1", "'x'"},
+        {"NosuchTunableOp_float_NN,nn_16_16_16", "NosuchTunableOp"}};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         struct problem problem;
         assert_fails(suite_line(lines[i][0], GEMM_SGEMM, NULL, &problem), E_ABSENT, lines[i][1]);
     }
-    static const char *const broken[] = {"GemmTunableOp_float_NN",
-                                         "GemmTunableOp_float_NN,",
-                                         "GemmTunableOp_float_NN,nn_16_16",
-                                         "GemmTunableOp,nn_16_16_16",
-                                         "GemmTunableOp_float_NN,xx_1_1_1",
-                                         "GemmTunableOp_float_NN,nn_a_b_c",
-                                         "Gemm,__,_"};
+    static const char *const broken[] = {"GemmTunableOp_float_NN",          "GemmTunableOp_float_NN,",
+                                         "GemmTunableOp_float_NN,nn_16_16", "GemmTunableOp,nn_16_16_16",
+                                         "GemmTunableOp_float_NN,nn_a_b_c", "Gemm,__,_"};
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
         struct problem problem;
         if (suite_line(broken[i], GEMM_SGEMM, NULL, &problem) != E_INPUT)
@@ -175,6 +175,132 @@ TEST(of_a_line_of_tunableop_the_first_two_columns_have_a_limit)
     }
     snprintf(text, sizeof text, "GemmTunableOp_float_NN,nn_16_32_64,%*s,0.03", 600, "Gemm_Rocblas");
     assert_string_equal(read_line(text), "sgemm:nn:32x16x64");
+}
+
+/* ---- other tools ---- */
+
+/* Column-major, too. */
+TEST(command_lines_and_lists_of_rocm_are_read_as_the_row_major_problem)
+{
+    static const char *const lines[][2] = {
+        {"hipblaslt-bench --api_method c -m 1024 -n 512 -k 2048 --lda 2048 --ldb 2048 --ldc 1024 --ldd 1024 "
+         "--stride_a 0 --stride_b 0 --stride_c 0 --alpha 1.000000 --beta 0.000000 --transA T --transB N "
+         "--batch_count 1 --a_type f16_r --b_type f16_r --c_type f16_r --d_type f16_r --compute_type f32_r "
+         "--activation_type none --any_stride",
+         "hgemm:nt:512x1024x2048"},
+        {"./rocblas-bench -f gemm -r f32_r --transposeA N --transposeB N -m 128 -n 256 -k 64 --alpha 1 --lda "
+         "128 "
+         "--ldb 72 --beta 0 --ldc 130",
+         "sgemm:nn:256x128x64:lda=72:ldc=130"},
+        {"rocblas-bench -f gemm_strided_batched_ex --transposeA N --transposeB T -m 128 -n 256 -k 64 "
+         "--a_type "
+         "bf16_r --lda 128 --stride_a 0 --b_type bf16_r --ldb 256 --stride_b 16384 --beta 1 --c_type f32_r "
+         "--ldc "
+         "128 --stride_c 32768 --batch_count 12 --compute_type f32_r",
+         "bf16gemm:tn:256x128x64:c=f32:batch=12:stride_b=0:beta=1"},
+        {"rocblas-bench -f gemm_batched_ex --transposeA=T -m 32 -n 2 -k 128 --a_type f16_r --batch_count 32",
+         "hgemm:nt:2x32x128:batch=32:pointers"},
+        {"hipblaslt-bench -m 64 -n 32 -k 16 -r f32_r --compute_type xf32_r --activation_type gelu "
+         "--bias_vector 1",
+         "tf32gemm:nn:32x64x16:epilogue=bias+gelu"},
+        {"- { rocblas_function: \"rocblas_sgemm\", transA: 'N', transB: 'T', M: 100, N: 200, K: 300, lda: "
+         "100, "
+         "beta: 0.0, ldb: 200, ldc: 100, call_count: 1 }",
+         "sgemm:tn:200x100x300"}};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        assert_string_equal(read_line(lines[i][0]), lines[i][1]);
+    static const char *const left_out[][2] = {
+        {"hipblaslt-bench -m 8 -n 8 -k 8 --a_type f8_r --b_type f8_r --c_type f16_r", "FP8"},
+        {"hipblaslt-bench -m 8 -n 8 -k 8 --a_type f16_r --b_type f32_r", "does not combine (f16_r, f32_r"},
+        {"hipblaslt-bench -m 8 -n 8 -k 8 -r f16_r --compute_type f16_r", "FP16 sums"},
+        {"hipblaslt-bench -m 8 -n 8 -k 8 -r f32_r --grouped_gemm 1", "grouped"},
+        {"hipblaslt-bench -m 8 -n 8 -k 8 -r f32_r --activation_type swish", "swish"},
+        {"rocblas-bench -f trsm -r f32_r -m 8 -n 8", "trsm"},
+        {"- { rocblas_function: rocblas_zgemm, M: 8, N: 8, K: 8 }", "complex"},
+        {"rocblas-bench -f gemm -r f32_r --transposeB C -m 8 -n 8 -k 8", "conjugate"}};
+    struct problem problem;
+    for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
+        assert_fails(suite_line(left_out[i][0], GEMM_SGEMM, NULL, &problem), E_ABSENT, left_out[i][1]);
+    assert_fails(suite_line("hipblaslt-bench -m 8 -n 8", GEMM_SGEMM, NULL, &problem), E_INPUT, "m, n and k");
+    assert_fails(suite_line("hipblaslt-bench -m 8 -n 8 -k x", GEMM_SGEMM, NULL, &problem), E_INPUT, "'x'");
+}
+
+/* A file of this text. */
+static enum status read_text(const char *text, struct suite *suite)
+{
+    char path[] = "/tmp/gemmtune-suite-XXXXXX";
+    FILE *file = fdopen(mkstemp(path), "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    const enum status st = suite_read(path, GEMM_SGEMM, NULL, suite);
+    unlink(path);
+    return st;
+}
+
+static void assert_reads(const char *text, const char *const *problems)
+{
+    struct suite suite;
+    char read[PROBLEM_TEXT_MAX];
+    assert_ok(read_text(text, &suite));
+    for (size_t i = 0; i < suite.count; i++) {
+        problem_format(&suite.at[i], read);
+        assert_non_null(problems[i]);
+        assert_string_equal(read, problems[i]);
+    }
+    assert_null(problems[suite.count]);
+    suite_free(&suite);
+}
+
+TEST(columns_of_a_table_are_found_by_their_names)
+{
+    assert_reads("name,K,us,N,M,TransB,DType,note\n\"a, "
+                 "b\",64,1.5,128,256,T,bfloat16,x\nc,64,1.5,128,257,0,float32,\n",
+                 (const char *const[]){"bf16gemm:nt:256x128x64", "sgemm:nn:257x128x64", NULL});
+    assert_reads("k;n;m;batch\n1;2;3;4\n", (const char *const[]){"sgemm:nn:3x2x1:batch=4", NULL});
+    assert_reads("gpu,problem,time_us\nNVIDIA H200,hgemm:nt:4x5x6,1.5\n",
+                 (const char *const[]){"hgemm:nt:4x5x6", NULL});
+    assert_reads("M,N,K\nnt:4,5,6\n", (const char *const[]){"sgemm:nt:4x5x6", NULL});
+    /* hipblaslt-bench's own are column-major, and a name has an apostrophe. */
+    assert_reads(
+        "[0]:transA,transB,grouped_gemm,batch_count,m,n,k,lda,ldb,ldc,a_type,num_cu's,hipblaslt-Gflops,us\n"
+        "    T,N,0,1,4,8,16,16,16,4,f16_r,0,1,2\n",
+        (const char *const[]){"hgemm:nt:8x4x16", NULL});
+    struct suite suite;
+    assert_fails(read_text("m,n,k,us\n1,2,3,4\n1,,3,4\n", &suite), E_INPUT,
+                 ":3: it does not say all of m, n and k");
+}
+
+TEST(what_is_left_out_is_counted_by_kind)
+{
+    struct suite suite;
+    assert_ok(read_text(
+        "Validator,PT_VERSION,2.9.0\nValidator,LATER,a,b,c\nGroupedGemmTunableOp_float_NN,nn_1_1_1\n"
+        "GemmTunableOp_float_CN,cn_1_1_1\nGemmTunableOp_float_NN,nn_1_1_1\n"
+        "GroupedGemmTunableOp_float_NN,nn_1_1_2\n",
+        &suite));
+    assert_int_equal(suite.count, 1);
+    assert_int_equal(suite.left_out, 3);
+    assert_string_equal(suite.kinds[0].what, "grouped and MoE products");
+    assert_int_equal(suite.kinds[0].count, 2);
+    assert_string_equal(suite.kinds[1].what, "conjugate transposition");
+    assert_null(suite.kinds[2].what);
+    suite_free(&suite);
+    assert_fails(read_text("GemmTunableOp_double_NN,nn_1_1_1\n", &suite), E_INPUT, "holds no problem");
+}
+
+TEST(a_file_of_another_tool_is_named_for_what_it_is)
+{
+    static const char *const files[][2] = {
+        {"[{\"m\": 1, \"n\": 2, \"k\": 3}]\n", ":1: this looks like JSON"},
+        {"Query device success: there are 1 devices\n", ":1: this looks like a log of hipblaslt-bench"},
+        {"4 5 6\nhipBLASLt version: 100100\n", ":2: this looks like a log of hipblaslt-bench"},
+        {"---\nTests:\n- m: 1\n", ":1: this looks like YAML"},
+        {"Problem,Provider,OperationKind,m,n,k,A\n1,CUTLASS,gemm,1,2,3,f16:row\n", "CUTLASS's profiler"}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct suite suite;
+        assert_fails(read_text(files[i][0], &suite), E_INPUT, files[i][1]);
+    }
 }
 
 TEST(lines_end_with_lf_or_cr_or_both)
@@ -320,6 +446,10 @@ int main(void)
         cmocka_unit_test(kinds_of_tunableop_that_are_not_done_are_left_out_with_a_reason),
         cmocka_unit_test(a_text_that_is_too_long_is_refused_and_never_another_problem),
         cmocka_unit_test(of_a_line_of_tunableop_the_first_two_columns_have_a_limit),
+        cmocka_unit_test(command_lines_and_lists_of_rocm_are_read_as_the_row_major_problem),
+        cmocka_unit_test(columns_of_a_table_are_found_by_their_names),
+        cmocka_unit_test(what_is_left_out_is_counted_by_kind),
+        cmocka_unit_test(a_file_of_another_tool_is_named_for_what_it_is),
         cmocka_unit_test(lines_end_with_lf_or_cr_or_both),
         cmocka_unit_test(a_file_may_mix_them),
         cmocka_unit_test(standard_input_is_a_suite),
