@@ -300,7 +300,8 @@ static int32_t value_for(const struct template *t, int parameter, const struct c
 {
     const struct param *p = &t->params[parameter];
     if (draw(3) == 0) return from[draw((uint64_t)count)].value[parameter];
-    const int64_t x = p->least + ((int64_t)draw(4) << draw(9));
+    const int64_t factor = (int64_t)draw(4);
+    const int64_t x = p->least + (factor << draw(9));
     return x <= p->most ? (int32_t)x : draw(8) ? p->most : p->most + 1;
 }
 

@@ -27,7 +27,7 @@
 #endif
 
 /* How exact a product must be. A kernel of strict FP32 also answers TF32GEMM; one that was measured against
- * the limits of an accuracy class also answers the classes after it. Never the reverse. */
+ * the limits of SGEMM_ACCURATE also answers SGEMM_NORMWISE. Never the reverse. */
 enum gt_winner_type {
     GT_WINNER_SGEMM = 0,           /* strict FP32: every product and every sum by FFMA */
     GT_WINNER_SGEMM_ACCURATE = 1,  /* by any means that are as exact in every element */
@@ -140,9 +140,9 @@ GT_WINNERS_API const struct gt_winner_gpu *gt_winner_gpu_find(const struct gt_wi
 GT_WINNERS_API int gt_winner_answers(int tuned, int needed);
 
 /* The winner found for this very shape with operands so aligned, of its type or else the fastest of one that
- * answers it and has the same rival; NULL if there is none, or none on this GPU. What won in strict FP32, or
- * for an accuracy class, is not exact for TF32GEMM: cuBLAS, which it was raced against in FP32, may be faster
- * there. As the nearest it may be found all the same. */
+ * answers it and has the same rival; NULL if there is none, or none on this GPU. What won in strict FP32
+ * is not exact for TF32GEMM: cuBLAS, which it was raced against in FP32, may be faster there. As the nearest
+ * it may be found all the same. */
 GT_WINNERS_API const struct gt_winner *gt_winner_exact(const struct gt_winner_gpu *gpu,
                                                        const struct gt_winner_shape *shape);
 
@@ -153,9 +153,10 @@ GT_WINNERS_API const struct gt_winner *gt_winner_exact(const struct gt_winner_gp
 GT_WINNERS_API float gt_winner_distance(const struct gt_winner *winner, const struct gt_winner_shape *shape);
 
 /* 1 if the winner would suit the shape: it has the same op and a type that answers the shape's, the shape is
- * aligned as the winner needs, and each of m, n and k is within what its rules allow. They may still refuse
- * several sizes together, for their workspace, say. "cublas" fits everything of its op and type. Launches are
- * for the shape that a winner was measured for: see gt_winner_plan_make in a header with kernels. */
+ * aligned as the winner needs, and each of m, n and k is within what its rules allow; for an accuracy class k
+ * is no smaller than the winner's. They may still refuse several sizes together, for their workspace, say.
+ * "cublas" fits everything of its op and type. Launches are for the shape that a winner was measured for: see
+ * gt_winner_plan_make in a header with kernels. */
 GT_WINNERS_API int gt_winner_fits(const struct gt_winner *winner, const struct gt_winner_shape *shape);
 
 /* The winner that fits the shape and is nearest to it. NULL if there is none. */

@@ -78,7 +78,7 @@ static inline int gt_winner_valid(const struct gt_winner_shape *s)
 
 GT_WINNERS_API int gt_winner_answers(int tuned, int needed)
 {
-    static const unsigned char answers[GT_WINNER_TYPES] = {9, 14, 12, 8, 16, 32, 64, 128}; /* bit t: type t */
+    static const unsigned char answers[GT_WINNER_TYPES] = {9, 6, 4, 8, 16, 32, 64, 128}; /* bit t: type t */
     if (tuned < 0 || tuned >= GT_WINNER_TYPES || needed < 0 || needed >= GT_WINNER_TYPES) return 0;
     return answers[tuned] >> needed & 1;
 }
@@ -206,11 +206,19 @@ static inline float gt_winner_root(float square)
     return root;
 }
 
+/* The errors of an accuracy class, relative to those of FP32, were measured at the winner's k, and grow as k
+ * falls. */
+static inline int gt_winner_is_accurate(const struct gt_winner *winner, const struct gt_winner_shape *shape)
+{
+    const int measured = winner->type == GT_WINNER_SGEMM_ACCURATE || winner->type == GT_WINNER_SGEMM_NORMWISE;
+    return !measured || shape->k >= winner->k;
+}
+
 GT_WINNERS_API int gt_winner_fits(const struct gt_winner *winner, const struct gt_winner_shape *shape)
 {
     if (!winner || !gt_winner_valid(shape)) return 0;
     return 2 * (shape->trans_a != 0) + (shape->trans_b != 0) == winner->op &&
-           gt_winner_answers(winner->type, shape->type) &&
+           gt_winner_answers(winner->type, shape->type) && gt_winner_is_accurate(winner, shape) &&
            gt_winner_aligned(gt_winner_align(shape), winner->needs) && shape->m <= winner->most[0] &&
            shape->n <= winner->most[1] && shape->k <= winner->most[2];
 }

@@ -102,8 +102,9 @@ TEST(tensor_maps_ask_for_lines_at_multiples_of_16_bytes)
 TEST(it_computes_what_is_content_with_its_accuracy_and_nothing_else)
 {
     static const char *const computed[] = {"sgemm_accurate:nn:512x512x512", "sgemm_normwise:tt:512x512x512",
-                                           "tf32gemm:nt:512x512x512", NULL},
-                             *const refused[] = {"sgemm:nn:512x512x512", "bf16gemm:nn:512x512x512", NULL};
+                                           NULL},
+                             *const refused[] = {"sgemm:nn:512x512x512", "tf32gemm:nt:512x512x512",
+                                                 "bf16gemm:nn:512x512x512", NULL};
     assert_computes(computed, refused, "computes sgemm_accurate");
 }
 

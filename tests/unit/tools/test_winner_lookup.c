@@ -158,8 +158,10 @@ TEST(a_stricter_winner_answers_a_laxer_shape_and_never_the_reverse)
     assert_ptr_equal(found_for(GT_WINNER_TF32GEMM, 64), &winners[4]); /* its own */
     assert_ptr_equal(found_for(GT_WINNER_SGEMM, 512), &winners[2]);
     assert_ptr_equal(found_for(GT_WINNER_SGEMM_NORMWISE, 512),
-                     &winners[3]);                                     /* strict ones were not measured */
-    assert_ptr_equal(found_for(GT_WINNER_TF32GEMM, 512), &winners[2]); /* of equally near ones the first */
+                     &winners[3]); /* strict ones were not measured */
+    assert_ptr_equal(found_for(GT_WINNER_SGEMM_NORMWISE, 520), &winners[3]);
+    assert_null(found_for(GT_WINNER_SGEMM_NORMWISE, 500)); /* its errors were measured at a longer k */
+    assert_ptr_equal(found_for(GT_WINNER_TF32GEMM, 512), &winners[2]);
     assert_ptr_equal(found_for(GT_WINNER_TF32GEMM, 500), &winners[2]);
     assert_ptr_equal(found_for(GT_WINNER_TF32GEMM, 70), &winners[4]);
     assert_null(found_for(GT_WINNER_TYPES, 64));
