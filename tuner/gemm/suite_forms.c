@@ -183,7 +183,7 @@ static enum status describe(const struct pairs *pairs, bool columns, struct form
                       *element = value_of(pairs, "a_type type dtype data_type precision r d_type"),
                       *type = NULL, *c = NULL;
     char ops[2], epilogue[40], text[1024];
-    bool pointers;
+    bool pointers = false;
     if (whole && strchr(whole, 'x')) return problem_parse_as(whole, usual.type, problem);
     enum status st = read_function(pairs, &element, &pointers, what);
     if (!st && (!m || !n || !k)) st = fail(E_INPUT, "it does not say all of m, n and k");
