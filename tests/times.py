@@ -10,7 +10,8 @@ began in an empty build folder.
 
 A slower machine is no growth: what a label may cost grows with the pace, or with the median of the other labels, if that
 is more. So one label that grows is found, and one that shrinks, because its kernels are kept from the last run, changes
-nothing for the others. Growth of all labels alike is told from a half on, and fails from twice as much on.
+nothing for the others. Growth of all labels alike is told from a half on, but never fails: it looks like a machine that
+is slower at them than at the fixed work.
 """
 import json
 import math

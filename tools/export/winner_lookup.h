@@ -13,7 +13,7 @@
  * for m and m for n, B as A and A as B, with their ops and leading dimensions.
  */
 #ifndef GT_WINNER_LOOKUP
-#define GT_WINNER_LOOKUP 6 /* of what follows: headers with another one do not go together */
+#define GT_WINNER_LOOKUP 7 /* of what follows: headers with another one do not go together */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -171,6 +171,6 @@ GT_WINNERS_API int gt_winner_find(const struct gt_winner_gpu *gpu, const struct 
 }
 #endif
 
-#elif GT_WINNER_LOOKUP != 6
+#elif GT_WINNER_LOOKUP != 7
 #error "headers exported by different versions of gemmtune do not go together: export them again"
 #endif

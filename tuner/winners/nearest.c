@@ -92,9 +92,9 @@ static bool is_of_library(const struct winner_store *store, const struct stored_
     return w->config != CUBLAS_WON && template_is_library(store->set.configs[w->config].template);
 }
 
-/* The last check of a kernel that multiplies pieces was made with its own K (accuracy_check.h), and the
- * errors of pieces, relative to those of FP32, only fall as K grows (docs/accuracy.md). FFMA is as accurate
- * at any K. */
+/* The last check of a kernel that multiplies pieces was made with its own K (accuracy_check.h): relative to
+ * those of FP32, the errors of pieces grow as K falls, and beyond chance not as it rises (docs/accuracy.md).
+ * FFMA is as accurate at any K. */
 static bool is_as_accurate(const struct winner_store *store, const struct stored_winner *w,
                            const struct problem *problem)
 {

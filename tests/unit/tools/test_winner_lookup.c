@@ -311,7 +311,7 @@ TEST(any_bits_are_answered)
         assert_true(s.m >= 0 && s.n >= 0 && s.k >= 0 && s.lda >= s.k && s.ldb >= s.n && s.ldc >= s.n);
         found++;
     }
-    assert_true(found > 100);
+    assert_true(found > 50);
 }
 
 int main(void)
