@@ -209,7 +209,7 @@ static mode_t mode_of_folder(mode_t mask, const char *name)
     char folder[PATH_MAX];
     struct db_context context = store_context();
     snprintf(folder, sizeof folder, "%s/%s", store_folder, name);
-    snprintf(store_path, sizeof store_path, "%s/c.db", folder);
+    assert_true(snprintf(store_path, sizeof store_path, "%s/c.db", folder) < (int)sizeof store_path);
     const mode_t before = umask(mask);
     struct db *db = store_open(DB_WRITE);
     umask(before);
