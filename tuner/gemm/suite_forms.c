@@ -1,8 +1,8 @@
 #include "suite_forms.h"
 
 #include "not_done.h"
+#include "suite_names.h"
 #include <ctype.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,114 +26,14 @@ static void add(struct pairs *pairs, const char *name, const char *value)
     if (pairs->count < PAIRS_MAX) pairs->at[pairs->count++] = (struct pair){name, value};
 }
 
-static bool is_word(const char *text, const char *words)
-{
-    const size_t length = strlen(text);
-    for (; length && *words; words += strcspn(words, " "), words += *words == ' ')
-        if (strcspn(words, " ") == length && strncasecmp(words, text, length) == 0) return true;
-    return false;
-}
-
-/* What a name says. */
-enum field {
-    OF_PROBLEM,
-    OF_M,
-    OF_N,
-    OF_K,
-    OF_BATCH,
-    OF_POINTERS,
-    OF_OP,
-    OF_TRANS_A,
-    OF_TRANS_B,
-    OF_TYPE,
-    OF_TYPE_A,
-    OF_TYPE_B,
-    OF_TYPE_C,
-    OF_TYPE_D,
-    OF_COMPUTE,
-    OF_LDA, /* and B, C */
-    OF_LDC = OF_LDA + 2,
-    OF_STRIDE_A, /* and B, C */
-    OF_STRIDE_C = OF_STRIDE_A + 2,
-    OF_BETA,
-    OF_BIAS,
-    OF_ACTIVATION,
-    OF_EPILOGUE,
-    OF_FUNCTION,
-    OF_CUTLASS,
-    FIELDS
-};
-
-/* Separated by blanks; where a table has several, the first of these counts. suite_forms.h lists them. */
-static const char *const names_of[FIELDS] = {
-    [OF_PROBLEM] = "problem",
-    [OF_M] = "m sizem",
-    [OF_N] = "n sizen",
-    [OF_K] = "k sizek",
-    [OF_BATCH] = "batch_count batch batchcount batch_size",
-    [OF_POINTERS] = "pointers",
-    [OF_OP] = "op trans layout",
-    [OF_TRANS_A] = "transa transposea trans_a opa op_a ta a_t",
-    [OF_TRANS_B] = "transb transposeb trans_b opb op_b tb b_t",
-    [OF_TYPE] = "a_type dtype data_type precision type d_type",
-    [OF_TYPE_A] = "a_type",
-    [OF_TYPE_B] = "b_type",
-    [OF_TYPE_C] = "c_type c d_type",
-    [OF_TYPE_D] = "d_type",
-    [OF_COMPUTE] = "compute_type",
-    [OF_LDA] = "lda",
-    [OF_LDA + 1] = "ldb",
-    [OF_LDC] = "ldc",
-    [OF_STRIDE_A] = "stride_a",
-    [OF_STRIDE_A + 1] = "stride_b",
-    [OF_STRIDE_C] = "stride_c",
-    [OF_BETA] = "beta",
-    [OF_BIAS] = "bias_vector bias",
-    [OF_ACTIVATION] = "activation_type activation",
-    [OF_EPILOGUE] = "epilogue",
-    [OF_FUNCTION] = "rocblas_function function",
-    [OF_CUTLASS] = "operationkind",
-};
-
-/* What is not done if it is on. */
-static const char *const switches[][2] = {
-    {"grouped_gemm", "grouped products"},
-    {"scalea scaleb scalec scaled scalealpha_vector amaxd", "products with scales"},
-    {"swizzlea swizzleb", "operands in another order"},
-    {"use_e gradient", "epilogues with gradients or an auxiliary output"}};
-#define SWITCHES (sizeof switches / sizeof *switches)
-
-/* Patterns of names that say nothing of the problem, or nothing that its time depends on. */
-static const char *const says_nothing[] = {
-    "id",   "*_id",   "idx",    "index", "*_index",  "unnamed*", "name",      "*_name",   "label",
-    "tag",  "model",  "layer*", "note*", "comment*", "gpu*",     "*time*",    "us",       "ms",
-    "ns",   "s",      "*_us",   "*_ms",  "cpu-us",   "*flops*",  "*gb/s*",    "*error*",  "atol",
-    "rtol", "alpha*", "betai",  "ldd",   "stride_d", "num_cu*",  "bias_type", "aux_type", "rotating_buffer"};
-
-static bool is_field(const char *name)
-{
-    bool is = false;
-    for (size_t i = 0; i < FIELDS; i++) is |= is_word(name, names_of[i]);
-    for (size_t i = 0; i < SWITCHES; i++) is |= is_word(name, switches[i][0]);
-    return is;
-}
-
-static bool is_silent(const char *name)
-{
-    bool is = !*name;
-    for (size_t i = 0; i < sizeof says_nothing / sizeof *says_nothing; i++)
-        is |= fnmatch(says_nothing[i], name, FNM_CASEFOLD) == 0;
-    return is;
-}
-
 static bool is_off(const char *value)
 {
-    return is_word(value, "0 false no none off");
+    return name_is_among(value, "0 false no none off");
 }
 
 static const char *value_of(const struct pairs *pairs, int field)
 {
-    const char *name = names_of[field];
+    const char *name = suite_names[field];
     for (; *name; name += strcspn(name, " "), name += *name == ' ')
         for (int i = 0; i < pairs->count; i++) {
             const size_t length = strcspn(name, " ");
@@ -184,7 +84,7 @@ static enum status read_type(const char *element, const char **type, const char 
     enum gemm_type own;
     *type = element;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (is_word(element, types[i][1])) *type = types[i][0];
+        if (name_is_among(element, types[i][1])) *type = types[i][0];
     return gemm_type_find(*type, &own) ? OK : leave_out(*type, "unknown types", what);
 }
 
@@ -193,13 +93,13 @@ static enum status read_compute(const char *compute, const char **type, const ch
 {
     if (!compute) return OK;
     if (strncasecmp(compute, "c_", 2) == 0) compute += 2;
-    if (is_word(compute, "f32_r f32 float s fp32 compute_32f")) return OK;
-    if (is_word(compute, "xf32_r tf32 xf32 compute_32f_fast_tf32")) {
+    if (name_is_among(compute, "f32_r f32 float s fp32 compute_32f")) return OK;
+    if (name_is_among(compute, "xf32_r tf32 xf32 compute_32f_fast_tf32")) {
         if (strcmp(*type, "sgemm") == 0) *type = "tf32gemm";
         return OK;
     }
     const char *own;
-    const bool half = strncasecmp(compute, "f16", 3) == 0 || is_word(compute, "half h");
+    const bool half = strncasecmp(compute, "f16", 3) == 0 || name_is_among(compute, "half h");
     const enum status st = half ? OK : read_type(compute, &own, what);
     return st ? st : leave_out(half ? "compute_16f" : compute, "unknown types", what);
 }
@@ -212,9 +112,10 @@ static enum status read_op(const char *value, char *op, const char **what)
     for (size_t i = 0; value && i < sizeof before / sizeof *before; i++)
         if (strncasecmp(value, before[i], strlen(before[i])) == 0) name = value + strlen(before[i]);
     if (!value) return OK;
-    *op = is_off(name) || strncasecmp(name, "no", 2) == 0 || is_word(name, "n f") ? 'n' : 't';
-    if (*op == 'n' || is_word(name, "t 1 true yes trans transpose transposed")) return OK;
-    *what = is_word(name, "c conj conjtrans conjugate_transpose") ? "conjugate transposition" : "unknown ops";
+    *op = is_off(name) || strncasecmp(name, "no", 2) == 0 || name_is_among(name, "n f") ? 'n' : 't';
+    if (*op == 'n' || name_is_among(name, "t 1 true yes trans transpose transposed")) return OK;
+    *what = name_is_among(name, "c conj conjtrans conjugate_transpose") ? "conjugate transposition"
+                                                                        : "unknown ops";
     return fail(E_ABSENT, "the op '%.40s' is neither n nor t (%s)", value, *what);
 }
 
@@ -224,7 +125,7 @@ static enum status read_ops(const struct pairs *pairs, const char *usual, char o
     const char *const both = value_of(pairs, OF_OP), *const from = both ? both : usual;
     if (strlen(from) != 2 || strspn(from, "ntcNTC") != 2)
         return fail(E_INPUT, "its op (columns %s) is '%.40s', and there are nn, nt, tn and tt",
-                    names_of[OF_OP], from);
+                    suite_names[OF_OP], from);
     enum status st = OK;
     for (int i = 0; i < 2 && !st; i++) {
         st = read_op((char[]){from[i], '\0'}, &ops[i], what);
@@ -241,14 +142,14 @@ static enum status read_epilogue(const struct pairs *pairs, char *epilogue, size
                *all = value_of(pairs, OF_EPILOGUE);
     char words[128], *rest = NULL;
     bool has[sizeof parts / sizeof *parts] = {false};
-    if (bias && is_word(bias, "1 true yes")) bias = "bias";
+    if (bias && name_is_among(bias, "1 true yes")) bias = "bias";
     const int length =
         snprintf(words, sizeof words, "%s %s %s", bias ? bias : "", act ? act : "", all ? all : "");
     if (length >= (int)sizeof words) return leave_out(words, "unknown epilogues", what);
     for (char *word = strtok_r(words, " +_|", &rest); word; word = strtok_r(NULL, " +_|", &rest)) {
-        bool known = is_off(word) || is_word(word, "default identity cublaslt hipblaslt epilogue");
+        bool known = is_off(word) || name_is_among(word, "default identity cublaslt hipblaslt epilogue");
         for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-            if (is_word(word, parts[i])) has[i] = known = true;
+            if (name_is_among(word, parts[i])) has[i] = known = true;
         if (!known) return leave_out(word, "unknown epilogues", what);
     }
     size_t used = 0;
@@ -263,10 +164,10 @@ static enum status read_epilogue(const struct pairs *pairs, char *epilogue, size
 static enum status read_switches(const struct pairs *pairs, const char **what)
 {
     for (int i = 0; i < pairs->count; i++)
-        for (size_t s = 0; s < SWITCHES; s++)
-            if (is_word(pairs->at[i].name, switches[s][0]) && *pairs->at[i].value &&
+        for (size_t s = 0; s < suite_switch_count; s++)
+            if (name_is_among(pairs->at[i].name, suite_switches[s][0]) && *pairs->at[i].value &&
                 !is_off(pairs->at[i].value))
-                return leave_out(pairs->at[i].name, switches[s][1], what);
+                return leave_out(pairs->at[i].name, suite_switches[s][1], what);
     return OK;
 }
 
@@ -290,7 +191,7 @@ static enum status put_batch(const struct pairs *pairs, const char *function, ch
     const char *const batch = value_of(pairs, OF_BATCH), *const pointers = value_of(pairs, OF_POINTERS);
     const bool many = batch && strcmp(batch, "1") != 0,
                by_name = function && strstr(function, "gemm_batched"), asked = pointers && !is_off(pointers);
-    if (asked && !is_word(pointers, "1 true yes pointers"))
+    if (asked && !name_is_among(pointers, "1 true yes pointers"))
         return fail(E_INPUT, "its pointers are '%.40s', neither true nor false", pointers);
     const size_t used = strlen(text);
     snprintf(text + used, room - used, "%s%s%s", many ? ":batch=" : "", many ? batch : "",
@@ -463,7 +364,7 @@ static void read_options(char *words, struct pairs *pairs)
             add_option(pairs, name, value);
             value = strtok_r(NULL, " \t", &rest);
         } else if (is_option(word) &&
-                   is_word(name, "bias_vector grouped_gemm swizzlea swizzleb use_e gradient")) {
+                   name_is_among(name, "bias_vector grouped_gemm swizzlea swizzleb use_e gradient")) {
             add(pairs, name, "1");
         }
         word = value;
@@ -563,8 +464,8 @@ void form_unread(const char *head, char *list, size_t room)
     const bool sizes = names_sizes(&pairs);
     for (int i = 0; i < pairs.count; i++) {
         const char *const name = pairs.at[i].name;
-        const bool whole = is_word(name, names_of[OF_PROBLEM]), field = is_field(name);
-        const bool unread = sizes ? whole || (!field && !is_silent(name)) : field && !whole;
+        const bool whole = name_is_among(name, suite_names[OF_PROBLEM]), field = name_is_read(name);
+        const bool unread = sizes ? whole || (!field && !name_is_silent(name)) : field && !whole;
         const size_t used = strlen(list);
         if (unread && !is_listed(list, name))
             snprintf(list + used, room - used, "%s%s", used ? ", " : "", name);

@@ -23,22 +23,7 @@ bool form_is_known(const char *text);
 enum status form_read(const char *text, struct form_usual usual, struct problem *problem, const char **what);
 
 /* Is it the line of names of a table that has m, n and k, or problems in full? Upper and lower case are the
- * same. The names that are read:
- *   problem              in full, unless there are m, n and k
- *   m n k                sizem sizen sizek
- *   batch_count          batch batchcount batch_size
- *   pointers
- *   op                   trans layout: of A and B together, such as nt
- *   transa transb        transposea trans_a opa op_a ta a_t, and the same with b
- *   a_type               dtype data_type precision type; b_type, c_type (c), d_type, compute_type
- *   lda ldb ldc, stride_a stride_b stride_c, beta
- *   bias_vector          bias
- *   activation_type      activation
- *   epilogue
- *   rocblas_function     function
- *   grouped_gemm, scaleA, scaleB, scaleC, scaleD, scaleAlpha_vector, amaxD, swizzleA, swizzleB, use_e,
- * gradient: what is on is left out
- */
+ * same. suite_names.h has the names. */
 bool form_is_head(const char *text);
 
 /* Appends the names of a head that are not read, but for those that say nothing of a problem, such as times

@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include "suite.h"
+#include "suite_names.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -366,6 +367,55 @@ TEST(columns_that_describe_the_problem_are_read_or_told)
     suite_free(&suite);
 }
 
+static bool is_name_of_the_code(const char *name)
+{
+    bool is = false;
+    for (size_t i = 0; i < SUITE_FIELDS; i++) is |= i != OF_CUTLASS && name_is_among(name, suite_names[i]);
+    for (size_t i = 0; i < suite_switch_count; i++) is |= name_is_among(name, suite_switches[i][0]);
+    return is;
+}
+
+/* The list of the manual: its lines are further in than the text around them, and what is in brackets
+ * explains. Returns the names, each between blanks. */
+static const char *names_of_the_manual(void)
+{
+    static char names[2000];
+    FILE *file = fopen(GT_SOURCE_DIR "/tuner/manual.txt", "r");
+    char line[200];
+    bool in_list = false;
+    assert_non_null(file);
+    names[0] = '\0';
+    while (fgets(line, sizeof line, file)) {
+        if (in_list && strncmp(line, "        ", 8) != 0) break;
+        for (char *at = line; in_list && *at; at++) {
+            if (*at == '(') at += strcspn(at, ")");
+            const size_t used = strlen(names);
+            snprintf(names + used, sizeof names - used, "%c", strchr(" ;)\n", *at) ? ' ' : *at);
+        }
+        in_list |= strstr(line, "These names are read:") != NULL;
+    }
+    fclose(file);
+    return names;
+}
+
+TEST(the_manual_lists_the_names_that_are_read)
+{
+    const char *const listed = names_of_the_manual();
+    char words[2000], *rest = NULL, wanted[100];
+    snprintf(words, sizeof words, "%s", listed);
+    for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+        if (!is_name_of_the_code(word)) fail_msg("'%s' of the manual is not read", word);
+    for (size_t i = 0; i < SUITE_FIELDS + suite_switch_count; i++) {
+        if (i == OF_CUTLASS) continue;
+        snprintf(words, sizeof words, "%s",
+                 i < SUITE_FIELDS ? suite_names[i] : suite_switches[i - SUITE_FIELDS][0]);
+        for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+            snprintf(wanted, sizeof wanted, " %s ", word);
+            if (!strstr(listed, wanted)) fail_msg("'%s' is not in the manual", word);
+        }
+    }
+}
+
 /* Also where a program wrote the head again before each row. */
 TEST(a_column_is_told_once)
 {
@@ -565,6 +615,7 @@ int main(void)
         cmocka_unit_test(command_lines_and_lists_of_rocm_are_read_as_the_row_major_problem),
         cmocka_unit_test(columns_of_a_table_are_found_by_their_names),
         cmocka_unit_test(columns_that_describe_the_problem_are_read_or_told),
+        cmocka_unit_test(the_manual_lists_the_names_that_are_read),
         cmocka_unit_test(a_column_is_told_once),
         cmocka_unit_test(commands_that_are_proposed_can_be_typed),
         cmocka_unit_test(what_is_left_out_is_counted_by_kind),
