@@ -124,8 +124,9 @@ static enum status read_ops(const struct pairs *pairs, const char *usual, char o
 {
     const char *const both = value_of(pairs, OF_OP), *const from = both ? both : usual;
     if (strlen(from) != 2 || strspn(from, "ntcNTC") != 2)
-        return fail(E_INPUT, "its op (columns %s) is '%.40s', and there are nn, nt, tn and tt",
-                    suite_names[OF_OP], from);
+        return fail(E_INPUT,
+                    "the op '%.40s' is none of nn, nt, tn and tt (a table has it in one of the columns %s)",
+                    from, suite_names[OF_OP]);
     enum status st = OK;
     for (int i = 0; i < 2 && !st; i++) {
         st = read_op((char[]){from[i], '\0'}, &ops[i], what);
@@ -250,7 +251,7 @@ static enum status describe(const struct pairs *pairs, bool columns, struct form
     if (st) return st;
     snprintf(text, sizeof text, "%s:%c%c:%sx%sx%s%s%s%s", type, ops[columns], ops[!columns], columns ? n : m,
              columns ? m : n, k, epilogue, c ? ":c=" : "", c ? c : "");
-    st = put_batch(pairs, function, text, sizeof text);
+    if ((st = put_batch(pairs, function, text, sizeof text))) return st;
     const bool strided = strstr(text, ":batch=") && !strstr(text, ":pointers");
     for (int i = 0; i < 3; i++) {
         static const char *const names[][2] = {{"lda", "stride_a"}, {"ldb", "stride_b"}, {"ldc", "stride_c"}};
@@ -259,7 +260,6 @@ static enum status describe(const struct pairs *pairs, bool columns, struct form
         if (strided) put(text, sizeof text, names[i][1], value_of(pairs, OF_STRIDE_A + from));
     }
     put(text, sizeof text, "beta", value_of(pairs, OF_BETA));
-    if (st) return st;
     if (strlen(text) + 1 == sizeof text) return fail(E_INPUT, "its numbers are too long"); /* it was cut */
     return problem_parse(text, problem);
 }

@@ -344,7 +344,7 @@ TEST(columns_that_describe_the_problem_are_read_or_told)
         const char *const read = read_row(rows[i][0], rows[i][1]);
         if (strcmp(read, rows[i][2]) != 0) fail_msg("%s / %s: %s", rows[i][0], rows[i][1], read);
     }
-    static const char *const refused[][3] = {{"op", "matmul", "'matmul', and there are nn, nt, tn and tt"},
+    static const char *const refused[][3] = {{"op", "matmul", "the op 'matmul' is none of nn, nt, tn and tt"},
                                              {"layout", "tnt", "columns op trans layout"},
                                              {"batch", "two", "two"},
                                              {"batch", "-3", "-3"},
