@@ -63,21 +63,24 @@ static const struct complete_command *command_find(const char *name)
 
 static enum status unknown(const char *name)
 {
-    char list[256], meant[LIKELY_TEXT_MAX];
+    char list[256], meant[LIKELY_TEXT_MAX], shape[PROBLEM_TEXT_MAX], command[SUITE_COMMAND_MAX];
     struct likely likely = {.word = name};
     struct problem problem;
     size_t used = 0;
     if (strcmp(name, "replay") == 0)
         return fail(E_USAGE, "tune replay is a program of the tests now: ninja -C build/release replay makes "
                              "build/release/tests/replay");
-    if (suite_line(name, GEMM_SGEMM, NULL, &problem) == OK)
-        return fail(E_USAGE, "'%.200s' is a problem: tune --shape %.200s", name, name);
+    if (suite_line(name, GEMM_SGEMM, NULL, &problem) == OK) {
+        problem_format(&problem, shape);
+        return fail(E_USAGE, "'%.200s' is a problem: tune --shape %s", name, shape);
+    }
     if (isdigit((unsigned char)*name))
         return fail(
             E_USAGE,
             "'%.60s' is no command, and no problem, which has three sizes: tune --shape 4096x4096x4096",
             name);
-    if (suite_is(name)) return fail(E_USAGE, "%.200s is a file of problems: tune --suite %.200s", name, name);
+    if (suite_is(name))
+        return fail(E_USAGE, "%.200s is a file of problems: %s", name, suite_command(name, command));
     for (size_t i = 0; i < command_count && used < sizeof list; i++) {
         if (!commands[i].line) continue;
         likely_offer(&likely, commands[i].name);

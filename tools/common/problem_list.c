@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the problems from `first` on: options come in any order. */
+/* Options count for the problems from `first` on, because they come in any order. Of equal problems of the
+ * whole list the first stays. */
 static enum status use_options(struct problem_list *list, size_t first)
 {
     for (size_t i = first; i < list->count; i++) {

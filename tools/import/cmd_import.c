@@ -169,8 +169,10 @@ static void add_winners(struct table *t, const char *path, const char *bytes, si
 
 static enum status unknown(const char *path)
 {
+    char command[SUITE_COMMAND_MAX];
     if (suite_is(path))
-        return fail(E_INPUT, "%s holds problems, no results: tune --suite %s tunes them", path, path);
+        return fail(E_INPUT, "%s holds problems, no results: %s tunes them", path,
+                    suite_command(path, command));
     return fail(
         E_INPUT,
         "%s is none of what is read: winners as JSON lines (tune export --json), T4, a cache file of Kernel "

@@ -53,6 +53,17 @@ static bool is_head(const char *text)
     return strcasecmp(letters, "mnk") == 0;
 }
 
+/* A line of TunableOp about the programs that measured, also without its first word. */
+static bool is_validator(const char *text)
+{
+    static const char *const names[] = {"Validator,",      "PT_VERSION,",       "CUDA_VERSION,",
+                                        "ROCM_VERSION,",   "ROCBLAS_VERSION,",  "HIPBLASLT_VERSION,",
+                                        "CUBLAS_VERSION,", "CUBLASLT_VERSION,", "GCN_ARCH_NAME,"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(text, names[i], strlen(names[i])) == 0) return true;
+    return false;
+}
+
 /* ---- lines and files ---- */
 
 /* what: of E_ABSENT, the kind that is left out; "": it is no problem at all. */
@@ -62,7 +73,7 @@ static enum status read_line(const char *text, struct form_usual usual, struct p
     char full[PROBLEM_TEXT_MAX + 8];
     bool op_named;
     *what = "";
-    if (is_head(text) || strncmp(text, "Validator,", 10) == 0) return fail(E_ABSENT, "%s", "");
+    if (is_head(text) || is_validator(text)) return fail(E_ABSENT, "%s", "");
     if (form_is_known(text)) return form_read(text, usual, problem, what);
     if (strlen(text) >= PROBLEM_TEXT_MAX) return problem_parse_as(text, usual.type, problem);
     const char *sizes = sizes_of(text, &op_named);
@@ -162,6 +173,7 @@ static enum status read_lines(struct text_file *lines, struct form_usual usual, 
     for (char *line; !st && (line = text_file_line(lines));) {
         const char *text = trimmed(line, lines->number == 1);
         const bool is_names = form_is_head(text);
+        if (is_names) form_unread(text, suite->unread, sizeof suite->unread);
         if (is_names || is_head(text)) {
             free(head);
             head = is_names && !is_head(text) ? strdup(text) : NULL;
@@ -182,7 +194,7 @@ static enum status read_file(FILE *file, const char *name, struct form_usual usu
     return st ? st : end;
 }
 
-/* "3 problems left out: 2 of grouped and MoE products, 1 of FP64 products; line 2: ..." */
+/* "3 problems left out: 2 of grouped and MoE products, 1 of FP64 products; line 2: ...", and columns. */
 static void say_left_out(const struct suite *suite, const char *name)
 {
     char kinds[SUITE_KINDS_MAX * 80] = "";
@@ -193,6 +205,7 @@ static void say_left_out(const struct suite *suite, const char *name)
     if (suite->left_out)
         print_line(stderr, "tune: %s: %zu problem%s left out%s; %s", name, suite->left_out,
                    PRINT_S(suite->left_out), kinds, suite->why);
+    if (*suite->unread) print_line(stderr, "tune: %s: columns not read: %s", name, suite->unread);
 }
 
 enum status suite_read(const char *path, enum gemm_type type, const char *op, struct suite *suite)
@@ -221,6 +234,19 @@ bool suite_is(const char *path)
     fclose(file);
     suite_free(&suite);
     return is;
+}
+
+/* Names with other characters are quoted, and a quote in them is '\\''. */
+const char *suite_command(const char *path, char text[SUITE_COMMAND_MAX])
+{
+    const bool plain = path[strspn(path, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                         "_-+=.,:/@%")] == '\0';
+    size_t used = (size_t)snprintf(text, SUITE_COMMAND_MAX, "tune --suite %s", plain ? "" : "'");
+    for (; *path && used + 6 < SUITE_COMMAND_MAX; path++)
+        used +=
+            (size_t)snprintf(text + used, SUITE_COMMAND_MAX - used, *path == '\'' ? "'\\''" : "%c", *path);
+    if (!plain) snprintf(text + used, SUITE_COMMAND_MAX - used, "'");
+    return text;
 }
 
 /* ---- equal ones ---- */

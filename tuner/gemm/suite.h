@@ -24,6 +24,7 @@ struct suite {
         size_t count;
     } kinds[SUITE_KINDS_MAX]; /* they are of */
     char why[200];            /* of the first of them */
+    char unread[200];         /* columns of its tables, as form_unread lists them */
 };
 
 /* One line without comment and blanks around it. type, op: of texts that name none; op NULL: nn. Errors:
@@ -40,12 +41,16 @@ bool suite_range(const char *text, int64_t *m, char line[SUITE_LINE_MAX]);
 enum status problems_drop_repeated(struct problem *problems, double *weights, size_t *count);
 
 /* path "-": standard input. '#' starts a comment, blank lines are skipped. A table may begin with the names
- * of its columns. What is left out is told on standard error, by kinds. Errors: E_IO, E_INPUT (with file:line
- * and what the file looks like, or because no problem is left). */
+ * of its columns. What is left out is told on standard error, by kinds, and which columns are not read.
+ * Errors: E_IO, E_INPUT (with file:line and what the file looks like, or because no problem is left). */
 enum status suite_read(const char *path, enum gemm_type type, const char *op, struct suite *suite);
 
 /* Could this regular file be read as a suite? It is told to who named it for something else. */
 bool suite_is(const char *path);
+
+/* "tune --suite PATH", as a shell takes it. A path of more than 600 bytes is cut. */
+#define SUITE_COMMAND_MAX 640
+const char *suite_command(const char *path, char text[SUITE_COMMAND_MAX]);
 
 void suite_free(struct suite *suite); /* takes a zeroed struct */
 

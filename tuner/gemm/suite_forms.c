@@ -1,6 +1,7 @@
 #include "suite_forms.h"
 
 #include "not_done.h"
+#include "suite_names.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,19 +26,21 @@ static void add(struct pairs *pairs, const char *name, const char *value)
     if (pairs->count < PAIRS_MAX) pairs->at[pairs->count++] = (struct pair){name, value};
 }
 
-static bool is_word(const char *text, const char *words)
+static bool is_off(const char *value)
 {
-    const size_t length = strlen(text);
-    for (; length && *words; words += strcspn(words, " "), words += *words == ' ')
-        if (strcspn(words, " ") == length && strncasecmp(words, text, length) == 0) return true;
-    return false;
+    return name_is_among(value, "0 false no none off");
 }
 
-/* Of the first that has one of these names, separated by blanks, and a value; NULL: none. */
-static const char *value_of(const struct pairs *pairs, const char *names)
+static const char *value_of(const struct pairs *pairs, int field)
 {
-    for (int i = 0; i < pairs->count; i++)
-        if (is_word(pairs->at[i].name, names) && pairs->at[i].value[0]) return pairs->at[i].value;
+    const char *name = suite_names[field];
+    for (; *name; name += strcspn(name, " "), name += *name == ' ')
+        for (int i = 0; i < pairs->count; i++) {
+            const size_t length = strcspn(name, " ");
+            const bool named =
+                strlen(pairs->at[i].name) == length && strncasecmp(pairs->at[i].name, name, length) == 0;
+            if (named && pairs->at[i].value[0]) return pairs->at[i].value;
+        }
     return NULL;
 }
 
@@ -74,14 +77,15 @@ static enum status read_type(const char *element, const char **type, const char 
     static const char *const types[][2] = {{"sgemm", "float f32_r f32 fp32 float32 single s"},
                                            {"tf32gemm", "tf32 xf32_r xf32"},
                                            {"bf16gemm", "bfloat16 bf16_r bf16"},
-                                           {"hgemm", "half f16_r f16 fp16 float16"}};
+                                           {"hgemm", "half f16_r f16 fp16 float16 h"},
+                                           {"dgemm", "d"},
+                                           {"cgemm", "c"},
+                                           {"zgemm", "z"}};
     enum gemm_type own;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        *type = types[i][0];
-        if (is_word(element, types[i][1])) return OK;
-    }
     *type = element;
-    return gemm_type_find(element, &own) ? OK : leave_out(element, "unknown types", what);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (name_is_among(element, types[i][1])) *type = types[i][0];
+    return gemm_type_find(*type, &own) ? OK : leave_out(*type, "unknown types", what);
 }
 
 /* Sums in FP32, of operands that may be rounded to TF32. */
@@ -89,75 +93,128 @@ static enum status read_compute(const char *compute, const char **type, const ch
 {
     if (!compute) return OK;
     if (strncasecmp(compute, "c_", 2) == 0) compute += 2;
-    if (is_word(compute, "f32_r f32 float s fp32 compute_32f")) return OK;
-    if (is_word(compute, "xf32_r tf32 xf32 compute_32f_fast_tf32")) {
+    if (name_is_among(compute, "f32_r f32 float s fp32 compute_32f")) return OK;
+    if (name_is_among(compute, "xf32_r tf32 xf32 compute_32f_fast_tf32")) {
         if (strcmp(*type, "sgemm") == 0) *type = "tf32gemm";
         return OK;
     }
-    const bool half = strncasecmp(compute, "f16", 3) == 0 || strcasecmp(compute, "half") == 0;
-    return leave_out(half ? "compute_16f" : compute, "unknown types", what);
+    const char *own;
+    const bool half = strncasecmp(compute, "f16", 3) == 0 || name_is_among(compute, "half h");
+    const enum status st = half ? OK : read_type(compute, &own, what);
+    return st ? st : leave_out(half ? "compute_16f" : compute, "unknown types", what);
 }
 
 /* "N", "transpose", "CUBLAS_OP_T", "0", "false". */
-static enum status read_op(const char *value, char usual, char *op, const char **what)
+static enum status read_op(const char *value, char *op, const char **what)
 {
-    const char *letter = value ? strrchr(value, '_') : NULL;
-    letter = letter ? letter + 1 : value;
-    *op = usual;
+    static const char *const before[] = {"cublas_op_", "hipblas_op_", "rocblas_operation_", "cblas"};
+    const char *name = value;
+    for (size_t i = 0; value && i < sizeof before / sizeof *before; i++)
+        if (strncasecmp(value, before[i], strlen(before[i])) == 0) name = value + strlen(before[i]);
     if (!value) return OK;
-    *op = is_word(letter, "n 0 f false no none") ? 'n' : 't';
-    if (*op == 'n' || is_word(letter, "t 1 true yes transpose")) return OK;
-    *what = is_word(letter, "c conj") ? "conjugate transposition" : "unknown ops";
+    *op = is_off(name) || strncasecmp(name, "no", 2) == 0 || name_is_among(name, "n f") ? 'n' : 't';
+    if (*op == 'n' || name_is_among(name, "t 1 true yes trans transpose transposed")) return OK;
+    *what = name_is_among(name, "c conj conjtrans conjugate_transpose") ? "conjugate transposition"
+                                                                        : "unknown ops";
     return fail(E_ABSENT, "the op '%.40s' is neither n nor t (%s)", value, *what);
 }
 
+/* Of A and of B, together ("nt") or each by itself. */
+static enum status read_ops(const struct pairs *pairs, const char *usual, char ops[2], const char **what)
+{
+    const char *const both = value_of(pairs, OF_OP), *const from = both ? both : usual;
+    if (strlen(from) != 2 || strspn(from, "ntcNTC") != 2)
+        return fail(E_INPUT,
+                    "the op '%.40s' is none of nn, nt, tn and tt (a table has it in one of the columns %s)",
+                    from, suite_names[OF_OP]);
+    enum status st = OK;
+    for (int i = 0; i < 2 && !st; i++) {
+        st = read_op((char[]){from[i], '\0'}, &ops[i], what);
+        if (!st) st = read_op(value_of(pairs, OF_TRANS_A + i), &ops[i], what);
+    }
+    return st;
+}
+
+/* "" or ":epilogue=bias+relu", from up to three names. */
 static enum status read_epilogue(const struct pairs *pairs, char *epilogue, size_t room, const char **what)
 {
-    const char *bias = value_of(pairs, "bias_vector bias"), *act = value_of(pairs, "activation_type");
-    const bool biased = bias && !is_word(bias, "0 false none"), acts = act && strcasecmp(act, "none") != 0;
+    static const char *const parts[] = {"bias", "rowbias", "relu", "gelu", "out"};
+    const char *bias = value_of(pairs, OF_BIAS), *act = value_of(pairs, OF_ACTIVATION),
+               *all = value_of(pairs, OF_EPILOGUE);
+    char words[128], *rest = NULL;
+    bool has[sizeof parts / sizeof *parts] = {false};
+    if (bias && name_is_among(bias, "1 true yes")) bias = "bias";
+    const int length =
+        snprintf(words, sizeof words, "%s %s %s", bias ? bias : "", act ? act : "", all ? all : "");
+    if (length >= (int)sizeof words) return leave_out(words, "unknown epilogues", what);
+    for (char *word = strtok_r(words, " +_|", &rest); word; word = strtok_r(NULL, " +_|", &rest)) {
+        bool known = is_off(word) || name_is_among(word, "default identity cublaslt hipblaslt epilogue");
+        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+            if (name_is_among(word, parts[i])) has[i] = known = true;
+        if (!known) return leave_out(word, "unknown epilogues", what);
+    }
+    size_t used = 0;
     *epilogue = '\0';
-    if (acts && !is_word(act, "relu gelu")) return leave_out(act, "unknown epilogues", what);
-    if (biased || acts)
-        snprintf(epilogue, room, ":epilogue=%s%s%s", biased ? "bias" : "", biased && acts ? "+" : "",
-                 !acts                          ? ""
-                 : strcasecmp(act, "relu") == 0 ? "relu"
-                                                : "gelu");
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (has[i])
+            used +=
+                (size_t)snprintf(epilogue + used, room - used, "%s%s", used ? "+" : ":epilogue=", parts[i]);
+    return OK;
+}
+
+static enum status read_switches(const struct pairs *pairs, const char **what)
+{
+    for (int i = 0; i < pairs->count; i++)
+        for (size_t s = 0; s < suite_switch_count; s++)
+            if (name_is_among(pairs->at[i].name, suite_switches[s][0]) && *pairs->at[i].value &&
+                !is_off(pairs->at[i].value))
+                return leave_out(pairs->at[i].name, suite_switches[s][1], what);
     return OK;
 }
 
 /* Which product is it, if any? rocblas_sgemm says its type, too. */
-static enum status read_function(const struct pairs *pairs, const char **element, bool *pointers,
-                                 const char **what)
+static enum status read_function(const char *function, const char **element, const char **what)
 {
     static const char *const gemms[][2] = {{"sgemm", "f32_r"},
                                            {"hgemm", "compute_16f"},
                                            {"dgemm", "dgemm"},
                                            {"cgemm", "cgemm"},
                                            {"zgemm", "zgemm"}};
-    const char *function = value_of(pairs, "rocblas_function function f"),
-               *grouped = value_of(pairs, "grouped_gemm");
-    if (grouped && !is_word(grouped, "0 false")) return leave_out("grouped", "grouped products", what);
-    *pointers = function && strstr(function, "gemm_batched");
     for (size_t i = 0; function && !*element && i < sizeof gemms / sizeof *gemms; i++)
         if (strstr(function, gemms[i][0])) *element = gemms[i][1];
     if (!function || strstr(function, "gemm") || strstr(function, "matmul")) return OK;
     return leave_out(function, "functions other than gemm", what);
 }
 
+/* Appends :batch=B and :pointers. A batch of rocblas_gemm_batched that is one product needs none. */
+static enum status put_batch(const struct pairs *pairs, const char *function, char *text, size_t room)
+{
+    const char *const batch = value_of(pairs, OF_BATCH), *const pointers = value_of(pairs, OF_POINTERS);
+    const bool many = batch && strcmp(batch, "1") != 0,
+               by_name = function && strstr(function, "gemm_batched"), asked = pointers && !is_off(pointers);
+    if (asked && !name_is_among(pointers, "1 true yes pointers"))
+        return fail(E_INPUT, "its pointers are '%.40s', neither true nor false", pointers);
+    const size_t used = strlen(text);
+    snprintf(text + used, room - used, "%s%s%s", many ? ":batch=" : "", many ? batch : "",
+             asked || (many && by_name) ? ":pointers" : "");
+    return OK;
+}
+
 /* Appends ":NAME=VALUE". A leading dimension of 0 and a stride below 0 are those that the sizes give. */
 static void put(char *text, size_t room, const char *name, const char *value)
 {
     const size_t used = strlen(text);
-    const double number = value ? strtod(value, NULL) : 0;
-    const bool usual = strncmp(name, "stride", 6) == 0 ? number < 0 : number == 0;
+    char *end = NULL;
+    const double number = value ? strtod(value, &end) : 0;
+    const bool usual = end && !*end && (strncmp(name, "stride", 6) == 0 ? number < 0 : number == 0);
     if (value && !usual) snprintf(text + used, room - used, ":%s=%s", name, value);
 }
 
 /* c: of C's elements, NULL as those of A and B. */
 static enum status read_c(const struct pairs *pairs, const char *type, const char **c, const char **what)
 {
-    const char *const a = value_of(pairs, "a_type"), *const b = value_of(pairs, "b_type"),
-                      *const of_c = value_of(pairs, "c_type"), *const d = value_of(pairs, "d_type"),
+    const char *const a = value_of(pairs, OF_TYPE_A), *const b = value_of(pairs, OF_TYPE_B),
+                      *const of_c = value_of(pairs, OF_TYPE_C), *const d = value_of(pairs, OF_TYPE_D),
                       *of = type;
     *c = NULL;
     enum status st = of_c ? read_type(of_c, &of, what) : OK;
@@ -172,45 +229,37 @@ static enum status read_c(const struct pairs *pairs, const char *type, const cha
     return OK;
 }
 
+/* columns: column-major, so that A and B change places. Where m, n and k are named, they count. */
 static enum status describe(const struct pairs *pairs, bool columns, struct form_usual usual,
                             struct problem *problem, const char **what)
 {
-    static const char *const places[2][2] = {{"a", "b"}, {"b", "a"}}; /* columns: they change */
-    const char *const whole = value_of(pairs, "problem"), *const m = value_of(pairs, "m sizem"),
-                      *const n = value_of(pairs, "n sizen"), *const k = value_of(pairs, "k sizek"),
-                      *const batch = value_of(pairs, "batch_count batch batchcount"),
-                      *const op = usual.op ? usual.op : "nn",
-                      *element = value_of(pairs, "a_type type dtype data_type precision r d_type"),
+    const char *const m = value_of(pairs, OF_M), *const n = value_of(pairs, OF_N),
+                      *const k = value_of(pairs, OF_K), *const whole = value_of(pairs, OF_PROBLEM),
+                      *const function = value_of(pairs, OF_FUNCTION), *element = value_of(pairs, OF_TYPE),
                       *type = NULL, *c = NULL;
     char ops[2], epilogue[40], text[1024];
-    bool pointers = false;
-    if (whole && strchr(whole, 'x')) return problem_parse_as(whole, usual.type, problem);
-    enum status st = read_function(pairs, &element, &pointers, what);
+    if (whole && !m && !n && !k) return problem_parse_as(whole, usual.type, problem);
+    enum status st = read_switches(pairs, what);
+    if (!st) st = read_function(function, &element, what);
     if (!st && (!m || !n || !k)) st = fail(E_INPUT, "it does not say all of m, n and k");
     if (!st && element) st = read_type(element, &type, what);
     if (!st && !type) type = gemm_type_row(usual.type)->name;
-    if (!st) st = read_compute(value_of(pairs, "compute_type"), &type, what);
+    if (!st) st = read_compute(value_of(pairs, OF_COMPUTE), &type, what);
     if (!st) st = read_c(pairs, type, &c, what);
-    if (!st) st = read_op(value_of(pairs, "transa transposea trans_a opa op_a ta a_t"), op[0], &ops[0], what);
-    if (!st) st = read_op(value_of(pairs, "transb transposeb trans_b opb op_b tb b_t"), op[1], &ops[1], what);
+    if (!st) st = read_ops(pairs, usual.op ? usual.op : "nn", ops, what);
     if (!st) st = read_epilogue(pairs, epilogue, sizeof epilogue, what);
     if (st) return st;
     snprintf(text, sizeof text, "%s:%c%c:%sx%sx%s%s%s%s", type, ops[columns], ops[!columns], columns ? n : m,
              columns ? m : n, k, epilogue, c ? ":c=" : "", c ? c : "");
-    const bool many = batch && strtod(batch, NULL) > 1;
-    if (many) put(text, sizeof text, "batch", batch);
-    if (many && pointers) snprintf(text + strlen(text), sizeof text - strlen(text), ":pointers");
+    if ((st = put_batch(pairs, function, text, sizeof text))) return st;
+    const bool strided = strstr(text, ":batch=") && !strstr(text, ":pointers");
     for (int i = 0; i < 3; i++) {
-        char ld[] = "ldc", stride[] = "stride_c";
-        if (i < 2) ld[2] = stride[7] = "ab"[i];
-        const char *from = i < 2 ? places[columns][i] : "c";
-        char from_ld[4], from_stride[12];
-        snprintf(from_ld, sizeof from_ld, "ld%s", from);
-        snprintf(from_stride, sizeof from_stride, "stride_%s", from);
-        put(text, sizeof text, ld, value_of(pairs, from_ld));
-        if (many && !pointers) put(text, sizeof text, stride, value_of(pairs, from_stride));
+        static const char *const names[][2] = {{"lda", "stride_a"}, {"ldb", "stride_b"}, {"ldc", "stride_c"}};
+        const int from = columns && i < 2 ? !i : i;
+        put(text, sizeof text, names[i][0], value_of(pairs, OF_LDA + from));
+        if (strided) put(text, sizeof text, names[i][1], value_of(pairs, OF_STRIDE_A + from));
     }
-    put(text, sizeof text, "beta", value_of(pairs, "beta"));
+    put(text, sizeof text, "beta", value_of(pairs, OF_BETA));
     if (strlen(text) + 1 == sizeof text) return fail(E_INPUT, "its numbers are too long"); /* it was cut */
     return problem_parse(text, problem);
 }
@@ -231,7 +280,7 @@ static bool is_tunable(const char *text)
 static enum status read_tunable(const char *text, struct problem *problem, const char **what)
 {
     enum { M = 1, N, K, WORDS_MAX = 12 };
-    char copy[TUNABLE_MAX + 1], op_a[2] = "", op_b[2] = "", *rest = NULL, *word[WORDS_MAX + 1] = {NULL};
+    char copy[TUNABLE_MAX + 1], *rest = NULL, *word[WORDS_MAX + 1] = {NULL};
     const char *const comma = strchr(text, ',');
     struct pairs pairs = {.count = 0};
     const size_t length = comma ? (size_t)(comma - text) + 1 + strcspn(comma + 1, ",") : strlen(text);
@@ -255,13 +304,10 @@ static enum status read_tunable(const char *text, struct problem *problem, const
     char *const last = strrchr(name, '_'); /* the ops again */
     if (last) *last = '\0';
     const char *const operation = strtok_r(name, "_", &rest), *const element = rest;
-    if (!last || !element || words <= K || strlen(word[0]) != 2)
+    if (!last || !element || words <= K)
         return fail(E_INPUT, "'%.60s' is no line of TunableOp that is known", text);
-    op_a[0] = word[0][0];
-    op_b[0] = word[0][1];
     add(&pairs, "type", element);
-    add(&pairs, "transa", op_a);
-    add(&pairs, "transb", op_b);
+    add(&pairs, "op", word[0]);
     add(&pairs, "m", word[M]);
     add(&pairs, "n", word[N]);
     add(&pairs, "k", word[K]);
@@ -298,6 +344,13 @@ static bool is_option(const char *word)
     return word && word[0] == '-' && (word[1] == '-' || isalpha((unsigned char)word[1]));
 }
 
+/* By its long name. */
+static void add_option(struct pairs *pairs, const char *name, const char *value)
+{
+    add(pairs, strcmp(name, "f") == 0 ? "function" : strcmp(name, "r") == 0 ? "precision" : name, value);
+}
+
+/* An option that may stand without a value is on. */
 static void read_options(char *words, struct pairs *pairs)
 {
     char *rest = NULL, *word = strtok_r(words, " \t", &rest);
@@ -306,10 +359,13 @@ static void read_options(char *words, struct pairs *pairs)
         const char *const name = word + strspn(word, "-");
         if (is_option(word) && equals) {
             *equals = '\0';
-            add(pairs, name, equals + 1);
+            add_option(pairs, name, equals + 1);
         } else if (is_option(word) && value && !is_option(value)) {
-            add(pairs, name, value);
+            add_option(pairs, name, value);
             value = strtok_r(NULL, " \t", &rest);
+        } else if (is_option(word) &&
+                   name_is_among(name, "bias_vector grouped_gemm swizzlea swizzleb use_e gradient")) {
+            add(pairs, name, "1");
         }
         word = value;
     }
@@ -328,7 +384,7 @@ static void read_list(char *text, struct pairs *pairs)
     for (char *field; (field = next_field(&at, ','));) {
         char *value = field;
         const char *const name = next_field(&value, ':');
-        if (value && (value = next_field(&value, '\0'))) add(pairs, name, value);
+        if (value && (value = next_field(&value, '\0'))) add_option(pairs, name, value);
     }
 }
 
@@ -371,6 +427,11 @@ static void read_names(char *text, char separator, struct pairs *pairs)
     for (char *field; (field = next_field(&text, separator));) add(pairs, field, "-");
 }
 
+static bool names_sizes(const struct pairs *pairs)
+{
+    return value_of(pairs, OF_M) && value_of(pairs, OF_N) && value_of(pairs, OF_K);
+}
+
 bool form_is_head(const char *text)
 {
     struct pairs pairs = {.count = 0};
@@ -379,10 +440,37 @@ bool form_is_head(const char *text)
     char *const copy = strdup(past_number(text));
     if (!copy) return false;
     read_names(copy, separator, &pairs);
-    const bool is = value_of(&pairs, "problem") ||
-                    (value_of(&pairs, "m") && value_of(&pairs, "n") && value_of(&pairs, "k"));
+    const bool is = value_of(&pairs, OF_PROBLEM) || names_sizes(&pairs);
     free(copy);
     return is;
+}
+
+/* Is the name one of the list, which ", " separates? */
+static bool is_listed(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = list; (at = strstr(at, name)); at++)
+        if ((at == list || at[-1] == ' ') && (at[length] == ',' || !at[length])) return true;
+    return false;
+}
+
+/* A problem in full needs no other column, but would be another one by those that also describe it. */
+void form_unread(const char *head, char *list, size_t room)
+{
+    struct pairs pairs = {.count = 0};
+    char *const copy = strdup(past_number(head));
+    if (!copy) return;
+    read_names(copy, separator_of(head), &pairs);
+    const bool sizes = names_sizes(&pairs);
+    for (int i = 0; i < pairs.count; i++) {
+        const char *const name = pairs.at[i].name;
+        const bool whole = name_is_among(name, suite_names[OF_PROBLEM]), field = name_is_read(name);
+        const bool unread = sizes ? whole || (!field && !name_is_silent(name)) : field && !whole;
+        const size_t used = strlen(list);
+        if (unread && !is_listed(list, name))
+            snprintf(list + used, room - used, "%s%s", used ? ", " : "", name);
+    }
+    free(copy);
 }
 
 bool form_is_row(const char *head, const char *text)
@@ -403,7 +491,7 @@ enum status form_read_row(const char *head, const char *text, struct form_usual 
         const char *const value = next_field(&at, separator);
         pairs.at[i].value = value ? value : "";
     }
-    if (!st && value_of(&pairs, "operationkind"))
+    if (!st && value_of(&pairs, OF_CUTLASS))
         st = fail(E_INPUT,
                   "this looks like a table of CUTLASS's profiler, whose columns A, B and C say type and "
                   "layout: write its problems as TYPE:OP:MxNxK");

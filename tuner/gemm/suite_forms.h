@@ -23,8 +23,12 @@ bool form_is_known(const char *text);
 enum status form_read(const char *text, struct form_usual usual, struct problem *problem, const char **what);
 
 /* Is it the line of names of a table that has m, n and k, or problems in full? Upper and lower case are the
- * same, and names that say nothing of the problem do not matter. */
+ * same. suite_names.h has the names. */
 bool form_is_head(const char *text);
+
+/* Appends the names of a head that are not read, but for those that say nothing of a problem, such as times
+ * and comments. ", " separates them, and each is there once. */
+void form_unread(const char *head, char *list, size_t room);
 
 /* Could it be a line of this table? */
 bool form_is_row(const char *head, const char *text);

@@ -8,11 +8,16 @@ t tune qurey
 t tune 64x64x64
 t tune hgemm:nt:8x8x8
 t tune 10x
+t tune '128 128 128'
+printf '1 2 3\n' >'a b.txt'
+t tune 'a b.txt'
+t tune import 'a b.txt'
 t sh -c 'tune help help | cmp - "$SOURCES/tuner/manual.txt"'
 t sh -c 'tune help query help | sed -n "/^NAME/,/^ /p"'
 # Files of problems, also of other tools; and of what is none.
 printf 'GemmTunableOp_float_NT,nt_64_64_64\nGroupedGemmTunableOp_float_NT,nt_64_64_64\nGemmTunableOp_float_NC,nc_64_64_64\n' >tunable.csv
 printf 'name,k,m,n\nx,1,2,3\n' >table.csv
+printf 'm,n,k,groups,us\n1,2,3,8,1.5\n' >groups.csv
 echo '[{"m": 1, "n": 2, "k": 3}]' >list.json
 for file in tunable.csv table.csv; do
     t tune $file
@@ -22,6 +27,7 @@ t tune list.json
 t tune import list.json
 t tune bench --suite tunable.csv
 t tune bench --suite list.json
+t tune bench --suite groups.csv
 # What is not there is built in a build folder, and installed elsewhere.
 mkdir alone build
 cp "$(readlink -f "$(command -v tune)")" alone/

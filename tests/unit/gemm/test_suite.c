@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include "suite.h"
+#include "suite_names.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +81,12 @@ TEST(type_and_op_are_for_lines_without_one)
 
 TEST(heads_of_tables_hold_no_problem)
 {
-    static const char *const heads[] = {"M,N,K", "m n k", "M, N, K", "Validator,PT_VERSION,2.9.0"};
+    static const char *const heads[] = {"M,N,K",
+                                        "m n k",
+                                        "M, N, K",
+                                        "Validator,PT_VERSION,2.9.0",
+                                        "PT_VERSION,2.9.0",
+                                        "GCN_ARCH_NAME,gfx942"};
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
         struct problem problem;
         assert_int_equal(suite_line(heads[i], GEMM_SGEMM, NULL, &problem), E_ABSENT);
@@ -115,7 +121,6 @@ TEST(kinds_of_tunableop_that_are_not_done_are_left_out_with_a_reason)
         {"GemmTunableOp_Nosuch_NN,nn_16_16_16_ld_16_16_16", "Nosuch"},
         {"GroupedGemmTunableOp_BFloat16_TN,tn_16_16_16", "grouped"},
         {"GemmTunableOp_float_CN,cn_16_16_16_ld_16_16_16", "conjugate"},
-        {"GemmTunableOp_float_NN,xx_1_1_1", "'x'"},
         {"NosuchTunableOp_float_NN,nn_16_16_16", "NosuchTunableOp"}};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         struct problem problem;
@@ -123,7 +128,8 @@ TEST(kinds_of_tunableop_that_are_not_done_are_left_out_with_a_reason)
     }
     static const char *const broken[] = {"GemmTunableOp_float_NN",          "GemmTunableOp_float_NN,",
                                          "GemmTunableOp_float_NN,nn_16_16", "GemmTunableOp,nn_16_16_16",
-                                         "GemmTunableOp_float_NN,nn_a_b_c", "Gemm,__,_"};
+                                         "GemmTunableOp_float_NN,nn_a_b_c", "Gemm,__,_",
+                                         "GemmTunableOp_float_NN,xx_1_1_1", "GemmTunableOp_float_NN,n_1_1_1"};
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
         struct problem problem;
         if (suite_line(broken[i], GEMM_SGEMM, NULL, &problem) != E_INPUT)
@@ -206,7 +212,12 @@ TEST(command_lines_and_lists_of_rocm_are_read_as_the_row_major_problem)
         {"- { rocblas_function: \"rocblas_sgemm\", transA: 'N', transB: 'T', M: 100, N: 200, K: 300, lda: "
          "100, "
          "beta: 0.0, ldb: 200, ldc: 100, call_count: 1 }",
-         "sgemm:tn:200x100x300"}};
+         "sgemm:tn:200x100x300"},
+        {"rocblas-bench -f gemm -r h -m 8 -n 4 -k 2", "hgemm:nn:4x8x2"},
+        {"hipblaslt-bench -m 8 -n 4 -k 2 --a_type h --compute_type s --swizzleA 0 --scaleA 0",
+         "hgemm:nn:4x8x2"},
+        {"hipblaslt-bench -m 8 -n 4 -k 2 -r f16_r --bias_vector --transA T", "hgemm:nt:4x8x2:epilogue=bias"},
+        {"- { f: gemm, r: bf16_r, M: 8, N: 4, K: 2 }", "bf16gemm:nn:4x8x2"}};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         assert_string_equal(read_line(lines[i][0]), lines[i][1]);
     static const char *const left_out[][2] = {
@@ -217,7 +228,15 @@ TEST(command_lines_and_lists_of_rocm_are_read_as_the_row_major_problem)
         {"hipblaslt-bench -m 8 -n 8 -k 8 -r f32_r --activation_type swish", "swish"},
         {"rocblas-bench -f trsm -r f32_r -m 8 -n 8", "trsm"},
         {"- { rocblas_function: rocblas_zgemm, M: 8, N: 8, K: 8 }", "complex"},
-        {"rocblas-bench -f gemm -r f32_r --transposeB C -m 8 -n 8 -k 8", "conjugate"}};
+        {"rocblas-bench -f gemm -r f32_r --transposeB C -m 8 -n 8 -k 8", "conjugate"},
+        {"rocblas-bench -f gemm -r d -m 8 -n 8 -k 8", "FP64"},
+        {"rocblas-bench -f gemm -r c -m 8 -n 8 -k 8", "complex"},
+        {"rocblas-bench -f gemm -r z -m 8 -n 8 -k 8", "complex"},
+        {"rocblas-bench -f gemm_ex -r h --compute_type h -m 8 -n 8 -k 8", "FP16 sums"},
+        {"hipblaslt-bench -m 8 -n 8 -k 8 -r f16_r --scaleA 1", "'scaleA' (products with scales)"},
+        {"hipblaslt-bench -m 8 -n 8 -k 8 -r f16_r --scaleA 0 --scaleB 2", "'scaleB'"},
+        {"hipblaslt-bench -m 8 -n 8 -k 8 -r f16_r --swizzleA --transA T", "'swizzleA'"},
+        {"hipblaslt-bench -m 8 -n 8 -k 8 -r f16_r --gradient", "gradients"}};
     struct problem problem;
     for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
         assert_fails(suite_line(left_out[i][0], GEMM_SGEMM, NULL, &problem), E_ABSENT, left_out[i][1]);
@@ -269,6 +288,153 @@ TEST(columns_of_a_table_are_found_by_their_names)
     struct suite suite;
     assert_fails(read_text("m,n,k,us\n1,2,3,4\n1,,3,4\n", &suite), E_INPUT,
                  ":3: it does not say all of m, n and k");
+}
+
+/* One row of a table of m, n, k and these columns. */
+static const char *read_row(const char *columns, const char *values)
+{
+    static char read[PROBLEM_TEXT_MAX + 300];
+    char text[300];
+    struct suite suite;
+    snprintf(text, sizeof text, "m,n,k,%s\n128,256,64,%s\n128,256,72,\n", columns, values);
+    const enum status st = read_text(text, &suite);
+    if (st) snprintf(read, sizeof read, "%d: %s", (int)st, status_text());
+    else if (suite.count < 2) snprintf(read, sizeof read, "left out, %s", suite.why);
+    else problem_format(&suite.at[0], read);
+    if (!st && *suite.unread) snprintf(read + strlen(read), 200, " not read: %s", suite.unread);
+    if (!st) suite_free(&suite);
+    return read;
+}
+
+TEST(columns_that_describe_the_problem_are_read_or_told)
+{
+    static const char *const rows[][3] = {
+        {"op", "nt", "sgemm:nt:128x256x64"},
+        {"trans", "NT", "sgemm:nt:128x256x64"},
+        {"layout", "tn", "sgemm:tn:128x256x64"},
+        {"type,op,epilogue", "bf16,nt,bias+gelu", "bf16gemm:nt:128x256x64:epilogue=bias+gelu"},
+        {"dtype,epilogue", "f16,CUBLASLT_EPILOGUE_RELU_BIAS", "hgemm:nn:128x256x64:epilogue=bias+relu"},
+        {"epilogue", "none", "sgemm:nn:128x256x64"},
+        {"epilogue", "swiglu", "left out, line 2: gemmtune does not know 'swiglu' (unknown epilogues)"},
+        {"bias,activation", "True,relu", "sgemm:nn:128x256x64:epilogue=bias+relu"},
+        {"bias,activation", "False,none", "sgemm:nn:128x256x64"},
+        {"batch_size", "4", "sgemm:nn:128x256x64:batch=4"},
+        {"batch,pointers", "4,true", "sgemm:nn:128x256x64:batch=4:pointers"},
+        {"batch,pointers", "4,0", "sgemm:nn:128x256x64:batch=4"},
+        {"dtype,c", "bf16,f32", "bf16gemm:nn:128x256x64:c=f32"},
+        {"type,d_type", "bf16,f32", "bf16gemm:nn:128x256x64:c=f32"},
+        {"scaleA", "1", "left out, line 2: gemmtune does not know 'scaleA' (products with scales)"},
+        /* one-letter names are options only; the order of the names counts, not that of the columns */
+        {"r,f", "0.9,x", "sgemm:nn:128x256x64 not read: r, f"},
+        {"type,dtype", "linear,bf16", "bf16gemm:nn:128x256x64"},
+        /* a batch that is none is no batch of 1 */
+        {"batch", "1", "sgemm:nn:128x256x64"},
+        /* transposed or not */
+        {"transa", "no_transpose", "sgemm:nn:128x256x64"},
+        {"transa,transb", "rocblas_operation_transpose,CUBLAS_OP_N", "sgemm:tn:128x256x64"},
+        {"transa,transb", "CblasNoTrans,CblasTrans", "sgemm:nt:128x256x64"},
+        {"transa", "CUBLAS_OP_C",
+         "left out, line 2: the op 'CUBLAS_OP_C' is neither n nor t (conjugate"
+         " transposition)"},
+        /* what is not read */
+        {"name,us,TFLOPS,id,comment,problem_id", "a,1,2,3,x,9", "sgemm:nn:128x256x64"},
+        {"groups,sparsity,groups", "8,0.5,8", "sgemm:nn:128x256x64 not read: groups, sparsity"},
+        {"problem", "nt:1x2x3", "sgemm:nn:128x256x64 not read: problem"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *const read = read_row(rows[i][0], rows[i][1]);
+        if (strcmp(read, rows[i][2]) != 0) fail_msg("%s / %s: %s", rows[i][0], rows[i][1], read);
+    }
+    static const char *const refused[][3] = {{"op", "matmul", "the op 'matmul' is none of nn, nt, tn and tt"},
+                                             {"layout", "tnt", "columns op trans layout"},
+                                             {"batch", "two", "two"},
+                                             {"batch", "-3", "-3"},
+                                             {"batch", "0", "batch must be at least 1"},
+                                             {"batch", "1x", "1x"},
+                                             {"lda", "two", "two"},
+                                             {"beta", "x", "x"},
+                                             {"pointers", "maybe", "'maybe'"},
+                                             {"epilogue", "relu+gelu", "two parts of a kind"}};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        const char *const read = read_row(refused[i][0], refused[i][1]);
+        char said[20];
+        snprintf(said, sizeof said, "%d: ", (int)E_INPUT);
+        if (strncmp(read, said, strlen(said)) != 0 || !strstr(read, refused[i][2]))
+            fail_msg("%s / %s: %s", refused[i][0], refused[i][1], read);
+    }
+    struct suite suite;
+    assert_ok(read_text("problem,batch,us\n4x5x6,2,1\n", &suite));
+    assert_string_equal(suite.unread, "batch");
+    suite_free(&suite);
+}
+
+static bool is_name_of_the_code(const char *name)
+{
+    bool is = false;
+    for (size_t i = 0; i < SUITE_FIELDS; i++) is |= i != OF_CUTLASS && name_is_among(name, suite_names[i]);
+    for (size_t i = 0; i < suite_switch_count; i++) is |= name_is_among(name, suite_switches[i][0]);
+    return is;
+}
+
+/* The list of the manual: its lines are further in than the text around them, and what is in brackets
+ * explains. Returns the names, each between blanks. */
+static const char *names_of_the_manual(void)
+{
+    static char names[2000];
+    FILE *file = fopen(GT_SOURCE_DIR "/tuner/manual.txt", "r");
+    char line[200];
+    bool in_list = false;
+    assert_non_null(file);
+    names[0] = '\0';
+    while (fgets(line, sizeof line, file)) {
+        if (in_list && strncmp(line, "        ", 8) != 0) break;
+        for (char *at = line; in_list && *at; at++) {
+            if (*at == '(') at += strcspn(at, ")");
+            const size_t used = strlen(names);
+            snprintf(names + used, sizeof names - used, "%c", strchr(" ;)\n", *at) ? ' ' : *at);
+        }
+        in_list |= strstr(line, "These names are read:") != NULL;
+    }
+    fclose(file);
+    return names;
+}
+
+TEST(the_manual_lists_the_names_that_are_read)
+{
+    const char *const listed = names_of_the_manual();
+    char words[2000], *rest = NULL, wanted[100];
+    snprintf(words, sizeof words, "%s", listed);
+    for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+        if (!is_name_of_the_code(word)) fail_msg("'%s' of the manual is not read", word);
+    for (size_t i = 0; i < SUITE_FIELDS + suite_switch_count; i++) {
+        if (i == OF_CUTLASS) continue;
+        snprintf(words, sizeof words, "%s",
+                 i < SUITE_FIELDS ? suite_names[i] : suite_switches[i - SUITE_FIELDS][0]);
+        for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+            snprintf(wanted, sizeof wanted, " %s ", word);
+            if (!strstr(listed, wanted)) fail_msg("'%s' is not in the manual", word);
+        }
+    }
+}
+
+/* Also where a program wrote the head again before each row. */
+TEST(a_column_is_told_once)
+{
+    struct suite suite;
+    assert_ok(read_text("m,n,k,x,xy\n1,2,3,4,5\nm,n,k,x,y\n1,2,3,4,5\n", &suite));
+    assert_string_equal(suite.unread, "x, xy, y");
+    assert_int_equal(suite.count, 2);
+    suite_free(&suite);
+}
+
+TEST(commands_that_are_proposed_can_be_typed)
+{
+    char text[SUITE_COMMAND_MAX], path[SUITE_COMMAND_MAX];
+    assert_string_equal(suite_command("a/b-1.txt", text), "tune --suite a/b-1.txt");
+    assert_string_equal(suite_command("a b.txt", text), "tune --suite 'a b.txt'");
+    assert_string_equal(suite_command("it's", text), "tune --suite 'it'\\''s'");
+    memset(path, '\'', sizeof path);
+    path[sizeof path - 1] = '\0';
+    assert_true(strlen(suite_command(path, text)) < SUITE_COMMAND_MAX);
 }
 
 TEST(what_is_left_out_is_counted_by_kind)
@@ -448,6 +614,10 @@ int main(void)
         cmocka_unit_test(of_a_line_of_tunableop_the_first_two_columns_have_a_limit),
         cmocka_unit_test(command_lines_and_lists_of_rocm_are_read_as_the_row_major_problem),
         cmocka_unit_test(columns_of_a_table_are_found_by_their_names),
+        cmocka_unit_test(columns_that_describe_the_problem_are_read_or_told),
+        cmocka_unit_test(the_manual_lists_the_names_that_are_read),
+        cmocka_unit_test(a_column_is_told_once),
+        cmocka_unit_test(commands_that_are_proposed_can_be_typed),
         cmocka_unit_test(what_is_left_out_is_counted_by_kind),
         cmocka_unit_test(a_file_of_another_tool_is_named_for_what_it_is),
         cmocka_unit_test(lines_end_with_lf_or_cr_or_both),
