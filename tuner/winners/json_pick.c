@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MEMBERS_MAX = 64, KEY_MAX = 63, DIGITS_MAX = 15 /* then a number is exact as a double, and fits into 64 bits */ };
+enum {
+    MEMBERS_MAX = 64,
+    KEY_MAX = 63,
+    DIGITS_MAX = 15 /* then a number is exact as a double, and fits into 64 bits */
+};
 
 /* A piece of the text. */
 struct piece {
