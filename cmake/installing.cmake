@@ -47,7 +47,7 @@ install(FILES ${PROJECT_BINARY_DIR}/modulefile RENAME ${PROJECT_VERSION} DESTINA
 set(list ${PROJECT_BINARY_DIR}/installed_files.txt)
 install(CODE "set(GT_INSTALLED_LIST \"${list}\")")
 install(SCRIPT cmake/installed_list.cmake) # after all that installs
-add_custom_target(uninstall VERBATIM COMMAND ${PROJECT_SOURCE_DIR}/cmake/uninstall.sh ${list})
+add_custom_target(uninstall VERBATIM COMMAND sh ${PROJECT_SOURCE_DIR}/cmake/uninstall.sh ${list})
 
 # Packages: cpack -G DEB, -G RPM or -G TGZ in the build folder.
 set(CPACK_PACKAGE_VENDOR "the gemmtune authors")
