@@ -26,7 +26,8 @@ foreach(file IN LISTS as_they_are)
   get_filename_component(folder ${file} DIRECTORY)
   install(FILES ${file} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder})
 endforeach()
-install(DIRECTORY docs/examples DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
+file(GLOB examples CONFIGURE_DEPENDS docs/examples/*.[ch] docs/examples/CMakeLists.txt) # a user may have built there
+install(FILES ${examples} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs/examples)
 
 set(page ${PROJECT_BINARY_DIR}/documents/gemmtune-environment.7)
 add_custom_command(OUTPUT ${page} VERBATIM DEPENDS docs/environment.md cmake/man_tables.awk
@@ -43,8 +44,10 @@ file(RELATIVE_PATH GT_PREFIX_FROM_MODULE ${modules} ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/modulefile.in modulefile @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/modulefile RENAME ${PROJECT_VERSION} DESTINATION ${CMAKE_INSTALL_DATADIR}/gemmtune/modulefiles/gemmtune)
 
-add_custom_target(uninstall VERBATIM
-  COMMAND ${CMAKE_COMMAND} -DMANIFEST=${PROJECT_BINARY_DIR}/install_manifest.txt -P ${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake)
+set(list ${PROJECT_BINARY_DIR}/installed_files.txt)
+install(CODE "set(GT_INSTALLED_LIST \"${list}\")")
+install(SCRIPT cmake/installed_list.cmake) # after all that installs
+add_custom_target(uninstall VERBATIM COMMAND sh ${PROJECT_SOURCE_DIR}/cmake/uninstall.sh ${list})
 
 # Packages: cpack -G DEB, -G RPM or -G TGZ in the build folder.
 set(CPACK_PACKAGE_VENDOR "the gemmtune authors")
@@ -60,7 +63,10 @@ set(CPACK_SOURCE_IGNORE_FILES "/build/;/\\\\.git/;/\\\\.deps/")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+# Which package has the library, for dpkg-shlibdeps. CPack's own list warns of the drop-in, which nobody links and which has no soname.
+get_target_property(soversion gemmtune SOVERSION)
+file(WRITE ${PROJECT_BINARY_DIR}/debian/shlibs "libgemmtune ${soversion} gemmtune (>= ${PROJECT_VERSION})\n")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/debian/shlibs)
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libcuda1")
 set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
 set(CPACK_RPM_PACKAGE_LICENSE "MIT AND BSD-2-Clause AND BSD-3-Clause AND Zlib AND ISC")

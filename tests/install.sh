@@ -3,11 +3,15 @@
 # belong, and the target uninstall removes them. The installed program reads the installed configs, no file names the sources or the
 # build folder, documents have no dead link, and the man page of the environment names each variable.
 set -eu
-build=$1
+build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(dirname "$here")
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+list=$build/installed_files.txt # for uninstall: the user's list is set aside
+built=$(mktemp -d "$top/docs/examples/build.XXXXXX")
+trap 'rm -f "$list"; [ ! -e "$scratch/list" ] || mv "$scratch/list" "$list"; rm -rf "$scratch" "$built"' EXIT
+[ ! -e "$list" ] || mv "$list" "$scratch/list"
+echo 'not ours' | tee "$built/a.out" >"$built/compiler_test.c"
 (umask 002 && cmake --install "$build" --prefix "$scratch/usr" >/dev/null)
 for file in bin/tune share/man/man1/tune.1 share/bash-completion/completions/tune share/zsh/site-functions/_tune \
     share/fish/vendor_completions.d/tune.fish share/man/man1/tune-forget.1 \
@@ -29,6 +33,12 @@ winners=$scratch/usr/share/gemmtune/configs/winners
 }
 if grep -q '^GT_SHIPPED_CODE:BOOL=ON' "$build/CMakeCache.txt" && [ ! -s "$winners/code-90.sqlite" ]; then
     echo "the winners' machine code was not installed"
+    exit 1
+fi
+
+# Ubuntu 22.04 has jansson 2.13. These came with 2.14.
+if nm -D --undefined-only "$scratch/usr/bin/tune" | grep -E 'json_object_((get|set|del)n|iter_key_len)'; then
+    echo "tune needs a later jansson"
     exit 1
 fi
 
@@ -112,23 +122,52 @@ grep -q only_here "$scratch/err" && [ $code != 0 ] || {
 }
 rm "$gpus/only_here.conf"
 
-# What was installed last is removed, and nothing else.
-mkdir -p "$scratch/stays/bin"
-echo kept >"$scratch/stays/bin/other"
-cp "$build/install_manifest.txt" "$scratch/manifest"
-DESTDIR=$scratch/stays cmake --install "$build" --prefix /usr >/dev/null
-[ -x "$scratch/stays/usr/bin/tune" ] && grep -qx '/usr/bin/tune' "$build/install_manifest.txt"
-DESTDIR=$scratch/stays cmake -DMANIFEST="$build/install_manifest.txt" -P "$top/cmake/uninstall.cmake" >/dev/null 2>&1
-left=$(find "$scratch/stays" -type f -o -type l -o -name gemmtune)
-[ "$left" = "$scratch/stays/bin/other" ] || {
-    echo "uninstall leaves:"
-    echo "$left"
+# Of the examples their sources alone, not what somebody built there.
+ls "$scratch/usr/share/doc/gemmtune/docs/examples" | sort >"$scratch/examples"
+(cd "$top/docs/examples" && ls -- *.[ch] CMakeLists.txt) | sort | diff - "$scratch/examples" || {
+    echo "docs/examples (<) is not what was installed (>)"
     exit 1
 }
-cp "$scratch/manifest" "$build/install_manifest.txt"
-cmake --build "$build" --target uninstall >"$scratch/log" && [ ! -e "$scratch/usr/bin/tune" ] || {
+
+# The target uninstall removes what was installed last, and nothing else.
+uninstall() {
+    cmake --build "$build" --target uninstall >"$scratch/log" 2>&1
+}
+
+# only FOLDER FILE: uninstall has left this file there, no other, and no folder of ours. FILE '': nothing.
+only() {
+    left=$(cd "$1" && find . -type f -o -type l -o -path '*/gemmtune*' -empty)
+    [ "$left" = "$2" ] || {
+        cat "$scratch/log"
+        printf 'uninstall leaves in %s:\n%s\ninstead of:\n%s\n' "$1" "$left" "$2"
+        exit 1
+    }
+}
+
+# What cpack installs on its way, and one component, do not count.
+DESTDIR=$scratch/_CPack_Packages/deb cmake --install "$build" --prefix /usr >/dev/null
+cmake --install "$build" --prefix "$scratch/component" --component Unspecified >/dev/null
+uninstall || {
     cat "$scratch/log"
     exit 1
 }
-if cmake -DMANIFEST="$build/install_manifest.txt" -P "$top/cmake/uninstall.cmake" 2>"$scratch/err"; then exit 1; fi
-grep -q 'Nothing is known to be installed' "$scratch/err"
+only "$scratch/usr" ''
+[ -x "$scratch/_CPack_Packages/deb/usr/bin/tune" ] && [ -x "$scratch/component/bin/tune" ]
+if uninstall; then exit 1; fi
+grep -q 'Nothing is known to be installed' "$scratch/log"
+
+# Names with what CMake takes for patterns and lists, and files of others.
+for prefix in 'v[2]' 'open [; close'; do
+    mkdir -p "$scratch/stays/$prefix/share/gemmtune"
+    echo kept >"$scratch/stays/$prefix/share/gemmtune/gemmtune.db"
+    (cd "$scratch" && DESTDIR=stays cmake --install "$build" --prefix "/$prefix" >/dev/null)
+    [ -x "$scratch/stays/$prefix/bin/tune" ]
+    uninstall || :
+    only "$scratch/stays/$prefix" ./share/gemmtune/gemmtune.db
+done
+mkdir "$scratch/folder"
+echo "$scratch/folder" >"$list"
+if uninstall || [ ! -e "$list" ]; then exit 1; fi
+grep -q '^1 files could not be removed' "$scratch/log"
+cmake -DGT_INSTALLED_LIST="$list" -DCMAKE_INSTALL_PREFIX='/a;/b' -P "$top/cmake/installed_list.cmake" 2>"$scratch/err"
+grep -q "cannot remove what was installed in /a;/b" "$scratch/err" && [ ! -e "$list" ]

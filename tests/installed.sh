@@ -8,5 +8,5 @@ grep -Eq '^GT_SANITIZE:[A-Z]+=(ON|address|thread)' "$build/CMakeCache.txt" && {
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 usr=$scratch/usr
-cmake --install "$build" --prefix "$usr" >/dev/null
+cmake --install "$build" --prefix "$usr" --component Unspecified >/dev/null
 lib=$(dirname "$(find "$usr" -name libgemmtune.a)")

@@ -1,5 +1,5 @@
 #!/bin/sh
-# package.sh BUILD: the packages that cpack makes. The .deb installs on a clean Debian with what it needs, its program runs, and nothing
+# package.sh BUILD: the packages that cpack makes, without a warning; what is installed from BUILD can still be uninstalled. The .deb installs on a clean Debian with what it needs, its program runs, and nothing
 # is left when it is removed. The .rpm has the same files.
 # shellcheck disable=SC1091,SC2154 # debian.sh sets root and scratch
 set -eu
@@ -15,16 +15,22 @@ for command in cpack dpkg-deb dpkg-shlibdeps rpm rpmbuild; do
     }
 done
 . "$(dirname "$0")/debian.sh"
+installed=$(cat "$build/installed_files.txt" 2>/dev/null || :)
 for kind in DEB RPM; do
-    (cd "$build" && cpack -G $kind -B "$scratch/packages") >"$scratch/log" 2>&1 || {
+    (cd "$build" && cpack -G $kind -B "$scratch/packages") >"$scratch/log" 2>&1 && ! grep -q 'CMake Warning' "$scratch/log" || {
         cat "$scratch/log"
         exit 1
     }
 done
+[ "$installed" = "$(cat "$build/installed_files.txt" 2>/dev/null || :)" ] || {
+    echo "cpack has changed what the target uninstall removes"
+    exit 1
+}
 deb=$(find "$scratch/packages" -maxdepth 1 -name '*.deb')
 rpm=$(find "$scratch/packages" -maxdepth 1 -name '*.rpm')
 dpkg-deb -c "$deb" | awk '!/^d/ { print substr($6, 2) }' | sort >"$scratch/deb"
 rpm -qp --queryformat '[%{FILEMODES:perms} %{FILENAMES}\n]' "$rpm" | awk '!/^d/ { print $2 }' | sort >"$scratch/rpm"
+dpkg-deb --ctrl-tarfile "$deb" | tar -xO ./shlibs | grep -qx 'libgemmtune 0\.[0-9]* gemmtune (>= 0\.[0-9.]*)'
 diff "$scratch/deb" "$scratch/rpm" || {
     echo "the files of .deb (<) and .rpm (>) differ"
     exit 1

@@ -44,7 +44,7 @@ all)
     # Not again: the executed kernels (labels exec and mutants), which are under the sanitizers in every build, and the long
     # tests of what those have seen. Campaign, load, what is installed and exported, and NVRTC are only here.
     suite release --label-exclude '^(exec|mutants|long)$' --label-exclude '^(exec|mutants|unit|cli|fuzz)$' \
-        --exclude-regex '^(nvrtc_few|tidy_changed)$' || failed="$failed release"
+        --exclude-regex '^(nvrtc_few|tidy_changed|optimised)$' || failed="$failed release"
     ;;
 quick)
     suite release --label-regex '^(unit|fuzz|cli)$' --label-exclude '^long$' || failed="$failed release"

@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MEMBERS_MAX = 64, DIGITS_MAX = 15 /* then a number is exact as a double, and fits into 64 bits */ };
+enum {
+    MEMBERS_MAX = 64,
+    KEY_MAX = 63,
+    DIGITS_MAX = 15 /* then a number is exact as a double, and fits into 64 bits */
+};
 
 /* A piece of the text. */
 struct piece {
@@ -121,15 +125,24 @@ static json_t *read_value(struct reader *r)
     return read_rest(&piece);
 }
 
-/* False: it is there already, or there are too many. */
+/* False: it is there already, it is too long, or there are too many. */
 static bool remember(struct reader *r, const struct piece *key)
 {
     for (int i = 0; i < r->count; i++)
         if (r->keys[i].length == key->length && memcmp(r->keys[i].text, key->text, key->length) == 0)
             return false;
-    if (r->count == MEMBERS_MAX) return false;
+    if (r->count == MEMBERS_MAX || key->length > KEY_MAX) return false;
     r->keys[r->count++] = *key;
     return true;
+}
+
+/* Takes the value. */
+static bool set_member(json_t *object, const struct piece *key, json_t *value)
+{
+    char text[KEY_MAX + 1];
+    memcpy(text, key->text, key->length);
+    text[key->length] = '\0';
+    return json_object_set_new_nocheck(object, text, value) == 0;
 }
 
 static bool read_member(struct reader *r, json_t *object, const char *const *wanted)
@@ -140,7 +153,7 @@ static bool read_member(struct reader *r, json_t *object, const char *const *wan
     if (!value) return false;
     const bool all = !wanted;
     while (wanted && *wanted && !is_word(&key, *wanted)) wanted++;
-    if (all || *wanted) return json_object_setn_new_nocheck(object, key.text, key.length, value) == 0;
+    if (all || *wanted) return set_member(object, &key, value);
     json_decref(value);
     return true;
 }

@@ -74,6 +74,21 @@ TEST(all_else_is_left_to_jansson)
         if (picked(texts[i])) fail_msg("read: %s", texts[i]);
 }
 
+TEST(a_key_of_64_bytes_is_left_to_jansson)
+{
+    char text[100], key[65];
+    for (int length = 63; length <= 64; length++) {
+        memset(key, 'k', (size_t)length);
+        key[length] = '\0';
+        snprintf(text, sizeof text, "{\"%s\": 7, \"\": 8}", key);
+        json_t *all = json_pick(text, strlen(text), NULL);
+        assert_int_equal(all != NULL, length == 63);
+        if (all) assert_int_equal(json_integer_value(json_object_get(all, key)), 7);
+        if (all) assert_int_equal(json_integer_value(json_object_get(all, "")), 8);
+        json_decref(all);
+    }
+}
+
 /* So that opening is quick. */
 TEST(every_line_that_ships_is_read)
 {
@@ -97,6 +112,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_objects_are_read_as_jansson_reads_them),
         cmocka_unit_test(all_else_is_left_to_jansson),
+        cmocka_unit_test(a_key_of_64_bytes_is_left_to_jansson),
         cmocka_unit_test(every_line_that_ships_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
