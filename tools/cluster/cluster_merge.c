@@ -28,6 +28,7 @@ struct merging {
     struct stat *judged; /* owned; the files as they were before they were read */
     int *numbers;        /* while it merges: of the shards */
     int merged, missing, unfinished, refused;
+    int unsent;        /* of those missing: nothing was submitted yet */
     int other_version; /* of those refused: no task can go on with them */
     int short_of_time; /* finished, with problems left out */
 };
@@ -116,7 +117,9 @@ static void say_why(struct merging *m, int i)
     char state[400], aside[PATH_MAX];
     if (file->st == E_ABSENT) {
         m->missing++;
-        print_line(stderr, "shard %d is missing%s", i, in_brackets(s, SHARD_MISSING, state));
+        m->unsent += s->state == SHARD_UNSENT;
+        if (s->state == SHARD_UNSENT) print_line(stderr, "shard %d was not sent yet", i);
+        else print_line(stderr, "shard %d is missing%s", i, in_brackets(s, SHARD_MISSING, state));
     } else if (file->st) {
         m->refused++;
         m->other_version += file->other_version;
@@ -173,14 +176,15 @@ static enum status say_what_lacks(const struct merging *m)
     char counts[200], again[PATH_MAX + 100] = "", other[2 * PATH_MAX + 200] = "";
     const int due = m->missing + m->unfinished + m->refused + m->short_of_time - m->other_version;
     if (due + m->other_version == 0) return OK;
-    int used = snprintf(counts, sizeof counts, "of %d shard%s %d %s missing, %d unfinished, %d refused",
-                        plan->shards, PRINT_S(plan->shards), m->missing, m->missing == 1 ? "is" : "are",
-                        m->unfinished, m->refused);
+    int used =
+        snprintf(counts, sizeof counts, "of %d shard%s %d %s %s, %d unfinished, %d refused", plan->shards,
+                 PRINT_S(plan->shards), m->missing, m->missing == 1 ? "is" : "are",
+                 m->unsent && m->unsent == m->missing ? "not sent" : "missing", m->unfinished, m->refused);
     if (m->short_of_time)
         snprintf(counts + used, sizeof counts - (size_t)used, ", %d short of time", m->short_of_time);
     if (due)
-        snprintf(again, sizeof again, "tune cluster slurm --dir %s --resume --submit sends %s again",
-                 plan->dir, m->other_version ? "the others" : "them");
+        snprintf(again, sizeof again, "tune cluster slurm --dir %s --resume --submit sends %s%s", plan->dir,
+                 m->other_version ? "the others" : "them", due == m->unsent ? "" : " again");
     if (m->other_version)
         snprintf(other, sizeof other,
                  "those of another version go on with that one only: tune merge %s %s/shards/*.db, without "

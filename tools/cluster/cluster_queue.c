@@ -1,6 +1,7 @@
 #include "cluster_queue.h"
 
 #include "cluster_child.h"
+#include "file_seen.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,39 +17,69 @@
 
 /* ---- sbatch ---- */
 
-/* A number at the start of a text, and behind it perhaps `before` and the name of a cluster. */
+/* A number at the start of a text, and behind it perhaps `before` and the name of a cluster; an empty name is
+ * none. */
 static bool take_job(const char *text, const char *before, int64_t *job, char cluster[CLUSTER_NAME_MAX])
 {
     char *end;
     if (strspn(text, "0123456789") == 0 || strspn(text, "0123456789") > 17) return false;
     *job = strtoll(text, &end, 10);
     const size_t length = strlen(before);
-    const bool named = strncmp(end, before, length) == 0;
-    const char *name = end + (named ? length : 0);
-    const size_t letters = named ? strcspn(name, *before == ';' ? "\r\n" : " \t\r\n") : 0;
+    const char *name = end + length;
+    const size_t letters =
+        strncmp(end, before, length) == 0 ? strcspn(name, *before == ';' ? "\r\n" : " \t\r\n") : 0;
     *cluster = '\0';
     if (letters < CLUSTER_NAME_MAX) snprintf(cluster, CLUSTER_NAME_MAX, "%.*s", (int)letters, name);
-    return *job > 0 && (!named || cluster_name_fits(cluster));
+    return *job > 0 && (letters == 0 || cluster_name_fits(cluster));
 }
 
-/* "4711" or "4711;cluster", as --parsable asks for, behind warnings; a site's wrapper that passes --parsable
- * by says "Submitted batch job 4711" or "... on cluster NAME", which a number alone does not outweigh. */
+/* A line is "4711" or "4711;cluster", as --parsable asks for, or begins as the sentence of a site's wrapper
+ * that passes --parsable by: "Submitted batch job 4711", perhaps "... on cluster NAME". Other lines may stand
+ * around it, and the last that fits counts; a number alone may be anything (a year, a count) and counts only
+ * where no line has a cluster or the sentence. */
 static bool find_job(const char *text, int64_t *job, char cluster[CLUSTER_NAME_MAX])
 {
     static const char sentence[] = "Submitted batch job ";
-    const char *said = strstr(text, sentence);
-    if (said && take_job(said + strlen(sentence), " on cluster ", job, cluster)) return true;
+    bool found = false, certain = false;
     for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        int64_t number;
+        char on[CLUSTER_NAME_MAX];
         const char after = line[strspn(line, "0123456789")];
-        if ((after == '\0' || strchr("\r\n;", after)) && take_job(line, ";", job, cluster)) return true;
+        const bool said = strncmp(line, sentence, strlen(sentence)) == 0;
+        const bool fits = said
+                              ? take_job(line + strlen(sentence), " on cluster ", &number, on)
+                              : (after == '\0' || strchr("\r\n;", after)) && take_job(line, ";", &number, on);
+        if (!fits || (certain && !said && !*on)) continue;
+        found = true;
+        certain |= said || *on;
+        *job = number;
+        snprintf(cluster, CLUSTER_NAME_MAX, "%s", on);
     }
-    return false;
+    return found;
 }
 
-enum status queue_submit(const char *script, const char *tasks, const struct cluster_job *after, int64_t *job,
-                         char cluster[CLUSTER_NAME_MAX])
+/* For a refusal, since Slurm does not say what it has too little of. "": the script asks for no number. */
+static void name_cores(const char *script, char text[200])
 {
-    char list[LIST_MAX], depends[64], where[32 + CLUSTER_NAME_MAX], path[PATH_MAX], lines[CHILD_LINES_MAX];
+    char line[256];
+    FILE *file;
+    int cores;
+    *text = '\0';
+    if (file_open("script", script, &file)) return;
+    while (!*text && fgets(line, sizeof line, file))
+        if (sscanf(line, "#SBATCH --cpus-per-task=%d", &cores) == 1) /* NOLINT(cert-err34-c) */
+            snprintf(text, 200,
+                     "; array.sh asks for %d cores a task: edit its line, or take another --dir and "
+                     "--cpus-per-task N (0: what the cluster gives)",
+                     cores);
+    fclose(file);
+}
+
+enum status queue_submit(const char *script, const char *tasks, const struct cluster_job *after,
+                         bool cores_chosen, int64_t *job, char cluster[CLUSTER_NAME_MAX])
+{
+    char cores[200] = "", list[LIST_MAX], depends[64], where[32 + CLUSTER_NAME_MAX], path[PATH_MAX],
+         lines[CHILD_LINES_MAX];
     char program[] = "sbatch", parsable[] = "--parsable";
     char *argv[8] = {program, parsable};
     int count = 2;
@@ -71,11 +102,13 @@ enum status queue_submit(const char *script, const char *tasks, const struct clu
     if (st == E_ABSENT)
         st = fail(E_ABSENT, "%s: nothing was submitted; submit %s where Slurm is", status_text(), script);
     else if (st == E_CHILD)
-        st =
-            fail(E_CHILD, "%s; whether it has taken %s before, squeue says: look before it is sent again: %s",
-                 status_text(), script, lines);
-    if (!st && printed.code != 0)
-        st = fail(E_CHILD, "sbatch refuses %s (exit code %d): %s", script, printed.code, lines);
+        st = fail(E_CHILD,
+                  "%s; it may have submitted %s nevertheless: look with squeue before you send again: %s",
+                  status_text(), script, lines);
+    if (!st && printed.code != 0) {
+        if (cores_chosen) name_cores(script, cores);
+        st = fail(E_CHILD, "sbatch refuses %s (exit code %d): %s%s", script, printed.code, lines, cores);
+    }
     if (!st && !(printed.text && find_job(printed.text, job, cluster)))
         st = fail(E_CHILD,
                   "sbatch took %s, but does not say as which job, so that squeue must be looked at before it "

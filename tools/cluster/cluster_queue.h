@@ -5,11 +5,11 @@
 #include "cluster_plan.h"
 
 /* Submits a script. tasks: "0-3,7" in place of the script's own, or NULL; after: a job array that the job
- * waits for, however it ends, on the same cluster, or NULL. *job: its number; cluster: if sbatch names one,
- * else "". Errors: E_ABSENT (there is no sbatch), E_CHILD (it refuses, says no number or does not end), with
- * what it says. */
-enum status queue_submit(const char *script, const char *tasks, const struct cluster_job *after, int64_t *job,
-                         char cluster[CLUSTER_NAME_MAX]);
+ * waits for, however it ends, on the same cluster, or NULL. cores_chosen: a refusal names the cores that the
+ * script asks for. *job: its number; cluster: if sbatch names one, else "". Errors: E_ABSENT (there is no
+ * sbatch), E_CHILD (it refuses, says no number or does not end), with what it says. */
+enum status queue_submit(const char *script, const char *tasks, const struct cluster_job *after,
+                         bool cores_chosen, int64_t *job, char cluster[CLUSTER_NAME_MAX]);
 
 enum queue_state { QUEUE_UNKNOWN, QUEUE_GONE, QUEUE_WAITING, QUEUE_RUNNING };
 

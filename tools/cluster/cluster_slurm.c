@@ -294,13 +294,13 @@ enum status slurm_write(const struct cluster_plan *plan, const struct slurm_wish
     return scripts(plan, w, true);
 }
 
-enum status slurm_submit(struct cluster_plan *plan, const char *array)
+enum status slurm_submit(struct cluster_plan *plan, const char *array, bool cores_chosen)
 {
     char script[PATH_MAX];
     char merged_on[CLUSTER_NAME_MAX]; /* that of the array, which it was sent to */
     struct cluster_job job = {.array = 0};
     enum status st = cluster_plan_path(plan, script, "array.sh");
-    if (!st) st = queue_submit(script, array, NULL, &job.array, job.cluster);
+    if (!st) st = queue_submit(script, array, NULL, cores_chosen, &job.array, job.cluster);
     if (st) return st;
     /* At once: without its number nothing tells that these tasks are in the queue. */
     enum status noted = cluster_plan_add_job(plan, &job);
@@ -309,7 +309,7 @@ enum status slurm_submit(struct cluster_plan *plan, const char *array)
     char sentence[1024], why[1024];
     snprintf(why, sizeof why, "%s", status_text());
     st = cluster_plan_path(plan, script, "merge.sh");
-    if (!st) st = queue_submit(script, NULL, &job, &job.merge, merged_on);
+    if (!st) st = queue_submit(script, NULL, &job, false, &job.merge, merged_on);
     snprintf(sentence, sizeof sentence, "%s", status_text());
     if (added) plan->jobs[plan->job_count - 1] = job;
     if (!st && !noted && (noted = cluster_plan_write(plan))) snprintf(why, sizeof why, "%s", status_text());

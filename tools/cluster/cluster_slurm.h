@@ -29,8 +29,9 @@ enum status slurm_check(const struct cluster_plan *plan, const struct slurm_wish
 enum status slurm_write(const struct cluster_plan *plan, const struct slurm_wishes *wishes);
 
 /* Submits the array, or the tasks of `array`, and the merging job after it, and notes them in the plan.
- * Errors: those of queue_submit; if only the merging job was refused, or they cannot be noted (E_IO), the
- * sentence says so, with their numbers. */
-enum status slurm_submit(struct cluster_plan *plan, const char *array);
+ * cores_chosen: the user did not say how many cores a task has; a refusal names them. Errors: those of
+ * queue_submit; if only the merging job was refused, or they cannot be noted (E_IO), the sentence says so,
+ * with their numbers. */
+enum status slurm_submit(struct cluster_plan *plan, const char *array, bool cores_chosen);
 
 #endif

@@ -29,7 +29,7 @@
 #define SPARE_S        600.0 /* at most */
 #define SPARE_LEAST_S  240.0 /* Slurm's signal comes up to three minutes early; and starting */
 #define TIME_LEAST_S   600.0
-#define CORES_A_GPU    16 /* compilers keep one busy then (docs/cluster.md) */
+#define CORES_A_GPU    16 /* compiling limits a search: with so many cores a GPU is busy (docs/cluster.md) */
 
 struct cluster {
     struct command_words words;
@@ -354,19 +354,25 @@ static void choose_cores(struct cluster *c)
     w->cpus = c->cpus >= 0 ? c->cpus : CORES_A_GPU * (w->gres ? gpus_of(w->gres) : w->gpus);
 }
 
-/* As many tasks as Slurm's arrays may have: said before sbatch refuses them, when the folder is written. */
-static enum status check_array(const struct cluster *c, const struct cluster_plan *plan)
+/* As many tasks as Slurm's arrays may have: said before sbatch refuses them. shards: the highest that is
+ * sent, and one. */
+static enum status check_array(const struct cluster *c, int shards)
 {
     int64_t most;
     enum status st = queue_array_max(&most);
     if (st)
-        print_line(stderr, "whether Slurm takes an array of %d tasks is not known: %s", plan->shards,
-                   status_text());
-    if (st || most < 0 || plan->shards <= most) return st == E_MEMORY ? st : OK;
-    st = fail(E_INPUT,
-              "Slurm takes job arrays of %" PRId64 " tasks at most here (MaxArraySize), and there are %d "
-              "shards: give --shards %" PRId64 " or fewer, or ask its administrators for more",
-              most, plan->shards, most);
+        print_line(stderr, "whether Slurm takes an array of %d task%s is not known: %s", shards,
+                   PRINT_S(shards), status_text());
+    if (st || most < 0 || shards <= most) return st == E_MEMORY ? st : OK;
+    if (most == 0)
+        st = fail(E_INPUT, "Slurm takes no job arrays here (MaxArraySize = 0): ask its administrators for "
+                           "them, or start tune --shard yourself (docs/cluster.md)");
+    else
+        st =
+            fail(E_INPUT,
+                 "Slurm takes job arrays of %" PRId64 " task%s at most here (MaxArraySize), and there are %d "
+                 "shards: give --shards %" PRId64 " or fewer%s, or ask its administrators for more",
+                 most, PRINT_S(most), shards, most, c->resume ? " with another --dir" : "");
     if (c->submit) return st;
     print_line(stderr, "%s", status_text());
     return OK;
@@ -410,7 +416,7 @@ static enum status begin(struct cluster *c, struct cluster_plan *plan, int *lock
     if (!st) st = places_choose_db(c->db, plan, db, &made);
     if (!st) st = cluster_plan_check(plan);
     if (!st) st = slurm_check(plan, w);
-    if (!st) st = check_array(c, plan);
+    if (!st) st = check_array(c, plan->shards);
     if (!st) st = fill_folder(c, plan, &o, lock);
     if (!st && plan->problems < plan->shards)
         print_line(stderr, "%d of %d shards will have nothing to do: there %s %lld problem%s",
@@ -429,7 +435,7 @@ static enum status slurm(struct cluster *c, struct cluster_plan *plan)
         print_line(stdout, "%s: %lld problem%s in %d shard%s, to be merged into %s", plan->dir,
                    (long long)plan->problems, PRINT_S(plan->problems), plan->shards, PRINT_S(plan->shards),
                    plan->db);
-    if (!st && c->submit) st = slurm_submit(plan, NULL);
+    if (!st && c->submit) st = slurm_submit(plan, NULL, c->cpus < 0);
     else if (!st)
         print_line(stdout,
                    "look at array.sh and merge.sh there, then: tune cluster slurm --dir %s --resume --submit",
@@ -461,13 +467,16 @@ static enum status resume(struct cluster *c, struct cluster_plan *plan)
 {
     struct cluster_view view = {0};
     char *list = NULL;
-    int count = 0, lock = -1;
+    int count = 0, shards = 0, lock = -1;
     enum status st = read_to_submit(c, plan, &lock);
     if (!st) st = view_open(plan, &view);
     if (!st && view.no_queue && c->submit) st = refuse_blindly(plan, &view);
     else if (!st && view.no_queue)
         print_line(stderr, "the queue cannot be asked, and may still have tasks of them: %s", view.no_queue);
     if (!st) st = view_due(&view, plan->nodes, &list, &count);
+    for (int i = 0; !st && i < view.count; i++)
+        if (shard_is_due(&view.shards[i])) shards = i + 1;
+    if (!st && count > 0) st = check_array(c, shards);
     if (!st && count == 0)
         print_line(stdout, "%s: no shard is missing, failed or unfinished: nothing to send", plan->dir);
     else if (!st && !c->submit)
@@ -476,7 +485,7 @@ static enum status resume(struct cluster *c, struct cluster_plan *plan)
     else if (!st) {
         print_line(stdout, "%d of %d shard%s to be sent: %s", count, plan->shards, PRINT_S(plan->shards),
                    list);
-        st = slurm_submit(plan, count == plan->shards ? NULL : list);
+        st = slurm_submit(plan, count == plan->shards ? NULL : list, true);
     }
     cluster_plan_release(plan->dir, lock);
     free(list);

@@ -5,10 +5,12 @@
 #include "pretuned.h"
 #include "workspace.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define READ_TOGETHER 128 /* problems whose winners are read in one query */
 
@@ -126,6 +128,14 @@ static bool add_of_system(void *self, const struct db_brief *brief)
     return !r->st;
 }
 
+/* An administrator may mean it for some users only: others need not hear of it from every program. `tune
+ * query` and `tune doctor` say it. */
+static bool is_closed_on_purpose(const char *path)
+{
+    return access(path, R_OK) != 0 && errno == EACCES && !env_text("GEMMTUNE_SYSTEM_DB") &&
+           !env_is_on("GEMMTUNE_LOG");
+}
+
 /* Its winners are read at once, as the pretuned ones are, before which they come. Errors: E_MEMORY. */
 static enum status open_system(struct winner_store *store)
 {
@@ -142,7 +152,7 @@ static enum status open_system(struct winner_store *store)
         st = db_brief_of(db, &store->gpu, r.ids + i, (int)(left < TOGETHER ? left : TOGETHER), add_of_system,
                          &r, &broken);
     }
-    if (st && st != E_MEMORY)
+    if (st && st != E_MEMORY && !is_closed_on_purpose(path))
         notice(store->notices, NOTICE_SYSTEM, "the system's winners are not used: %s", status_text());
     db_close(db);
     free(r.ids);

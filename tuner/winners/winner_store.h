@@ -43,7 +43,9 @@ struct winner_store {
 };
 
 /* database: a file, NULL for the default one, "" for none, nor the system's; pretuned: a folder, with the
- * same conventions. If one is missing or unusable, a notice says so and it is left out. Errors: E_MEMORY. */
+ * same conventions. If one is missing or unusable, a notice says so and it is left out; of a system's
+ * database that this user may not read only with GEMMTUNE_LOG, or where GEMMTUNE_SYSTEM_DB names it. Errors:
+ * E_MEMORY. */
 enum status winner_store_open(struct winner_store *store, const struct gpu *gpu, const char *database,
                               const char *pretuned, struct notices *notices);
 

@@ -66,11 +66,32 @@ printf 'Welcome to the cluster\n\nYour job has been taken.\n' >array
 t plan --dir none --submit
 printf 'Submitted batch job soon\n4711;no cluster\n' >array
 t plan --dir none2 --submit
+# Other numbers and sentences beside it.
+job() { # LINE...
+    rm -rf job
+    printf '%s\n' "$@" >array
+    plan --dir job --submit 2>&1 | sed -n 's/^submitted //p; s/.*does not say/does not say/p'
+}
+echo 4712 >merge
+t job 2026 '4711;far'
+t job '4711;far' 2026
+t job 'sbatch: note: Submitted batch job 1 yesterday took long' 4711
+t job 'Submitted batch job 1 is an example' 'Submitted batch job 4711' 16
+t job 2026 4711
+t job '4711;'
+t job 'Submitted batch job 4711 on cluster '
+t job 'You have Submitted batch job 1'
 fake sbatch <<'END'
 printf 'sbatch: Welcome\nsbatch: error: Batch job submission failed: Invalid account\n' >&2
 exit 1
 END
 t plan --dir refused --submit
+# A refusal names the cores where nobody has said how many.
+cores() { tune cluster slurm --suite suite.txt --nodes 2 --db all.db --gres gpu:8 --submit "$@"; }
+t cores --dir cores1
+t cores --dir cores2 --cpus-per-task 8
+t cores --dir cores3 --cpus-per-task 0
+t tune cluster slurm --dir cores1 --resume --submit
 # More shards than an array may have tasks.
 printf 'Configuration data as of now\nMaxArraySize            = 2\nMaxJobCount             = 10000\n' >config
 : >sent
@@ -80,6 +101,19 @@ t plan --dir many2 --submit
 t cat sent
 t ls -d many2
 t plan --dir many2 --shards 2
+# Also when it is sent later: the highest task that is sent counts.
+t tune cluster slurm --dir many --resume
+t tune cluster slurm --dir many --resume --submit
+t cat sent
+sed -i 's/"--far"/"far"/' far1/plan.json
+t tune cluster slurm --dir far1 --resume
+echo 'MaxArraySize            = 0' >config
+t plan --dir none3 --shards 1 --submit
+echo 'MaxArraySize            = 1' >config
+t plan --dir none4 --submit
+: >config
+# Nothing is missing that was never sent, and nothing is sent again.
+t tune cluster merge --dir many2
 # Cores: 16 for each GPU, unless somebody says another number.
 cores() { # OPTION...
     rm -rf cores
@@ -130,14 +164,39 @@ echo $! >>left
 END
 t plan --dir kept --submit
 xargs kill <left
+# What it has started is killed with it: it submits nothing later.
+fake sbatch <<'END'
+(
+    sleep 1
+    echo 4711 | tee later
+)
+END
+t plan --dir late --submit
+sleep 1.5
+t ls later
 t tune cluster status --dir kept
 t tune cluster merge --dir kept
 t tune cluster slurm --dir kept --resume --submit
 unset GEMMTUNE_SLURM_S
+fake squeue <<'END'
+sh -c 'echo $$ >waits; exec sleep 600'
+exit 1
+END
 python3 - <<'END'
 import os, signal, subprocess, time
-p = subprocess.Popen(["tune", "cluster", "status", "--dir", "kept"], start_new_session=True)
-time.sleep(0.5)
-os.killpg(p.pid, signal.SIGINT) # as a terminal does
-print("Ctrl-C ends it:", p.wait(10) == -signal.SIGINT)
+def runs(pid):
+    try: return open(f"/proc/{pid}/stat").read().rsplit(")")[1].split()[0] not in "ZX"
+    except OSError: return False
+
+for number in signal.SIGINT, signal.SIGTERM:
+    open("waits", "w").close()
+    p = subprocess.Popen(["tune", "cluster", "status", "--dir", "kept"], start_new_session=True)
+    until = time.time() + 10
+    while not (waits := open("waits").read().strip()) and time.time() < until: time.sleep(0.05)
+    os.kill(p.pid, number)
+    print(number.name, "ends it:", p.wait(10) == -number)
+    until = time.time() + 3
+    while runs(waits) and time.time() < until: time.sleep(0.05)
+    print("and what squeue has started:", not runs(waits))
+    if runs(waits): os.kill(int(waits), signal.SIGKILL)
 END

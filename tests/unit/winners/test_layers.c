@@ -3,6 +3,10 @@
 #include "lookup.h"
 #include "store.h"
 
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+
 static struct notices quiet = {.quiet = true};
 static char system_path[160];
 
@@ -96,6 +100,56 @@ TEST(a_system_database_that_is_no_database_is_left_out)
     unsetenv("GEMMTUNE_SYSTEM_DB");
 }
 
+/* ---- one that an administrator has closed ---- */
+
+#define CANNOT 77
+static const char in_etc[] = "/etc/gemmtune/gemmtune.db";
+
+/* An /etc of this process alone, whose database another user may not read. */
+static bool close_etc(void)
+{
+    if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+        mount("none", "/etc", "tmpfs", 0, NULL) || mkdir("/etc/gemmtune", 0750))
+        return false;
+    FILE *file = fopen(in_etc, "w");
+    return file && fclose(file) == 0 && setgid(65534) == 0 && setuid(65534) == 0;
+}
+
+/* Whether a program of another user hears of it: an exit status. */
+static int hear(const char *variable, const char *value)
+{
+    char *said = NULL;
+    size_t length;
+    int status;
+    const pid_t child = fork();
+    if (child == 0) {
+        const struct db_context context = store_context();
+        struct winner_store store;
+        struct notices notices;
+        if (!close_etc()) _exit(CANNOT);
+        if (variable) setenv(variable, value, 1);
+        stderr = open_memstream(&said, &length);
+        notices_start(&notices, false);
+        const enum status st = winner_store_open_shared(&store, &context.gpu, NULL, &notices);
+        fflush(stderr);
+        _exit(st ? CANNOT + 1 : strstr(said, "the system's winners are not used") != NULL);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(who_may_not_read_the_system_s_database_hears_it_where_he_asks)
+{
+    const int usually = hear(NULL, NULL);
+    if (usually == CANNOT) {
+        print_message("skipped: nothing may be mounted here\n");
+        skip();
+    }
+    assert_int_equal(hear("GEMMTUNE_LOG", "1"), 1);
+    assert_int_equal(hear("GEMMTUNE_SYSTEM_DB", in_etc), 1);
+    assert_int_equal(usually, 0);
+}
+
 /* A prediction for an operand out of the cache, and a measurement with it in the cache, or the system's. */
 TEST(a_prediction_hides_nothing_that_was_measured)
 {
@@ -184,6 +238,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORE_TEST(the_user_s_winner_comes_before_the_system_s),
         STORE_TEST(a_system_database_that_is_no_database_is_left_out),
+        STORE_TEST(who_may_not_read_the_system_s_database_hears_it_where_he_asks),
         STORE_TEST(a_prediction_hides_nothing_that_was_measured),
         STORE_TEST(what_is_chosen_does_not_depend_on_earlier_questions),
     };
