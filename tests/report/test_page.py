@@ -162,6 +162,7 @@ check(not page.errors, "no script errors: %s" % page.errors)
 for gpu in ("h200", "h100_sxm"):
     run("import", "%s/configs/winners/%s.jsonl" % (sources, gpu), "--db", "two.db")
 run("report", "--db", "two.db", "-o", "two.html")
+page.run("sessionStorage.clear()")
 for width in (1400, 400):
     page.open("two.html", width, 900)
     labels = page.run("""Array.from(document.querySelectorAll('#ratio-box .row')).map(g => [g.querySelector('title').textContent.split('\\n')[0],
@@ -171,7 +172,6 @@ for width in (1400, 400):
     check(not lost, "at %d pixels the bars have their shapes: %s" % (width, lost))
     check(width < 600 or "sgemm_accurate:" in " ".join(label for _, label in labels), "where there is room they have their types")
 check(not page.errors, "no script errors: %s" % page.errors)
-page.run("sessionStorage.clear()")
 
 # Built without Chart.js: tables, and a remark.
 with open("page.html", encoding="utf-8") as file:
