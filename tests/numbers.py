@@ -35,6 +35,17 @@ def shipped(gpu, name, of_type):
     return [max(1, winners[gpu].get(p, {"ratio": 1})["ratio"]) for p in suite(name, of_type)]
 
 
+def without(gpu, name, of_type):
+    """How many of the problems no winner ships for."""
+    return sum(p not in winners[gpu] for p in suite(name, of_type))
+
+
+def raced(of_type, least=1):
+    """The ratios of a type's winners on both GPUs, M, N and K at least so much."""
+    shapes = ((p.split(":"), w["ratio"]) for gpu in winners.values() for p, w in gpu.items())
+    return [ratio for (own, op, shape, *_), ratio in shapes if own == of_type and min(map(int, shape.split("x"))) >= least]
+
+
 def column(name, key):
     """Of the public suite in FP32."""
     with open("docs/results/%s.csv" % name, encoding="utf-8", newline="") as file:
@@ -51,6 +62,12 @@ def told(name, pattern):
 
 
 public = {gpu: shipped(gpu, "public", "sgemm") for gpu in winners}
+tensor = {"BF16": ("public", "bf16gemm"), "TF32": ("public", "tf32gemm"), "FP16": ("hgemm-64", "hgemm"), "accurate": ("public", "sgemm_accurate")}
+
+
+def means(gpu, *types):
+    """Of each the mean of what ships, how many problems have no winner, and of how many."""
+    return [x for t in types for x in (mean(shipped(gpu, *tensor[t])), without(gpu, *tensor[t]), len(suite(*tensor[t])))]
 
 
 def row(name, label):
@@ -62,8 +79,22 @@ claims = [  # a page, a text of it with a NUMBER at each %, and what the numbers
     ("README.md", "| % public problems, strict FP32, H200 | cublasSgemm | % (geometric mean; the least is %) |",
      len(public["h200"]), mean(public["h200"]), min(public["h200"])),
     ("README.md", "| the same in BF16; in TF32; % problems in FP16, H100 (H200) | cublasGemmEx | % (%); % (%); % (%) |",
-     len(suite("hgemm-64", "hgemm")), *(mean(shipped(gpu, name, of_type)) for name, of_type in
-                                        (("public", "bf16gemm"), ("public", "tf32gemm"), ("hgemm-64", "hgemm")) for gpu in ("h100_sxm", "h200"))),
+     len(suite("hgemm-64", "hgemm")), *(mean(shipped(gpu, *tensor[t])) for t in ("BF16", "TF32", "FP16") for gpu in ("h100_sxm", "h200"))),
+    ("README.md", "no winner ships for % (H200: %) of the % in BF16, % (%) in TF32 and % (%) of the % in FP16",
+     *(without(gpu, *tensor["BF16"]) for gpu in ("h100_sxm", "h200")), len(suite(*tensor["BF16"])),
+     *(without(gpu, *tensor[t]) for t in ("TF32", "FP16") for gpu in ("h100_sxm", "h200")), len(suite(*tensor["FP16"]))),
+    ("docs/results/h100-tensor-families.md", "counts as 1: BF16, public suite, % (% of % have none); TF32, public suite, % (%);\n"
+     "FP16, hgemm-64, % (% of %); accurate FP32, public suite, % (%).", *means("h100_sxm", "BF16"), *means("h100_sxm", "TF32")[:2],
+     *means("h100_sxm", "FP16"), *means("h100_sxm", "accurate")[:2]),
+    ("docs/results/h200-types.md", "counts as 1, too: BF16, public suite, % (% of % have none); FP16, hgemm-64, % (% of %); TF32, public suite, %\n"
+     "(% of %); accurate FP32, public suite, % (%).", *means("h200", "BF16", "FP16", "TF32"), *means("h200", "accurate")[:2]),
+    ("docs/accuracy.md", "The winners that ship for the H100, by the races that chose them: %, %, %, % and % times cublasSgemm.",
+     *(winners["h100_sxm"]["sgemm_accurate:nn:" + size]["ratio"] for size in
+       ("1024x1024x1024", "2048x2048x2048", "4096x4096x4096", "8192x8192x8192", "4095x4097x4093"))),
+    ("CHANGELOG.md", "and wgmma on sm_90: %, % and %\n  times cuBLAS on public problems, H100",
+     *(mean(shipped("h100_sxm", *tensor[t])) for t in ("BF16", "FP16", "TF32"))),
+    ("CHANGELOG.md", "(`sgemm_accurate`, % to % times cublasSgemm where M, N and K are 1,024 or more) or by norm\n  (`sgemm_normwise`, up to % times)",
+     min(raced("sgemm_accurate", 1024)), max(raced("sgemm_accurate")), max(raced("sgemm_normwise"))),
     ("README.md", "8192x8192x8192, H100 | cublasSgemm | %; % |",
      *(winners["h100_sxm"]["sgemm_accurate:nn:" + size]["ratio"] for size in ("4096x4096x4096", "8192x8192x8192"))),
     ("README.md", "tuned together in one minute, H100 | PyTorch with cuBLAS | %, %, %, % |",
@@ -106,7 +137,8 @@ for match in re.finditer(r"(?<![\w.])\d+\.\d+(?![\w.])", readme[begin:end]):
 limit = re.search(r"\| within ([\d.]+) % \(geometric mean\) \| \[h200-search-fast.md\]", readme)
 if not limit or abs(told("h200-search-fast", r"found / shipped over 33 problems ([\d.]+)") - 1) > float(limit.group(1)) / 100:
     wrong.append("README.md: within how many % the search of 6 minutes is")
-if min(column("h200-suite", "ratio") + column("h200-suite", "lt_ratio") + public["h200"]) < 1:
+raw = [winners["h200"].get(p, {"ratio": 0})["ratio"] for p in suite("public", "sgemm")]  # 0: no winner beats cuBLAS there
+if min(column("h200-suite", "ratio") + column("h200-suite", "lt_ratio") + raw) < 1:
     wrong.append("README.md: cuBLAS or cublasLt is faster on one of the 33")
 machine_code = [re.findall(r"(?:3\.6|[\d.]+) MB on disk, (\d+) kernels|has (\d+) kernels: [\d.]+ MB of machine code in ([\d.]+) MB", read(page))
                 for page in ("README.md", "docs/winners.md")]

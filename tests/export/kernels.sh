@@ -38,6 +38,14 @@ cat said
 grep -Eq "$of; all are in the cache\$" said
 about 11
 cmp first.h kernels.h # the same bytes again
+# Of one kernel, too, where most is not machine code.
+"$tune" export --db winners.db --header one.h --with-kernels --shape nt:640x768x512 2>said
+cat said
+expected=$(sed -nE 's/.*machine code of 1 kernel for sm_90a, about ([0-9]+) kB; all.*/\1/p' said) measured=$(($(stat -c %s one.h) / 1000))
+[ $((expected * 10)) -ge $((measured * 9)) ] && [ $((expected * 10)) -le $((measured * 11)) ] || {
+    echo "expected ${expected:-nothing} and measured $measured kB"
+    exit 1
+}
 
 strict="-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -isystem $cuda -I. -I$here -I$here/../../kernel_templates/device"
 $cc -std=c99 -O1 $strict "$here/launch.c" "$here/fake_driver.c" -o launch

@@ -4,6 +4,7 @@ run, and pictures at 1400 and 400 pixels in FOLDER, to be looked at.
 """
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -155,6 +156,21 @@ for row in rows:
 check(page.run(column % 0) and "faster" in [r["change"] for r in rows] and "new" in [r["change"] for r in rows], "something changed")
 for row in rows[:60]:
     page.run("Array.from(document.querySelectorAll('#winners tbody tr')).find(tr => tr.cells[0].textContent === %s).click()" % json.dumps(row["problem"]))
+check(not page.errors, "no script errors: %s" % page.errors)
+
+# Bars of two GPUs at 400 pixels keep the shape and what tells the GPUs apart.
+for gpu in ("h200", "h100_sxm"):
+    run("import", "%s/configs/winners/%s.jsonl" % (sources, gpu), "--db", "two.db")
+run("report", "--db", "two.db", "-o", "two.html")
+page.run("sessionStorage.clear()")
+for width in (1400, 400):
+    page.open("two.html", width, 900)
+    labels = page.run("""Array.from(document.querySelectorAll('#ratio-box .row')).map(g => [g.querySelector('title').textContent.split('\\n')[0],
+        g.querySelector('text').textContent])""")
+    check(len(labels) == 80 and {label.split(" ", 1)[1] for _, label in labels} == {"H100", "H200"}, "each bar names its GPU: %s" % labels)
+    lost = [(problem, label) for problem, label in labels if re.search(r"\d+x\d+x\d+", problem)[0] not in label]
+    check(not lost, "at %d pixels the bars have their shapes: %s" % (width, lost))
+    check(width < 600 or "sgemm_accurate:" in " ".join(label for _, label in labels), "where there is room they have their types")
 check(not page.errors, "no script errors: %s" % page.errors)
 
 # Built without Chart.js: tables, and a remark.

@@ -224,7 +224,7 @@ enum status bench_draw(const struct bench_row *rows, size_t count, const struct 
     snprintf(title, sizeof title, "Tuned kernels on %s: time of the libraries over ours",
              place->worker->gpu.name);
     struct plot plot = {.title = title,
-                        .unit = "times as fast as the library, with the 95 % interval (right is better)",
+                        .unit = "times as fast as the library, with its interval (right is better)",
                         .groups = (int)count,
                         .series = series,
                         .group = group,

@@ -45,7 +45,8 @@ static const char text[] =
     "own. Where cuBLAS won the race, and no kernel is pinned, the "
     "header says \"cublas\" and holds no kernel. Winners with an epilogue are in sets of "
     "their own, one for each epilogue. Winners whose kernel has changed since, those with pointers "
-    "or a prepared operand, invariant rows, and algorithms of cublasLt are left out.\n"
+    "or a prepared operand, invariant rows, and algorithms of cublasLt are left out. Problems that were "
+    "asked for and have no winner are counted, and named at the header's end.\n"
     "\n"
     "--with-kernels adds each kernel once: machine code for the GPU's architecture, the launch plan of each "
     "winner, and a launcher that needs only the driver API (cuda.h of CUDA 12.0 or later, libcuda). A winner "
@@ -150,14 +151,15 @@ static enum status say_left_out(const struct picks *picks, const char *file)
 {
     struct reasons reasons = {.count = 0};
     enum status st = OK;
-    if (picks->left_out_count == 0) return OK;
+    if (picks->left_out_count == 0 || picks->read == picks->unknown) return OK; /* none at all: an error */
     for (size_t i = 0; i < picks->left_out_count && !st; i++) {
         const struct left_out *l = &picks->left_out[i];
         st = reasons_add(&reasons, l->kind ? l->kind : l->why);
     }
     if (picks->count)
-        print_line(stderr, "tune: %zu of %zu winner%s left out (each is named at the end of %s):",
-                   picks->left_out_count, picks->read, PRINT_S(picks->read), file);
+        print_line(stderr,
+                   "tune: %zu of %zu %s left out (each is named at the end of %s):", picks->left_out_count,
+                   picks->read, WINNERS_TEXT(picks->unknown), file);
     else print_line(stderr, "tune: %zu of %zu left out:", picks->left_out_count, picks->read);
     reasons_say(&reasons);
     reasons_free(&reasons);
@@ -171,12 +173,15 @@ static const char *size_text(int64_t bytes, char shown[24])
     return shown;
 }
 
-#define HEADER_BYTES 100000 /* without machine code: the lookup, the launcher and a table */
+/* Without machine code: the lookup and the launcher, and of each winner what the tables have. */
+#define HEADER_BYTES 60000
+#define WINNER_BYTES 1400
 
 /* What is to come, before a compiler works for minutes. */
 static void say_cost(const struct picks *picks, const struct export_kernels *kernels)
 {
     const int cores = cores_allowed();
+    const int64_t text_bytes = HEADER_BYTES + WINNER_BYTES * (int64_t)picks->count;
     if (kernels->count == 0) return;
     const struct kernels_cost cost = kernels_expect(kernels);
     const int abreast = cores < cost.to_compile ? cores : cost.to_compile > 0 ? cost.to_compile : 1;
@@ -188,7 +193,7 @@ static void say_cost(const struct picks *picks, const struct export_kernels *ker
                  seconds < 120 ? "s" : "minutes");
     print_line(stderr, "tune: %zu winner%s: machine code of %d kernel%s for %s%s, about %s; %s", picks->count,
                PRINT_S(picks->count), kernels->count, PRINT_S(kernels->count), cost.archs,
-               kernels->with_ptx ? " and PTX" : "", size_text(cost.bytes + HEADER_BYTES, size), work);
+               kernels->with_ptx ? " and PTX" : "", size_text(cost.bytes + text_bytes, size), work);
 }
 
 static enum status compile(const struct picks *picks, struct export_kernels *kernels)
@@ -222,9 +227,9 @@ static enum status write_header(struct export *e)
     if (!st) say_instead(picks.instead);
     if (!st) st = say_left_out(&picks, e->output);
     if (!st && picks.count == 0) st = nothing(e);
+    if (!st) st = outfile_open(e->output, &out); /* before a compiler works for minutes */
     if (!st) st = header_prepare(&header);
     if (!st) st = compile(&picks, &header.kernels);
-    if (!st) st = outfile_open(e->output, &out);
     if (!st) st = header_write(&header, out.stream);
     const off_t bytes = out.stream && !st ? ftello(out.stream) : 0;
     st = outfile_close(&out, st);
@@ -235,6 +240,17 @@ static enum status write_header(struct export *e)
 }
 
 /* ---- text ---- */
+
+static void say_unlisted(struct exported *exported)
+{
+    const int64_t count = exported->unusable + exported->unknown;
+    if (count == 0 || exported->written + exported->unusable == 0) return; /* none at all: an error */
+    print_line(stderr, "tune: %" PRId64 " %s left out:", count,
+               exported->unknown ? WINNERS_TEXT(true)
+               : count == 1      ? "winner"
+                                 : WINNERS_TEXT(false));
+    reasons_say(&exported->why);
+}
 
 static enum status write_list(struct export *e)
 {
@@ -253,10 +269,7 @@ static enum status write_list(struct export *e)
     else st = export_t4(e->view.db, filter, &e->problems, command_version, out.stream, &exported);
     if (!st && exported.written == 0) st = nothing(e);
     st = outfile_close(&out, st);
-    if (exported.unusable)
-        print_line(stderr, "tune: %" PRId64 " winner%s left out:", exported.unusable,
-                   PRINT_S(exported.unusable));
-    reasons_say(&exported.why);
+    say_unlisted(&exported);
     reasons_free(&exported.why);
     if (exported.predicted)
         print_line(stderr, "tune: %" PRId64 " predicted configuration%s left out: they never ran",

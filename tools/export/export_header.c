@@ -103,7 +103,8 @@ static void write_top(const struct header *h, FILE *f)
             " * epilogue, each in a set of its own.\n",
             h->name);
     if (h->picks->left_out_count)
-        fprintf(f, " *\n * What was left out of %zu winners is named at the end.\n", h->picks->read);
+        fprintf(f, " *\n * What was left out of %zu %s is named at the end.\n", h->picks->read,
+                WINNERS_TEXT(h->picks->unknown));
     fprintf(f, " */\n");
 }
 
@@ -151,7 +152,8 @@ static enum status write_definitions(const struct header *h, FILE *f)
 static void write_left_out(const struct picks *picks, FILE *f)
 {
     if (picks->left_out_count == 0) return;
-    fprintf(f, "\n/* Left out, %zu of %zu winners:\n *\n", picks->left_out_count, picks->read);
+    fprintf(f, "\n/* Left out, %zu of %zu %s:\n *\n", picks->left_out_count, picks->read,
+            WINNERS_TEXT(picks->unknown));
     for (size_t i = 0; i < picks->left_out_count; i++) {
         const struct left_out *l = &picks->left_out[i];
         fprintf(f, " * ");

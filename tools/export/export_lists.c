@@ -20,6 +20,7 @@ struct listing {
     FILE *stream;
     struct table *table;
     struct exported *exported;
+    int64_t seen;                 /* winners, wanted or not */
     char known_gpu[GPU_NAME_MAX]; /* asked for last: has it a descriptor? */
     bool known;
     enum status st;
@@ -27,12 +28,24 @@ struct listing {
 
 static bool wanted(struct listing *l, const struct db_winner *w)
 {
+    l->seen++;
     if ((l->rules->measured_only && w->base.predicted) || (l->rules->no_cublas && answer_is_cublas(w)))
         return false;
     if (!w->unusable) return true;
     l->exported->unusable++;
     l->st = reasons_add(&l->exported->why, w->why);
     return false;
+}
+
+static enum status list_each(struct listing *l, const struct db_filter *filter,
+                             bool (*visit)(void *self, const struct db_winner *w))
+{
+    const int64_t before = l->seen;
+    enum status st = db_winners(l->db, filter, NULL, visit, l);
+    if (!st) st = l->st;
+    if (st || !filter->problem || l->seen > before) return st;
+    l->exported->unknown++;
+    return reasons_add(&l->exported->why, NO_WINNER);
 }
 
 /* ---- JSON lines ---- */
@@ -64,9 +77,7 @@ static bool write_line(void *self, const struct db_winner *w)
 
 static enum status write_lines(void *self, const struct db_filter *filter)
 {
-    struct listing *l = self;
-    enum status st = db_winners(l->db, filter, NULL, write_line, l);
-    return st ? st : l->st;
+    return list_each(self, filter, write_line);
 }
 
 enum status export_json_lines(struct db *db, const struct db_filter *filter,
@@ -136,9 +147,7 @@ static bool add_row(void *self, const struct db_winner *w)
 
 static enum status add_rows(void *self, const struct db_filter *filter)
 {
-    struct listing *l = self;
-    enum status st = db_winners(l->db, filter, NULL, add_row, l);
-    return st ? st : l->st;
+    return list_each(self, filter, add_row);
 }
 
 enum status export_csv(struct db *db, const struct db_filter *filter, const struct problem_list *problems,

@@ -12,8 +12,9 @@
 struct exported {
     int64_t written;
     int64_t unusable;   /* winners whose kernel has changed or that their rules refuse */
+    int64_t unknown;    /* problems that were asked for and have no winner */
     int64_t predicted;  /* trials that never ran */
-    struct reasons why; /* of those that are unusable; reasons_free them, after an error, too */
+    struct reasons why; /* of those that are unusable or unknown; reasons_free them, after an error, too */
 };
 
 /* problems: as problem_list_each. descriptors: folder of GPU descriptors; a GPU that is not in it goes with

@@ -208,7 +208,14 @@ static enum status keep_first(struct picking *p)
 static enum status take_all(void *self, const struct db_filter *filter)
 {
     struct picking *p = self;
+    struct picks *picks = p->picks;
+    const size_t before = picks->read;
     const enum status st = answers_own(p->answers, filter, take, p);
+    if (!st && !p->st && filter->problem && picks->read == before) {
+        picks->read++;
+        picks->unknown++;
+        leave_out(p, filter->problem, filter->gpu ? filter->gpu : "any GPU", NO_WINNER, NULL);
+    }
     return st ? st : p->st;
 }
 

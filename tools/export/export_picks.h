@@ -27,18 +27,24 @@ struct picks {
     int gpu_count;
     struct pick_source *sources;
     int source_count;
-    size_t read;    /* winners that there were: each is in list or left out */
+    size_t read;    /* winners that there were, and unknown: each is in list or left out */
     size_t instead; /* of them, predictions in whose place what answers was taken */
+    size_t unknown; /* of them, problems that were asked for and have no winner; they are left out */
     struct left_out *left_out;
     size_t left_out_count;
 };
 
-/* A winner that is not in the header. */
+/* A winner that is not in the header, or a problem without one (gpu: as it was asked for). */
 struct left_out {
     char problem[PROBLEM_TEXT_MAX], gpu[GPU_NAME_MAX];
     char why[PROBLEM_TEXT_MAX + 100]; /* from the database, perhaps: any bytes */
     const char *kind;                 /* the same without what is this one's alone; NULL: why */
 };
+
+/* Why a problem that was asked for is left out, in headers and lists. */
+#define NO_WINNER "the database has no winner"
+/* What is counted, with such problems or without. */
+#define WINNERS_TEXT(unknown) ((unknown) ? "winners and problems without one" : "winners")
 
 struct pick_rules {
     bool measured_only;

@@ -21,17 +21,21 @@ function ticks(least, most, room) {
   return {list: list, digits: Math.max(0, -Math.floor(Math.log10(step) + 1e-9))};
 }
 
-/* Problems differ at their ends. */
-const clip = (text, most) => text.length > most ? '\u2026' + text.slice(text.length - most + 1) : text;
+/* The first of the labels, longest first, that fits before the end; else the last, cut. */
+function fitting(bar, most) {
+  const room = most - bar.end.length, last = bar.labels[bar.labels.length - 1];
+  return (bar.labels.find(l => l.length <= room) || last.slice(0, Math.max(1, room - 1)) + '\u2026') + bar.end;
+}
 
 /* An SVG element, one g of class "row" for each of bars.
  *
- * bars  [{label, tip, ratio, low, high, bound}]; bound: the ratio of the roofline, or null
+ * bars  [{labels, end, tip, ratio, low, high, bound}]; labels: the same in ever shorter form, and what always follows it;
+ *       bound: the ratio of the roofline, or null
  * look  {width (px), titles: [lines above], colours: {ink, faint, ground, line, blue, orange}}
  */
 function draw(bars, look) {
-  const c = look.colours, width = look.width, letters = Math.min(44, Math.floor(0.42 * width / LETTER));
-  const left = 2 * GAP + LETTER * Math.max(4, ...bars.map(b => Math.min(letters, b.label.length))), right = width - VALUE;
+  const c = look.colours, width = look.width, letters = Math.min(44, Math.floor(0.42 * width / LETTER)), labels = bars.map(b => fitting(b, letters));
+  const left = 2 * GAP + LETTER * Math.max(4, ...labels.map(l => l.length)), right = width - VALUE;
   const fastest = Math.max(1.1, ...bars.map(b => b.high)), least = Math.min(1, ...bars.map(b => b.low)) - 0.02;
   const most = 1.03 * Math.min(1.5 * fastest, Math.max(fastest, ...bars.map(b => b.bound || 0)));
   const x = ratio => left + (right - left) * (Math.min(ratio, most) - least) / (most - least);
@@ -47,7 +51,7 @@ function draw(bars, look) {
   });
 
   /* The legend, above: what occurs. */
-  const legend = [['95 % interval', c.ink, true], ['faster than cuBLAS', c.blue, bars.some(b => b.ratio >= 1)],
+  const legend = [['interval', c.ink, true], ['faster than cuBLAS', c.blue, bars.some(b => b.ratio >= 1)],
     ['slower: cuBLAS is used', c.orange, bars.some(b => b.ratio < 1)], ['up to the roofline', c.line, bars.some(b => b.bound > b.ratio)]];
   let at = GAP;
   legend.filter(e => e[2]).forEach(e => {
@@ -68,7 +72,7 @@ function draw(bars, look) {
     const g = node('g', {class: 'row'}), y = top + ROW * i, bar = y + (ROW - BAR) / 2, fast = b.ratio >= 1;
     put(g, 'title', {}, b.tip);
     put(g, 'rect', {y: y, width: width, height: ROW, fill: c.ground, 'fill-opacity': 0}); /* the whole row takes clicks */
-    put(g, 'text', {x: left - GAP, y: y + 12, fill: c.ink, 'text-anchor': 'end'}, clip(b.label, letters));
+    put(g, 'text', {x: left - GAP, y: y + 12, fill: c.ink, 'text-anchor': 'end'}, labels[i]);
     if (b.bound > Math.max(1, b.ratio)) span(g, Math.max(1, b.ratio), b.bound, bar, BAR, c.line);
     span(g, fast ? 1 : b.ratio, fast ? b.ratio : 1, bar, BAR, fast ? c.blue : c.orange);
     span(g, b.low, b.high, y + ROW / 2 - 1, 2, c.ink);

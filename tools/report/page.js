@@ -266,9 +266,21 @@ function clip(text, box) {
   return text.length > most ? text.slice(0, most - 1) + '\u2026' : text;
 }
 
+/* What tells a GPU from the others: after the words that all names begin with, as few as do. */
+function briefGpu(name) {
+  const names = all('gpu').map(n => n.split(' ')), least = Math.min(...names.map(n => n.length)), own = name.split(' ');
+  let from = 0;
+  while (from + 1 < least && names.every(n => n[from] === own[from])) from++;
+  const alike = to => names.filter(n => n.slice(from, to).join(' ') === own.slice(from, to).join(' ')).length;
+  let to = from + 1;
+  while (to < own.length && alike(to) > 1) to++;
+  return own.slice(from, to).join(' ');
+}
+
 function barOf(r) {
-  const many = all('gpu').length > 1;
-  return {label: r.problem.replace(/^sgemm:nn:/, '') + (many ? ' ' + r.gpu.replace(/^NVIDIA /, '') : ''), ratio: r.ratio,
+  const parts = r.problem.split(':'), shape = parts.findIndex(p => /^\d+x\d+x\d+$/.test(p));
+  const labels = [r.problem.replace(/^sgemm:nn:/, '')].concat(parts.slice(1, shape + 1).map((p, i) => '\u2026' + parts.slice(i + 1).join(':')), parts[shape] || []);
+  return {labels: labels, end: all('gpu').length > 1 ? ' ' + briefGpu(r.gpu) : '', ratio: r.ratio,
     low: known(r.ratio_low) ? r.ratio_low : r.ratio, high: known(r.ratio_high) ? r.ratio_high : r.ratio, bound: r.bound,
     tip: r.problem + '\n' + r.ratio.toFixed(3) + ' (' + number(r.ratio_low, 3) + '..' + number(r.ratio_high, 3) + ') \u00d7 ' + (r.rival || 'cuBLAS') +
       (known(r.used) ? '\n' + r.used + ': ' + time(r.used_us) : '') + (known(r.bound) ? '\nroofline: ' + r.bound.toFixed(2) : '')};
@@ -297,7 +309,7 @@ function picture(width, title) {
   const raced = data.rows.filter(r => known(r.ratio)).sort((a, b) => b.ratio - a.ratio), ratios = raced.map(r => r.ratio);
   const facts = raced.length + ' problems on ' + all('gpu').join(', ') + ' against ' + all('rival').join(', ') + ': ' +
     geometricMean(ratios).toFixed(3) + ' times as fast (geometric mean), at least ' + leastOf(ratios).toFixed(3);
-  return new XMLSerializer().serializeToString(drawBars(raced, width, [title, facts])) + '\n';
+  return new XMLSerializer().serializeToString(drawBars(raced, width, [title, facts, 'Interval: 95 %, or the range of fewer than 6 rounds'])) + '\n';
 }
 
 const shapes = ['circle', 'triangle', 'rect', 'rectRot', 'star', 'crossRot'];
@@ -375,7 +387,7 @@ function drawRace(row) {
   chart('race', {type: 'bar', data: {
     labels: race.map(r => r.configuration === 'cublas' ? (row.rival || 'cuBLAS') : shortConfig(r.configuration, own, box)),
     datasets: [
-      {label: '95 % interval', data: race.map(r => [100 * r.low, 100 * r.high]), backgroundColor: colour('ink'), borderColor: colour('ink'), borderWidth: {left: 1, right: 1}, borderSkipped: false, barThickness: 12, grouped: false},
+      {label: 'interval', data: race.map(r => [100 * r.low, 100 * r.high]), backgroundColor: colour('ink'), borderColor: colour('ink'), borderWidth: {left: 1, right: 1}, borderSkipped: false, barThickness: 12, grouped: false},
       {label: 'behind the winner', data: race.map(r => [0, 100 * r.behind]), backgroundColor: race.map(r => r.configuration === 'cublas' ? colour('orange') : colour('blue')), barThickness: 10, grouped: false}]},
   options: options(axis('behind the winner (%, left is better)'), axis('', {title: {display: false}, grid: {display: false}, ticks: {color: colour('ink'), autoSkip: false}}),
     {indexAxis: 'y', interaction: {mode: 'y', intersect: false}, plugins: {legend: {labels: {color: colour('ink'), boxWidth: 14}},

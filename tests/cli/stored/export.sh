@@ -13,3 +13,13 @@ t tune export --db my.db --json -o mine.jsonl
 t tune export --db my.db --csv -o mine.csv
 t tune export --db my.db --header none.h --shape sgemm_accurate:nn:102x512x512
 t ls
+# A problem without a winner is one more that is left out; where there is nothing else, that is the error.
+printf '300x512x512\n7x7x7\n9x9x9\n' >suite.txt
+t tune export --db my.db --header suite.h --suite suite.txt --gpu h200
+t sed -n '/^.. Left out/,$p' suite.h
+t tune export --db my.db --json --suite suite.txt -o suite.jsonl
+t tune export --db my.db --csv --suite suite.txt -o suite.csv
+t tune export --db my.db --json --shape 7x7x7
+t tune export --db my.db --header none.h --shape 7x7x7
+# A file that cannot be written is told of before anything is compiled.
+t tune export --db my.db --header suite.h --with-kernels -o /nonexistent/suite.h
