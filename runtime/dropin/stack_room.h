@@ -20,7 +20,7 @@ static inline bool stack_has_room(const struct stack_room *room)
 }
 
 /* Calls run(argument), on another stack if this one has no room (or, where memory is short, here). room: of
- * this thread; it is found out at first. */
+ * this thread; it is found out at first. On another stack run() is no place of cancellation: it waits. */
 void stack_room_run(struct stack_room *room, void (*run)(void *argument), void *argument);
 
 #endif

@@ -107,7 +107,9 @@ static bool preload(const char *file)
 {
     char list[2 * PATH_MAX];
     const char *others = env_text("LD_PRELOAD");
+    const size_t own = strlen(file);
     if (strpbrk(file, " :$")) return false;
+    if (others && strncmp(others, file, own) == 0 && strchr(": ", others[own])) return true; /* or its end */
     const int length = snprintf(list, sizeof list, "%s%s%s", file, others ? ":" : "", others ? others : "");
     return length < (int)sizeof list && setenv("LD_PRELOAD", list, 1) == 0;
 }
@@ -118,6 +120,7 @@ static void calm_sanitizer(void)
 {
     const char *given = env_text("ASAN_OPTIONS"), *order = "verify_asan_link_order=0";
     char all[PATH_MAX];
+    if (given && strstr(given, "verify_asan_link_order")) return; /* the user's own, or an outer tune run's */
     if (snprintf(all, sizeof all, "%s%s%s", given ? given : "", given ? ":" : "", order) < PATH_MAX)
         setenv("ASAN_OPTIONS", all, 1);
 }

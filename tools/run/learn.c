@@ -17,11 +17,11 @@
 
 /* What may end or inform a program from outside. */
 static const int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
-                                SIGUSR2, SIGALRM, SIGWINCH, SIGCONT};
+                                SIGUSR2, SIGALRM, SIGWINCH, SIGCONT, SIGTSTP};
 
 /* As it was when this process started: for the program and the tuner. */
 static struct before {
-    sigset_t mask;
+    sigset_t mask, ignored; /* of passed_on */
     struct sigaction child;
 } before;
 
@@ -29,9 +29,15 @@ static struct before {
 static void hold_signals(sigset_t *held)
 {
     const struct sigaction usual = {.sa_handler = SIG_DFL};
+    struct sigaction now;
     sigemptyset(held);
     sigaddset(held, SIGCHLD);
-    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++) sigaddset(held, passed_on[i]);
+    sigemptyset(&before.ignored);
+    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++) {
+        sigaddset(held, passed_on[i]);
+        if (sigaction(passed_on[i], NULL, &now) == 0 && now.sa_handler == SIG_IGN)
+            sigaddset(&before.ignored, passed_on[i]);
+    }
     sigprocmask(SIG_BLOCK, held, &before.mask);
     sigaction(SIGCHLD, &usual, &before.child); /* where it is ignored, nobody can be waited for */
 }
@@ -43,24 +49,40 @@ static void let_go_of_signals(void)
 }
 
 /* The user, or a system that takes the machine back, wants an end: of the program and of us. Ctrl-C ends the
- * program, or the tuner after it: the terminal sends it to both. */
+ * program, or the tuner after it: the terminal sends it to both. What was ignored from the start (nohup) asks
+ * nothing. */
 static bool asks_to_end(int signal, const siginfo_t *info)
 {
-    return signal == SIGHUP ||
+    if (sigismember(&before.ignored, signal)) return false;
+    return (signal == SIGHUP && info->si_code > 0) ||
            ((signal == SIGTERM || signal == SIGINT || signal == SIGQUIT) && info->si_code <= 0);
 }
 
-/* The status with which a child ended. What the terminal or the system sent, the child has got, too. */
+/* The status with which a child ended. What the terminal or the system sent, the child has got, too. After
+ * SIGTSTP this process stops when the child has. A server reads its files again at a SIGHUP of another
+ * process, so that this one asks for the end only if the child dies of it. */
 static int wait_for(pid_t child, const sigset_t *held, bool *asked)
 {
     int status = 0;
+    bool hung_up = false, told_to_stop = false, stopped = false;
     siginfo_t info;
-    while (waitpid(child, &status, WNOHANG) != child) {
+    for (;;) {
+        const pid_t changed = waitpid(child, &status, WNOHANG | WUNTRACED);
+        if (changed == child && !WIFSTOPPED(status)) break;
+        stopped = stopped || changed == child;
+        if (stopped && told_to_stop) {
+            stopped = told_to_stop = false;
+            raise(SIGSTOP);
+        }
         const int signal = sigwaitinfo(held, &info);
         if (signal <= 0 || signal == SIGCHLD) continue;
+        if (signal == SIGHUP) hung_up = true;
+        if (signal == SIGTSTP) told_to_stop = true;
+        if (signal == SIGCONT) stopped = told_to_stop = false;
         if (asks_to_end(signal, &info)) *asked = true;
         if (info.si_code <= 0) kill(child, signal);
     }
+    if (hung_up && WIFSIGNALED(status) && WTERMSIG(status) == SIGHUP) *asked = true;
     return status;
 }
 
@@ -125,19 +147,20 @@ static bool tune(const struct learn *learn, struct recording *recording, const s
 
 static void say_nothing_recorded(const char *program, bool killed)
 {
-    print_line(stderr,
-               "tune run: nothing was recorded of %s: %sit made no product, or was out of reach, behind a "
-               "wrapper that "
-               "sets LD_PRELOAD or clears the environment, or in a container (see tune run --help)",
-               program, killed ? "a signal killed it before the first save, or " : "");
+    print_line(
+        stderr,
+        "tune run: nothing was recorded of %s: %sit made no product, or its capture could not be written "
+        "(see above), or it was out of reach, behind a wrapper that "
+        "sets LD_PRELOAD or clears the environment, or in a container (see tune run --help)",
+        program, killed ? "a signal killed it before the first save, or " : "");
 }
 
 /* After the program's end. asked: a signal asked us to end, too. */
-static void conclude(const struct learn *learn, struct recording *recording, const sigset_t *held,
+static void conclude(const struct learn *learn, struct recording *recording, const sigset_t *held, bool grown,
                      bool killed, bool asked)
 {
     bool done = true;
-    if (!recording_has_grown(recording)) say_nothing_recorded(learn->words[0], killed);
+    if (!grown) say_nothing_recorded(learn->words[0], killed);
     if (learn->budget && !recording_is_empty(recording)) {
         if (asked) recording_tell(recording, "a signal asked to end, so nothing is tuned", learn->budget);
         done = !asked && tune(learn, recording, held);
@@ -169,9 +192,10 @@ enum status learn(const struct learn *learn, int *exit_code)
     if (st) return st;
     hold_signals(&held);
     st = run_child(learn->become, learn->words, &held, &status, &asked);
+    const bool grown = !st && recording_end(&recording);
     const bool started =
-        !st && !(WIFEXITED(status) && (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127));
-    if (started) conclude(learn, &recording, &held, WIFSIGNALED(status), asked);
+        grown || (!st && !(WIFEXITED(status) && (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127)));
+    if (started) conclude(learn, &recording, &held, grown, WIFSIGNALED(status), asked);
     else recording_forget(&recording);
     if (!st && WIFSIGNALED(status)) end_by(WTERMSIG(status));
     *exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -1,5 +1,6 @@
 #include "recording.h"
 
+#include "capture.h"
 #include "env.h"
 #include "print.h"
 
@@ -13,6 +14,24 @@
 #include <unistd.h>
 
 #define PREFIX "gemmtune-learn-" /* then the number of the process, and six characters */
+
+/* A path may consist of quotes, each of which takes four characters. */
+enum { QUOTED_MAX = 4 * PATH_MAX + 3 };
+
+/* A path as a word of a shell's command line; returns text. */
+static const char *quote(const char *path, char text[QUOTED_MAX])
+{
+    size_t used = 0;
+    if (path[strcspn(path, " \t\n!\"#$&'()*;<=>?[\\]^`{|}~")] == '\0') return path;
+    text[used++] = '\'';
+    for (; *path && used < QUOTED_MAX - 6; path++) {
+        if (*path == '\'') used += (size_t)snprintf(text + used, QUOTED_MAX - used, "'\\''");
+        else text[used++] = *path;
+    }
+    text[used++] = '\'';
+    text[used] = '\0';
+    return text;
+}
 
 /* The user's, not empty, of a process that has ended. */
 static bool is_left(int folder, const char *name)
@@ -28,22 +47,20 @@ static bool is_left(int folder, const char *name)
 /* Of runs that were killed, or asked to end before they tuned. */
 static void say_left(const char *path)
 {
-    char one[NAME_MAX + 1] = "";
+    char one[PATH_MAX + NAME_MAX + 2] = "", quoted[QUOTED_MAX];
     int count = 0;
     DIR *folder = opendir(path);
     for (struct dirent *entry; folder && (entry = readdir(folder));) {
         if (!is_left(dirfd(folder), entry->d_name)) continue;
-        snprintf(one, sizeof one, "%s", entry->d_name);
-        count++;
+        snprintf(one, sizeof one, "%s/%s", path, count++ ? PREFIX "..." : entry->d_name);
     }
     if (folder) closedir(folder);
     if (count)
-        print_line(
-            stderr,
-            "tune run: %d earlier run%s recorded problems that were not tuned: tune --from-capture %s/%s "
-            "tunes %s, rm forgets %s",
-            count, PRINT_S(count), path, count > 1 ? PREFIX "..." : one, count > 1 ? "one" : "them",
-            count > 1 ? "it" : "them");
+        print_line(stderr,
+                   "tune run: %d earlier run%s recorded problems that were not tuned: tune --from-capture %s "
+                   "tunes %s, rm forgets %s",
+                   count, PRINT_S(count), quote(one, quoted), count > 1 ? "one" : "them",
+                   count > 1 ? "it" : "them");
 }
 
 static enum status create(char path[PATH_MAX])
@@ -70,16 +87,27 @@ enum status recording_open(struct recording *recording, const char *chosen)
     if (st) return st;
     setenv("GEMMTUNE_CAPTURE", path, 1);
     if (stat(path, &recording->before) != 0) memset(&recording->before, 0, sizeof recording->before);
+    recording->parts_before = capture_parts(path);
     return OK;
 }
 
-bool recording_has_grown(const struct recording *recording)
+static bool is_changed(const struct recording *recording)
 {
     struct stat now;
     const struct stat *before = &recording->before;
     return stat(recording->path, &now) == 0 &&
            (now.st_ino != before->st_ino || now.st_size != before->st_size ||
             now.st_mtim.tv_sec != before->st_mtim.tv_sec || now.st_mtim.tv_nsec != before->st_mtim.tv_nsec);
+}
+
+bool recording_end(const struct recording *recording)
+{
+    const struct capture nothing = {0};
+    const int parts = capture_parts(recording->path);
+    const bool grown = is_changed(recording) || parts > recording->parts_before;
+    if (parts > recording->parts_before && capture_save(recording->path, &nothing))
+        print_line(stderr, "tune run: %s", status_text());
+    return grown;
 }
 
 bool recording_is_empty(const struct recording *recording)
@@ -91,8 +119,12 @@ bool recording_is_empty(const struct recording *recording)
 void recording_tell(const struct recording *recording, const char *why, const char *budget)
 {
     const char *db = env_text("GEMMTUNE_DB");
+    char path[QUOTED_MAX], db_path[QUOTED_MAX];
+    const bool quiet = print_is_quiet();
+    print_quiet(false);
     print_line(stderr, "tune run: %s; to tune what was recorded: tune --from-capture %s --budget %s%s%s", why,
-               recording->path, budget, db ? " --db " : "", db ? db : "");
+               quote(recording->path, path), budget, db ? " --db " : "", db ? quote(db, db_path) : "");
+    print_quiet(quiet);
 }
 
 void recording_forget(const struct recording *recording)

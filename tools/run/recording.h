@@ -14,16 +14,19 @@ struct recording {
     char path[PATH_MAX];
     bool temporary;
     struct stat before; /* the file, before the program started */
+    int parts_before;   /* beside it */
 };
 
 /* Tells the program's drop-in of it (GEMMTUNE_CAPTURE). chosen NULL: a temporary file, in TMPDIR; what
  * earlier runs have left there is said in a line. Errors: E_INPUT, E_IO. */
 enum status recording_open(struct recording *recording, const char *chosen);
 
-bool recording_has_grown(const struct recording *recording);
+/* After the program's end: takes in what its processes have left beside the file. True: the program has added
+ * to it. */
+bool recording_end(const struct recording *recording);
 bool recording_is_empty(const struct recording *recording);
 
-/* One line: the command that tunes it. */
+/* One line: the command that tunes it. Also where print is quiet: nothing else names the file. */
 void recording_tell(const struct recording *recording, const char *why, const char *budget);
 
 /* Removes it if it is temporary. */

@@ -480,6 +480,18 @@ enum status capture_save_beside(const char *path, const struct capture *capture,
     return st;
 }
 
+int capture_parts(const char *path)
+{
+    struct target target;
+    int count = 0;
+    DIR *dir = open_target(path, &target) ? NULL : fdopendir(target.folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        count += is_beside(entry->d_name, &target, "", PART);
+    if (dir) closedir(dir); /* and with it the folder */
+    else close_target(&target);
+    return count;
+}
+
 enum status capture_read(const char *path, struct capture *capture)
 {
     struct target target;

@@ -65,6 +65,9 @@ enum status capture_save(const char *path, const struct capture *capture);
  * returns. The next save and every read of PATH take it in. Errors: E_IO, E_MEMORY. */
 enum status capture_save_beside(const char *path, const struct capture *capture, char file[PATH_MAX]);
 
+/* How many such files lie beside it. */
+int capture_parts(const char *path);
+
 /* Time of all calls in microseconds; where the time of a call is unknown, a rough estimate for a GPU. */
 double capture_weight(const struct captured *captured);
 

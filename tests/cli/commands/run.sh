@@ -32,6 +32,9 @@ t tune run -- sh -c 'echo ${LD_PRELOAD##*/} $GEMMTUNE_LOG $GEMMTUNE_DROPIN $GEMM
 t tune run --off -- sh -c 'echo ${LD_PRELOAD##*/} $GEMMTUNE_DROPIN'
 t tune run --log --capture seen.txt --db my.db -- sh -c 'echo $GEMMTUNE_LOG ${GEMMTUNE_CAPTURE##*/} ${GEMMTUNE_DB##*/}'
 t env LD_PRELOAD=/nowhere/other.so tune run -- sh -c 'echo ${LD_PRELOAD#*:}'
+t tune run -- tune run -- sh -c 'echo "$LD_PRELOAD" | grep -o libgemmtune_cublas'
+t env ASAN_OPTIONS=detect_leaks=0 tune run -- tune run -- sh -c 'echo $ASAN_OPTIONS'
+t env ASAN_OPTIONS=verify_asan_link_order=false:detect_leaks=0 tune run -- sh -c 'echo $ASAN_OPTIONS'
 
 echo "# the rival is cuBLAS, also where every program has the drop-in"
 printf '#!/bin/sh\necho "$GEMMTUNE_DROPIN" >>"%s/drop_in"\nexit 1\n' "$PWD" >child
@@ -78,6 +81,48 @@ t signalled KILL
 t tune run --learn 1s -- true
 rm temporary/*
 
+echo "# a hangup asks only what dies of it"
+hung_up() { # COMMAND...: SIGHUP to it when its program is ready; its exit code, and what came of it
+    rm -f ready go
+    "$@" >shown 2>said &
+    until [ -e ready ]; do sleep 0.1; done
+    kill -HUP $!
+    touch go
+    code=0
+    wait $! || code=$?
+    cat shown
+    grep -E 'asked to end|next run' said >&2
+    return $code
+}
+ready='touch ready; until [ -e go ]; do sleep 0.1; done; sleep 0.2;'
+t hung_up tune run --learn 1s -- sh -c "echo 'sgemm:nn:32x32x32  # count=1000 time_us=50' >\$GEMMTUNE_CAPTURE; $ready exit 5"
+rm temporary/*
+t hung_up nohup tune run --learn 1s -- sh -c "$ready $record"
+t hung_up tune run --learn 1s -- sh -c "trap 'echo reads its files again' HUP; $ready $record"
+t ls temporary
+
+echo "# the command for a shell, also where all else is quiet"
+mkdir "it's mine"
+t sh -c 'TMPDIR="$PWD/it'"'"'s mine" exec tune run -q --learn 1h -- sh -c "$0"' 'echo "sgemm:nn:32x32x32  # count=1000 time_us=50" >$GEMMTUNE_CAPTURE; kill -TERM $PPID; sleep 0.5'
+t env TMPDIR="$PWD/it's mine" tune run --learn 1h -- env -i true
+
+echo "# what stops and goes on with its program"
+stopped() {
+    rm -f ready
+    tune run --capture stopped.txt -- sh -c 'trap "kill -STOP \$\$" TSTP; trap "echo goes on; exit 3" CONT; echo $$ >number; touch ready; while :; do sleep 0.1; done' 2>/dev/null &
+    until [ -e ready ]; do sleep 0.1; done
+    kill -TSTP $!
+    for process in $! $(cat number); do
+        for _ in $(seq 30); do [ "$(cut -d' ' -f3 /proc/$process/stat)" = T ] || sleep 0.1; done
+        cut -d' ' -f3 /proc/$process/stat
+    done
+    kill -CONT $!
+    for _ in $(seq 30); do [ ! -e /proc/$(cat number) ] || sleep 0.1; done
+    kill -TERM $(cat number) 2>/dev/null || true
+    wait $!
+}
+t stopped
+
 echo "# what nothing is recorded of"
 nothing='env -i PATH=/usr/bin:/bin LD_PRELOAD='
 t tune run --learn 1s -- $nothing true
@@ -85,4 +130,9 @@ t tune run --capture none.txt -- $nothing sh -c 'exit 4'
 t tune run --capture none.txt -- sh -c 'kill -TERM $$'
 t tune run --capture none.txt -- sh -c "$record"
 t tune run -q --capture none.txt -- true
+t tune run --capture parts.txt -- sh -c 'echo "sgemm:nn:32x32x32  # count=7 time_us=50" >$GEMMTUNE_CAPTURE.part-0123456789abcdef'
+t sh -c 'ls parts.txt* && grep count=7 parts.txt'
+t tune run --learn 1s -- sh -c 'echo "sgemm:nn:32x32x32  # count=7 time_us=50" >$GEMMTUNE_CAPTURE.part-0123456789abcdef'
+t tune run --learn 1s -- sh -c "${record%exit 5} exit 126"
+t ls temporary
 t tune run --capture none.txt -- no-such-program
