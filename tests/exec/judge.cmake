@@ -17,6 +17,7 @@ foreach(name test_judge test_answers test_judge_mma test_judge_mma16 test_judge_
   set_tests_properties(${name} PROPERTIES LABELS exec TIMEOUT 600)
 endforeach()
 set_property(TEST test_judge_split APPEND PROPERTY LABELS long)
+set_property(TEST test_judge_split PROPERTY TIMEOUT 1800) # nineteen kernels, most of them on ten kinds of data
 
 # The judge's kernels for other elements than FP32, of A and B, and of C.
 set(oracles)
