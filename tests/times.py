@@ -6,7 +6,7 @@ Adds up what timed.c noted in BUILD/times and writes to OUT the CPU minutes of e
 the long tests, and the pace: the median of the milliseconds that the same piece of work took before each test.
 A label of REFERENCE, a file of the same form, that has grown by more than a fifth is told. Exit 1: one has grown by more
 than half, which no load of the machine explains. To accept it, copy OUT's lines of short tests to REFERENCE, if the run
-began in an empty build folder.
+began in an empty build folder. Labels that REFERENCE lacks are not compared: what tidy costs depends on the change.
 
 A slower machine is no growth: what a label may cost grows with the pace, or with the median of the other labels, if that
 is more. So one label that grows is found, and one that shrinks, because its kernels are kept from the last run, changes

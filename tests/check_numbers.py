@@ -1,4 +1,4 @@
-"""numbers.py: the numbers of README and of other pages are those of configs/winners and of docs/results, to the digits that they have.
+"""check_numbers.py: the numbers of README and of other pages are those of configs/winners and of docs/results, to the digits that they have.
 Each decimal number of README's table has its source here, so that none can come without one.
 """
 import csv
