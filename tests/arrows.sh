@@ -156,6 +156,10 @@ check() (
         find . -path './build*' -prune -o -path './.*' -prune -o -path './configs/spaces/*/*' -prune -o \
             -type f -name '*.[ch]*' -printf '%f\n' | sort | uniq -d |
             sed 's/$/: two files have this name/'
+        # Beside a program of ours a module of ours comes before Python's, which others of Python's may import.
+        python3 -I -c 'import sys; print("\n".join(sys.stdlib_module_names))' >"$scratch/python"
+        find . -path './build*' -prune -o -path './.*' -prune -o -type f -name '*.py' -printf '%f\n' | sed 's/\.py$//' |
+            grep -xF -f "$scratch/python" | sed "s/\$/.py: a module of Python's own has this name/"
         find . -path './build*' -prune -o -path './.*' -prune -o -name __pycache__ -prune -o -type f -printf '%h\n' |
             sort | uniq -c | awk '$1 >= 50 { print $2 ": " $1 " files in one folder" }'
     } >"$scratch/wrong"
