@@ -301,7 +301,7 @@ static const char *read_row(const char *columns, const char *values)
     if (st) snprintf(read, sizeof read, "%d: %s", (int)st, status_text());
     else if (suite.count < 2) snprintf(read, sizeof read, "left out, %s", suite.why);
     else problem_format(&suite.at[0], read);
-    if (!st && *suite.unread) snprintf(read + strlen(read), 200, " not read: %s", suite.unread);
+    if (!st && *suite.unread) snprintf(read + strlen(read), 250, " not read: %s", suite.unread);
     if (!st) suite_free(&suite);
     return read;
 }
