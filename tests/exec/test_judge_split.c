@@ -149,7 +149,8 @@ TEST(sums_that_are_not_finite_and_not_done_again_are_found_by_the_last_check)
 
 static int open_without_cublas(void **state)
 {
-    setenv("GEMMTUNE_LIBCUBLAS", "/nowhere/libcublas.so", 1); /* there is no GPU for it */
+    setenv("GEMMTUNE_LIBCUBLAS", "/nowhere/libcublas.so", 1); /* there is no GPU for them */
+    setenv("GEMMTUNE_LIBCUBLASLT", "/nowhere/libcublasLt.so", 1);
     return judged_open(state);
 }
 
