@@ -74,7 +74,7 @@ int cublasLtMatmulAlgoCheck(lt_handle handle, lt_desc desc, lt_layout layout_a, 
 
 int cublasLtMatmulDescInit_internal(lt_desc desc, size_t bytes, int compute, int scale)
 {
-    static uint32_t whatever;
+    static _Thread_local uint32_t whatever;
     if (bytes < sizeof *desc) return ALLOC_FAILED;
     desc->version = PROGRAM_LT_VERSION;
     desc->whatever = ++whatever;
