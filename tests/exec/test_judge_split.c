@@ -38,7 +38,7 @@ TEST(a_right_kernel_is_as_accurate_as_fp32_on_every_kind_of_data)
 {
     for (int i = 0; i < 2; i++)
         assert_non_null(
-            strstr(assert_right(both[i]->config, both[i]->problem).detail, "of FP32's on 10 kinds of data"));
+            strstr(assert_right(both[i]->config, both[i]->problem).detail, "of FP32's on 12 kinds of data, within its bound on 3"));
 }
 
 TEST(it_is_as_accurate_with_a_prepared_operand)
@@ -59,7 +59,7 @@ TEST(it_is_as_accurate_with_an_epilogue_or_pointers)
 {
     for (int i = 0; i < OPTIONS; i++)
         assert_non_null(strstr(assert_right(with_options[i].family->config, with_options[i].problem).detail,
-                               "of FP32's on 10 kinds of data"));
+                               "of FP32's on 12 kinds of data, within its bound on 3"));
 }
 
 /* A wrong kernel, of which the last check says this. */

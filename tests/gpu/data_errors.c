@@ -4,8 +4,9 @@
  *     data_errors PROBLEM CONFIG [PROBLEM CONFIG ...]
  *
  * Prints a CSV row for each kind of data: largest error relative to |A||B|, root mean square and largest
- * error relative to the largest of C, each times 2^24. Exits with 77 if there is no GPU, with 1 if a result
- * is wrong or its errors are larger than the type allows.
+ * error relative to the largest of C, each times 2^24. allowed: "yes"; "larger" than FP32's by more than the
+ * type allows; or the bound that is exceeded. Exits with 77 if there is no GPU, with 1 if a row is not
+ * allowed.
  */
 #include "accuracy_check.h"
 #include "compile.h"
@@ -39,7 +40,10 @@ static void run(const char *problem_text, const char *config_text, const char *c
     must(problem_parse(problem_text, &p));
     must(config_parse(config_text, &candidate.config));
     const char *why = candidate.config.template->check(&candidate.config, &p, &device.gpu);
-    if (why) must(fail(E_INPUT, "%s: %s", problem_text, why));
+    if (why) {
+        printf("%s,,,,,,,,,,,\"left out: %s\"\n", problem_text, why);
+        return;
+    }
     const struct kernel_key key = kernel_key_of(&candidate.config, &p, device.gpu.arch);
     must(compile_kernel(&key, cache, &built));
     if (!built.built) must(fail(E_COMPILER, "%s", built.log));

@@ -8,6 +8,11 @@ static bool is_within(double own, double rival, double limit, double roundoff)
     return limit == 0 || own <= limit * rival || own <= roundoff;
 }
 
+double accuracy_bound(int64_t k)
+{
+    return ldexp((double)k + 160, -24);
+}
+
 bool accuracy_answers(const struct gemm_type_row *row, const struct accuracy *own,
                       const struct accuracy *rival)
 {

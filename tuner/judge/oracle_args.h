@@ -90,8 +90,13 @@ enum oracle_data {
     ORACLE_TINY,      /* uniform up to 2^-30 */
     ORACLE_UP,        /* uniform, times 2^g with a g of -40 to 40 for each line along the axis */
     ORACLE_DOWN,      /* the same, times 2^-g */
+    ORACLE_OUTLIERS,  /* uniform, times 2^7 in about one line of 64 along the axis */
+    ORACLE_SPIKES,    /* uniform, times 2^40 in about one element of 512 */
     ORACLE_PAIRED,    /* uniform; along the axis every second element is the one before it */
-    ORACLE_OPPOSED    /* the same with the opposite sign, and smaller by 2^-12 of it */
+    ORACLE_OPPOSED,   /* the same with the opposite sign, and smaller by 2^-12 of it */
+    /* Uniform, but in about one pair of lines of 64 along the axis: */
+    ORACLE_FAR_PAIRED, /* both elements are the first one times 2^40 */
+    ORACLE_FAR_OPPOSED /* the second one is the first one with the opposite sign */
 };
 
 /* The direction in which neighbours are related: from row to row, or from column to column. */
@@ -151,7 +156,9 @@ ORACLE_INLINE float oracle_element(struct fill_rule rule, oracle_u64 offset, ora
                                    oracle_u64 ld)
 {
     const oracle_u64 index = rule.axis == ORACLE_AXIS_ROWS ? row : col;
-    const int second = rule.data >= ORACLE_PAIRED && index % 2 == 1;
+    const int far = rule.data >= ORACLE_FAR_PAIRED && oracle_mix(rule.grades + index / 2 + 1) % 64 == 0;
+    const int paired = far || rule.data == ORACLE_PAIRED || rule.data == ORACLE_OPPOSED;
+    const int second = paired && index % 2 == 1;
     if (second) offset -= rule.axis == ORACLE_AXIS_ROWS ? ld : 1;
     const float x = oracle_value(rule, offset);
     const oracle_u64 bits = oracle_mix(rule.seed + (offset + 1) * 0x9e3779b97f4a7c15ull);
@@ -177,8 +184,16 @@ ORACLE_INLINE float oracle_element(struct fill_rule rule, oracle_u64 offset, ora
         return x * oracle_power(g);
     case ORACLE_DOWN:
         return x * oracle_power(-g);
+    case ORACLE_OUTLIERS:
+        return oracle_mix(rule.grades + index + 1) % 64 == 0 ? x * 0x1p7f : x;
+    case ORACLE_SPIKES:
+        return oracle_mix(bits) % 512 == 0 ? x * 0x1p40f : x;
     case ORACLE_OPPOSED:
         return second ? x * 0x1p-12f - x : x;
+    case ORACLE_FAR_PAIRED:
+        return far ? x * 0x1p40f : x;
+    case ORACLE_FAR_OPPOSED:
+        return second ? -x : x;
     default:
         return x;
     }

@@ -1,4 +1,5 @@
-/* accuracy_check.h — are a kernel's errors no larger than those of FP32 on every kind of data?
+/* accuracy_check.h — are a kernel's errors no larger than those of FP32 on the kinds of data where a class
+ * promises that, and within its bound on the others?
  *
  * FP32 is the larger of two errors: that of the strict rival (cublasSgemm), and that of adding in the order
  * of k by FFMA. All three are measured on the same operands, against FP64.
@@ -12,7 +13,8 @@
 
 struct class_errors {
     struct accuracy own, rival, in_order; /* unknown: there is none */
-    bool right;                           /* own is within the bound of the problem's type */
+    bool right;                           /* own is within the bounds of the problem's type and of the kind */
+    bool compared;                        /* and must be as small as FP32's */
     char detail[OUTCOME_DETAIL_MAX];      /* if not */
 };
 
@@ -25,7 +27,7 @@ enum status accuracy_measure(struct trial_setup *setup, const struct candidate *
                              const struct problem *problem, enum data_class which,
                              struct class_errors *errors);
 
-/* What the type allows: own against the larger of the two others (accuracy_answers). */
+/* What the type allows: own against the larger of the two others (accuracy_answers), where they are compared. */
 bool class_errors_answer(const struct gemm_type_row *row, const struct class_errors *errors);
 
 #endif

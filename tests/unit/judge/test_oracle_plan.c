@@ -284,6 +284,7 @@ static void assert_kinds(const struct problem *p)
     for (int kind = 0; kind < DATA_CLASS_COUNT; kind++) {
         const struct random_test t = data_class_test((enum data_class)kind, p, 3);
         double least = INFINITY, largest = 0, product = 0;
+        int zeros = 0, large = 0, columns = 0, pairs = 0;
         for (uint64_t row = 0; row < 64; row++)
             for (uint64_t k = 0; k < 64; k++) {
                 const double a = drawn(p, t.a, false, row, k), b = drawn(p, t.b, true, row, k);
@@ -291,6 +292,14 @@ static void assert_kinds(const struct problem *p)
                 largest = fmax(largest, fabs(a));
                 product = fmax(product, fabs(a * b));
                 assert_true(isfinite(a) && isfinite(b));
+                zeros += a == 0;
+                large += fabs(a) > 1;
+                columns += row == 0 && fabs(a) > 1;
+                if (kind == DATA_CLASS_CANCEL_FAR && k % 2 == 1 && fabs(a) > 1) {
+                    const double before = drawn(p, t.a, false, row, k - 1) * drawn(p, t.b, true, row, k - 1);
+                    assert_true(a * b + before == 0);
+                    pairs++;
+                }
                 if (kind == DATA_CLASS_NEAR_ONE) assert_true(a >= 1 && a < 1 + 0x1p-10);
                 if (kind == DATA_CLASS_CANCELLING && k % 2 == 1) {
                     const double before = drawn(p, t.a, false, row, k - 1) * drawn(p, t.b, true, row, k - 1);
@@ -302,6 +311,11 @@ static void assert_kinds(const struct problem *p)
         if (kind == DATA_CLASS_COLUMNS) assert_true(largest <= 1 && product > 0x1p25);
         if (kind == DATA_CLASS_K) assert_true(largest > 0x1p30 && product <= 1);
         if (kind == DATA_CLASS_HUGE) assert_true(largest > 0x1.fp127 && product < 0x1p99);
+        if (kind == DATA_CLASS_SPARSE) assert_in_range(zeros, 64 * 64 / 2, 64 * 64 - 64 * 8);
+        if (kind == DATA_CLASS_OUTLIERS) assert_true(largest > 64 && columns > 0 && columns < 8);
+        if (kind == DATA_CLASS_EMPTY) assert_in_range(zeros, 64 * 64 - 32, 64 * 64 - 1);
+        if (kind == DATA_CLASS_SPIKES) assert_true(largest > 0x1p38 && large > 0 && large < 32);
+        if (kind == DATA_CLASS_CANCEL_FAR) assert_true(largest > 0x1p38 && pairs > 0 && pairs < 64 * 8);
     }
 }
 
