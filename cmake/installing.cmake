@@ -5,7 +5,8 @@
 # gemmtune:
 set(for_developers docs/adding_a_template.md docs/adding_a_type.md docs/racecheck.md docs/tour.md docs/tried.md)
 file(GLOB documents RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/*.md ${PROJECT_SOURCE_DIR}/docs/results/*.md)
-file(GLOB pictures RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/pictures/* ${PROJECT_SOURCE_DIR}/docs/results/*.svg)
+file(GLOB pictures RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/pictures/*
+     ${PROJECT_SOURCE_DIR}/docs/gallery/* ${PROJECT_SOURCE_DIR}/docs/results/*.svg)
 list(REMOVE_ITEM documents ${for_developers})
 list(PREPEND documents README.md CHANGELOG.md)
 set(as_they_are LICENSE NOTICES ${pictures})

@@ -1,5 +1,6 @@
 /* Trial, race blocks and verification on the host device; loading of kernels and cuBLAS is replaced by
  * faulty kernels. */
+#include "accuracy_check.h"
 #include "contenders.h"
 #include "exec_problems.h"
 #include "faulty_kernels.h"
@@ -268,6 +269,25 @@ TEST(a_class_of_accuracy_needs_a_rivals_errors)
     assert_int_equal(try(0).verdict, VERDICT_MEASURED);
 }
 
+/* 8 times FP32's error is too much on most kinds of data, and allowed below the bound on the others. */
+TEST(a_kind_of_data_with_a_bound_asks_for_that_alone)
+{
+    const struct gemm_type_row *row = gemm_type_row(GEMM_SGEMM_ACCURATE);
+    struct class_errors e = {.own = {8e-7, 8e-7, 8e-7},
+                             .rival = {1e-7, 1e-7, 1e-7},
+                             .in_order = {1e-7, 1e-7, 1e-7},
+                             .right = true};
+    assert_false(class_errors_answer(row, &e));
+    e.bound = accuracy_bound(256);
+    assert_true(e.bound > 2.4e-5 && e.bound < 2.5e-5);
+    assert_true(class_errors_answer(row, &e));
+    e.own.componentwise = 2.5e-5;
+    assert_false(class_errors_answer(row, &e));
+    e.own.componentwise = 8e-7;
+    e.right = false;
+    assert_false(class_errors_answer(row, &e));
+}
+
 TEST(a_candidate_that_goes_wrong_while_it_is_timed_is_wrong)
 {
     prepare("17x9x5");
@@ -512,6 +532,7 @@ int main(void)
         cmocka_unit_test(a_wrong_candidate_is_not_timed_and_harms_no_later_one),
         cmocka_unit_test(an_innocent_is_not_blamed_for_operands_that_another_spoilt),
         cmocka_unit_test(a_class_of_accuracy_needs_a_rivals_errors),
+        cmocka_unit_test(a_kind_of_data_with_a_bound_asks_for_that_alone),
         cmocka_unit_test(a_candidate_that_goes_wrong_while_it_is_timed_is_wrong),
         cmocka_unit_test(what_the_driver_refuses_is_refused_with_its_reason),
         cmocka_unit_test(a_damaged_cubin_is_an_error_and_no_verdict),

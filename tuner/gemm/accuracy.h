@@ -26,8 +26,8 @@ json_t *accuracy_to_json(const struct accuracy *accuracy);
 /* json NULL: unknown. Returns false if a value is not a valid error. */
 bool accuracy_from_json(const json_t *json, struct accuracy *accuracy);
 
-/* What is proven of |c - reference| / (|A| |B|) in FP32, whatever the order of the sums and however a class of
- * FP32 computes them, for elements of A and B that are 0 or at least 2^-100 and for sums that are normal
+/* What is proven of |c - reference| / (|A| |B|) in FP32, whatever the order of the sums and however a class
+ * of FP32 computes them, for elements of A and B that are 0 or at least 2^-100 and for sums that are normal
  * numbers: (K + 160) 2^-24. Where it comes from: docs/accuracy.md. */
 double accuracy_bound(int64_t k);
 

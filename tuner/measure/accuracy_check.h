@@ -13,9 +13,9 @@
 
 struct class_errors {
     struct accuracy own, rival, in_order; /* unknown: there is none */
-    bool right;                           /* own is within the bounds of the problem's type and of the kind */
-    bool compared;                        /* and must be as small as FP32's */
-    char detail[OUTCOME_DETAIL_MAX];      /* if not */
+    bool right;                           /* own is within the bound of the problem's type */
+    double bound; /* of own.componentwise, on a kind of data where that is all; 0: as small as FP32's */
+    char detail[OUTCOME_DETAIL_MAX]; /* if not */
 };
 
 /* The problem on which a winner for `tuned` is checked: the same, but with at most 512 rows and columns and
@@ -27,7 +27,7 @@ enum status accuracy_measure(struct trial_setup *setup, const struct candidate *
                              const struct problem *problem, enum data_class which,
                              struct class_errors *errors);
 
-/* What the type allows: own against the larger of the two others (accuracy_answers), where they are compared. */
+/* What the type allows: own against its bound or the larger of the two others (accuracy_answers). */
 bool class_errors_answer(const struct gemm_type_row *row, const struct class_errors *errors);
 
 #endif

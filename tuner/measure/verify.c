@@ -165,12 +165,16 @@ static enum status run_classes(struct trial_setup *setup, const struct candidate
         enum status st = accuracy_measure(setup, candidate, &p, (enum data_class)which, &e);
         if (st) return st;
         v->shapes++;
-        if (e.compared) *worst = fmax(*worst, e.own.rms / fmax(e.rival.rms, e.in_order.rms));
+        if (e.bound == 0) *worst = fmax(*worst, e.own.rms / fmax(e.rival.rms, e.in_order.rms));
         if (class_errors_answer(row, &e)) continue;
         char why[160];
-        snprintf(why, sizeof why, "%s data: error %.3g (rms), %.3g (largest) against %.3g, %.3g in FP32",
-                 data_class_name((enum data_class)which), e.own.rms, e.own.max,
-                 fmax(e.rival.rms, e.in_order.rms), fmax(e.rival.max, e.in_order.max));
+        if (e.bound > 0)
+            snprintf(why, sizeof why, "%s data: error %.3g of |A||B|, and at most %.3g is allowed",
+                     data_class_name((enum data_class)which), e.own.componentwise, e.bound);
+        else
+            snprintf(why, sizeof why, "%s data: error %.3g (rms), %.3g (largest) against %.3g, %.3g in FP32",
+                     data_class_name((enum data_class)which), e.own.rms, e.own.max,
+                     fmax(e.rival.rms, e.in_order.rms), fmax(e.rival.max, e.in_order.max));
         set_wrong(v, &p, e.right ? why : e.detail);
         return OK;
     }
