@@ -118,7 +118,7 @@ enum gt_bias {
 /* A function of each element of the result, after the bias. */
 enum gt_activation {
     GT_ACTIVATION_NONE = 0,
-    GT_ACTIVATION_RELU = 1, /* x < 0 ? 0 : x, so that NaN stays NaN */
+    GT_ACTIVATION_RELU = 1, /* x < 0 ? 0 : x. NaN stays NaN; cublasLt in TF32 may make it 0 */
     GT_ACTIVATION_GELU = 2  /* x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), as cublasLt's */
 };
 

@@ -88,7 +88,7 @@ claims = [  # a page, a text of it with a NUMBER at each %, and what the numbers
      *means("h100_sxm", "FP16"), *means("h100_sxm", "accurate")[:2]),
     ("docs/results/h200-types.md", "counts as 1, too: BF16, public suite, % (% of % have none); FP16, hgemm-64, % (% of %); TF32, public suite, %\n"
      "(% of %); accurate FP32, public suite, % (%).", *means("h200", "BF16", "FP16", "TF32"), *means("h200", "accurate")[:2]),
-    ("docs/accuracy.md", "The winners that ship for the H100, by the races that chose them: %, %, %, % and % times cublasSgemm.",
+    ("docs/results/h200-accuracy.md", "The winners that ship for the H100, by the races that chose them: %, %, %, % and % times cublasSgemm.",
      *(winners["h100_sxm"]["sgemm_accurate:nn:" + size]["ratio"] for size in
        ("1024x1024x1024", "2048x2048x2048", "4096x4096x4096", "8192x8192x8192", "4095x4097x4093"))),
     ("CHANGELOG.md", "and wgmma on sm_90: %, % and %\n  times cuBLAS on public problems, H100",
@@ -106,7 +106,7 @@ claims = [  # a page, a text of it with a NUMBER at each %, and what the numbers
      told("host-campaign", r"kills, ([\d,]+) trials acknowledged, 0 lost")),
     ("README.md", "a first product takes % to % ms on an H200", told("h200-library", r"under the drop-in [\d.]+ and ([\d.]+) ms"),
      told("h200-library", r"under the drop-in ([\d.]+) and [\d.]+ ms")),
-    ("docs/accuracy.md", "and % on the public suite with the winners that ship", mean(shipped("h100_sxm", "public", "sgemm_accurate"))),
+    ("docs/results/h200-accuracy.md", "and % on the public suite with the winners that ship", mean(shipped("h100_sxm", "public", "sgemm_accurate"))),
     ("docs/results/h200-suite.md", "rounds that chose them:\ngeometric mean %, least %", mean(public["h200"]), min(public["h200"])),
     ("docs/results/h200-suite.md", "Geometric mean over % problems: **%** against cublasSgemm, % against the best of cublasLt, % against CUBLAS_GEMM_AUTOTUNE;\n"
      "launched one by one %.", len(column("h200-suite", "ratio")),

@@ -7,7 +7,7 @@
  *
  *     a2 b0 + a0 b2 + a1 b1 + a1 b0 + a0 b1 + a0 b0
  *
- * What is left out is below 2^-25 |a b|. How blocks multiply, and what becomes of infinities and NaN:
+ * What is left out is at most 2^-24 |a b|. How blocks multiply, and what becomes of infinities and NaN:
  * gt_split_ring.cuh; pieces arrive in the order 2, 0, 1.
  *
  *     A, B --split--> workspace: pieces 0, 1, 2 of each item, in lines along k, of A's rows, then B's columns
