@@ -62,12 +62,14 @@ static const char *check_gpu(const struct tiled *t, const struct config *config,
 
 /* ---- what a problem asks for ---- */
 
-/* Of lines, of `length` elements, that begin at multiples of it. */
+/* Of lines, of `length` elements, that begin at multiples of it. Widths are powers of two. */
 static int line_align(const struct problem *p, bool finds_items, enum element element, int64_t ld,
                       int64_t stride, int64_t length)
 {
-    int width = p->pointers && !finds_items ? 1 : element_vector(element);
-    while (ld % width || length % width || (p->batch > 1 && !p->pointers && stride % width)) width /= 2;
+    if (p->pointers && !finds_items) return 1;
+    const int64_t all = ld | length | (p->batch > 1 && !p->pointers ? stride : 0);
+    int width = element_vector(element);
+    while (all & (width - 1)) width /= 2;
     return width;
 }
 
@@ -89,7 +91,7 @@ static const char *check_vectors(const struct tiled *t, const struct config *con
     const int pack = VALUE(pack, 0), side = VALUE(side, 0);
     for (int i = 0; i < TILED_VECTORS_MAX && t->vectors[i].at; i++) {
         const struct tiled_vector *const vector = &t->vectors[i];
-        if (known < vector->at) continue;
+        if (known < vector->at || config->value[vector->at - 1] == 1) continue;
         if ((vector->of == TILED_A && pack % 2) || (vector->of == TILED_B && pack / 2)) continue;
         if (config->value[vector->at - 1] > tiled_align(t, p, vector->of, side)) return vector->why;
     }
@@ -113,7 +115,7 @@ int32_t tiled_unpacked(const struct tiled *t, const struct config *config, const
     int32_t pack = VALUE(pack, 0);
     if (pack % 2 && tiled_align(t, p, TILED_A, 0) == element_vector(type->a) && !(turns && p->trans_a))
         pack -= 1;
-    if (pack / 2 && tiled_align(t, p, TILED_B, 0) == element_vector(type->b) && !(turns && !p->trans_b))
+    if (pack / 2 == 1 && tiled_align(t, p, TILED_B, 0) == element_vector(type->b) && !(turns && !p->trans_b))
         pack -= 2;
     return pack;
 }
@@ -143,6 +145,7 @@ static const char *check_pack(const struct tiled *t, const struct config *config
 
 static const char *check_tiles(const struct tiled *t, const struct config *config, const struct problem *p)
 {
+    if (p->m * p->n <= GRID_X_MAX) return NULL; /* as nearly always; both are below 2^31 */
     const int64_t rows = ceil_div(p->m, VALUE(bm, 1)), columns = ceil_div(p->n, VALUE(bn, 1));
     return rows > 0 && columns > GRID_X_MAX / rows ? t->tiles : NULL;
 }
@@ -151,10 +154,9 @@ static const char *check_tiles(const struct tiled *t, const struct config *confi
 static const char *check_parts(const struct tiled *t, const struct config *config,
                                const struct tiled_sizes *sizes, const struct problem *p)
 {
-    const int cluster = tiled_cluster(t, config);
-    const int64_t splits = cut_k(p->k, sizes->k, VALUE(split_k, 1), cluster).splits,
-                  most = t->parts_bytes_max / 4;
-    if (splits <= 1 || cluster || p->m == 0) return NULL;
+    if (p->m == 0 || VALUE(split_k, 1) == 1 || tiled_cluster(t, config)) return NULL;
+    const int64_t splits = cut_k(p->k, sizes->k, VALUE(split_k, 1), 0).splits, most = t->parts_bytes_max / 4;
+    if (splits == 1) return NULL;
     if (VALUE(reduce, t->reduce) == 0) return p->n > most / splits / p->m ? t->parts : NULL;
     const int64_t tile = splits * sizes->part_floats + t->beside_floats;
     return ceil_div(p->n, sizes->n) > most / tile / ceil_div(p->m, sizes->m) ? t->parts : NULL;
