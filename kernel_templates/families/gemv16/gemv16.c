@@ -1,18 +1,78 @@
-/* model_gemv16.c — predicted time of the gemv16 family: the streamed operand's bytes at the speed that the
- * bytes on their way sustain, unless L2 or instructions take longer, and what a launch and the last sums add.
+/* gemv16.c — the streaming family for 16-bit operands on the host: what a block needs, which parameter is
+ * what, and the predicted time: the streamed operand's bytes at the speed that the bytes on their way
+ * sustain, unless L2 or instructions take longer, and what a launch and the last sums add.
  *
- * The constants were fitted to 285 trials of ten problems on an H100 (2026-11-25): the root mean square of
- * the logarithm of predicted over measured is 0.10, and the best of the first eight was at most 0.9 % slower
- * than the best that was tried.
+ * The constants of the time were fitted to 285 trials of ten problems on an H100 (2026-11-25): the root mean
+ * square of the logarithm of predicted over measured is 0.10, and the best of the first eight was at most 0.9
+ * % slower than the best that was tried.
  */
-#include "gemv16_host.h"
+#define ASK  (config->value[P_ASK])
+#define FEW  (config->value[P_FEW])
+#define PAD  (config->value[P_PAD])
+#define PDL  (config->value[P_PDL])
+#define SPAN (config->value[P_SPAN])
 
-#include "gemm_block.h"
+#define FAMILY_PARAMS "gemv16_params.def"
+#define FAMILY_RULES  "gemv16_rules.h"
+#include "family.h"
+
+#include "gt_early_args.h"
 #include "model_parts.h"
 #include "model_registers.h"
 #include "outcome.h"
 
 #include <math.h>
+
+#define REGISTERS_BESIDES 44 /* pointers and counters: with less room the compiler spills */
+
+static struct tiled_sizes sizes(const struct config *config, const struct problem *p)
+{
+    (void)p;
+    const int sums = (EIGHTS + 1) / 2 * TX * 4;
+    return (struct tiled_sizes){.threads = THREADS,
+                                .smem_bytes = SMEM_BYTES > 1024 * PAD ? SMEM_BYTES : 1024 * PAD,
+                                .sums = sums,
+                                .registers = sums + DEPTH * (RUN_WORDS(EIGHTS, VS) + RUN_WORDS(TX, VX)) +
+                                             REGISTERS_BESIDES,
+                                .m = TILE_M,
+                                .n = TILE_N,
+                                .k = RUN_K,
+                                .part_floats = TILE_M * TILE_N,
+                                .argument_bytes = EARLY_BYTES};
+}
+
+static const struct tiled tiled_gemv16 = {
+    .at = {.sized = AT(REDUCE),
+           .side = AT(SIDE),
+           .few = AT(FEW),
+           .min_blocks = AT(MIN_BLOCKS),
+           .split_k = AT(SPLIT_K),
+           .reduce = AT(REDUCE),
+           .pdl = AT(PDL),
+           .ask = AT(ASK)},
+    .computes = "the gemv16 family computes bf16gemm and hgemm, to C in 16 bits or FP32",
+    .arch = {80, 0, "mma.sync with k 16 needs sm_80"},
+    .needs = {{AT(REDUCE), 1, 90, "REDUCE above 1 needs clusters (sm_90)"},
+              {AT(PDL), 0, 90, "PDL above 0 needs sm_90"}},
+    .few = {"C has more rows than FEW", "C has more columns than FEW"},
+    .vectors = {WIDER(VX, STREAMED, "the streamed operand"), WIDER(VS, SMALL, "the small operand"),
+                WIDER(VC, C, "C")},
+    .ends = ENDS_ALONG_K,
+    .smem = "the sums do not fit in a block's shared memory",
+    .registers = "accumulators and fragments do not fit in the registers",
+    .early_at = EARLY_AT,
+    .parts_bytes_max = INT64_C(64) << 20,
+    .parts = "SPLIT_K needs more than 64 MiB of workspace",
+    .rules = check_rules,
+    .sizes = sizes,
+};
+
+static struct tile tile(const struct config *config)
+{
+    return (struct tile){.m = TILE_M, .n = TILE_N, .k = STEP_K};
+}
+
+/* ---- the predicted time ---- */
 
 /* Issue slots of a warp. */
 #define LOAD_SLOTS     5.0 /* a load with its address */
@@ -70,7 +130,7 @@ static double crowded(const struct config *config, double count, double at_once)
 }
 
 /* A wave of so many blocks, `count` of them on the busiest SM. */
-static double wave_us(const struct config *config, const struct problem *p, const struct planned_grid *grid,
+static double wave_us(const struct config *config, const struct problem *p, const struct tiled_grid *grid,
                       const struct gpu *gpu, double count, double blocks)
 {
     const bool trans_a = p->trans_a, trans_b = p->trans_b, stream_along_k = SIDE == 0 ? trans_b : !trans_a,
@@ -99,10 +159,10 @@ static double registers_needed(const struct config *config)
     return (EIGHTS + 1) / 2 * TX * 4 + DEPTH * run + (SPAN > 2 ? 0.5 * run : 0) + REGISTERS_BESIDE;
 }
 
-struct prediction gemv16_predict(const struct config *config, const struct problem *problem,
-                                 const struct gpu *gpu, const struct kernel_facts *facts)
+static struct prediction gemv16_predict(const struct config *config, const struct problem *problem,
+                                        const struct gpu *gpu, const struct kernel_facts *facts)
 {
-    const struct planned_grid grid = planned_grid(config, problem, gpu, CLUSTER);
+    const struct tiled_grid grid = tiled_grid(config, problem, gpu);
     const int limit = registers_limit(gpu, THREADS, MIN_BLOCKS);
     const double needed = registers_needed(config);
     const double spills = facts ? facts->spill_bytes > 0 : registers_spill_chance(needed, limit);
@@ -125,3 +185,9 @@ struct prediction gemv16_predict(const struct config *config, const struct probl
     p.time_us = p.overhead_us + p.memory_us;
     return p;
 }
+
+FAMILY(gemv16,
+       GEMM_TYPE_BIT(GEMM_BF16) | GEMM_TYPE_BIT(GEMM_F16) | GEMM_TYPE_BIT(GEMM_BF16_TO_F32) |
+           GEMM_TYPE_BIT(GEMM_F16_TO_F32),
+       .summary = "BF16 and FP16 for few rows or few columns: the large operand streamed once, to mma.sync",
+       .macros = TEMPLATE_MACRO_TYPE | TEMPLATE_MACRO_EPILOGUE | TEMPLATE_MACRO_POINTERS, .tile = tile)
