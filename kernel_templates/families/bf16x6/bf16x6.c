@@ -1,25 +1,19 @@
-/* The family for FP32 as three BF16 pieces on the host: parameters, what they need, which are correct where,
- * and how they are launched. Its own, beside what split_family.h has: operands that arrive as they are, and
- * prepared ones. */
-#include "bf16x6_host.h"
+/* bf16x6.c — FP32 as three BF16 pieces on the host. Its own, beside what split_family.h has: operands that
+ * arrive as they are, and prepared ones. The predicted time: the splitting, which moves bytes; waves of
+ * tiles, each limited by the tensor cores, by the bytes that arrive in its SM, by those that pass through
+ * shared memory or, with FUSE 1, by splitting; fixed costs. Fitted to runs on H100s (2026-11-25; FUSE 2 and 3
+ * 2026-11-27; test_model_bf16x6.c).
+ */
+#define FUSE (config->value[P_FUSE])
+#define SWAP (config->value[P_SWAP])
+
+#define FAMILY_PARAMS "bf16x6_params.def"
+#define FAMILY_RULES  "bf16x6_rules.h"
+#include "family.h"
 
 #include "split_family.h"
 
 #define MAP_STRIDE_MAX (INT64_C(1) << 40) /* bytes, cuTensorMapEncodeTiled */
-
-#define RULES    "bf16x6_rules.h"
-#define COMPUTES "the bf16x6 family computes sgemm_accurate"
-#include "family_template.h"
-
-static struct resources bf16x6_resources(const struct config *config)
-{
-    return split_resources(config);
-}
-
-static const char *check_gpu(const struct config *config, int known, const struct gpu *gpu)
-{
-    return check_split_gpu(config, known, KNOWN(SWAP), gpu);
-}
 
 /* Can a tensor map read an operand as it lies? */
 static const char *check_map(int64_t ld, int64_t stride, const struct problem *p)
@@ -41,18 +35,12 @@ static const char *check_maps(const struct config *config, const struct problem 
     return why;
 }
 
-static const char *check_problem(const struct config *config, int known, const struct problem *p,
-                                 const struct gpu *gpu)
+static const char *refuse(const struct config *config, int known, const struct problem *p,
+                          const struct gpu *gpu)
 {
     (void)gpu;
-    if (!p) return NULL;
-    if (KNOWN(SWAP) && pieces_bytes(config, p) > PIECES_BYTES_MAX)
-        return "the pieces of A and B need more than 4 GiB of workspace";
-    const char *why = KNOWN(SWAP) ? check_maps(config, p) : NULL;
-    if (why) return why;
-    if (KNOWN(VA) && VA > problem_align_a(p)) return "VA is wider than A is aligned";
-    if (KNOWN(VB) && VB > problem_align_b(p)) return "VB is wider than B is aligned";
-    return check_split_c(config, known, p);
+    const char *why = KNOWN(SWAP) ? check_pieces(config, p) : NULL;
+    return !why && KNOWN(SWAP) ? check_maps(config, p) : why;
 }
 
 /* An operand as it lies, for a tile of so many of its rows: of op(A), or columns of op(B). */
@@ -112,16 +100,29 @@ static void plan_pieces(const struct config *config, const struct problem *p, un
     }
 }
 
-static void bf16x6_plan(const struct config *config, const struct problem *p, struct launch_plan *plan)
+static void launch(const struct config *config, const struct problem *p, struct launch_plan *plan,
+                   struct kernel_launch *product)
 {
-    if (!gemm_plan_begin(plan, p)) return;
-
-    const struct kernel_launch product = plan_split(config, p, plan);
-    if (LEFT_RAW && p->k > 0) plan->view[plan->views++] = view_of_raw(p, SWAP, (int)LEFT, MAP_LEFT_AT);
-    if (RIGHT_RAW && p->k > 0) plan->view[plan->views++] = view_of_raw(p, !SWAP, (int)RIGHT, MAP_RIGHT_AT);
-    if (product.dependent) plan_pieces(config, p, product.grid[2], plan);
-    plan->kernel[plan->kernels++] = product;
+    if (p->k == 0) return; /* there is nothing to multiply */
+    if (LEFT_RAW) plan->view[plan->views++] = view_of_raw(p, SWAP, (int)LEFT, MAP_LEFT_AT);
+    if (RIGHT_RAW) plan->view[plan->views++] = view_of_raw(p, !SWAP, (int)RIGHT, MAP_RIGHT_AT);
+    if (RIGHT_SPLIT) return;
+    plan_pieces(config, p, product->grid[2], plan);
+    product->dependent = true;
 }
+
+static const struct tiled tiled_bf16x6 = {
+    SPLIT_ROW,
+    .at = {.sized = AT(SWAP),
+           .bm = AT(BM),
+           .bn = AT(BN),
+           .group = AT(GROUP),
+           .split_k = AT(SPLIT_K),
+           .sms = AT(SMS)},
+    .computes = "the bf16x6 family computes sgemm_accurate",
+    .vectors = {WIDER(VA, A, "A"), WIDER(VB, B, "B"), WIDER(VC, C, "C")},
+    .refuse = refuse,
+    .launch = launch};
 
 /* The product without the pieces of operand b. What else is split has the workspace to itself. */
 static void take_prepared(const struct config *config, const struct problem *p, bool b,
@@ -167,6 +168,69 @@ static bool bf16x6_prepare(const struct config *config, const struct problem *p,
     take_prepared(config, p, b, product);
     if (items == 1) product->view[LEFT_RAW ? 1 : b].extent[2] = PIECES;
     return true;
+}
+
+/* ---- the predicted time ---- */
+
+#define PRODUCTS     6      /* of pieces, for each product of elements */
+#define ALONE_SHARE  0.78   /* of the tensor cores, if no other group multiplies while sums are promoted */
+#define ROW_CYCLES   25.0   /* FUSE 1: in which four warps split a row of BK k */
+#define SHARED_BYTES 84.0   /* an SM and clock through shared memory, with FUSE 2 and 3 */
+#define STORE_BYTES  16.0   /* an SM and clock that sums leave as C */
+#define TURNED_BYTES 12.0   /* the same with SWAP, an element at a time */
+#define RAW_CYCLES   6000.0 /* FILL_CYCLES where rows arrive, are split and then multiplied */
+#define SPLIT_US     3.0    /* a launch before the product, and its end */
+
+/* Through shared memory in BK k, where rows arrive as they are: those of the left operand once in and once
+ * out, the same and pieces of those of the right one, or its pieces; and these again for each product of each
+ * group. */
+static double shared_bytes(const struct config *config)
+{
+    const double pieces = 2.0 * PIECES * RIGHT;
+    return BK * (8.0 * LEFT + (RIGHT_RAW ? 8.0 * RIGHT : 0) + pieces + 2.0 * PRODUCTS * CONSUMERS * RIGHT);
+}
+
+/* Does the product take this prepared operand? As template.prepare says. */
+static bool reads_prepared(const struct config *config, const struct problem *p,
+                           enum prepared_operand operand)
+{
+    return p->prepared == operand &&
+           (FUSE == 0 || (FUSE == 2 && operand == (SWAP ? PREPARED_A : PREPARED_B)));
+}
+
+/* Of gemm_pack, if there is something left for it. */
+static double split_us(const struct config *config, const struct problem *p, const struct gpu *gpu)
+{
+    const bool a = !reads_prepared(config, p, PREPARED_A) && !(LEFT_RAW && !SWAP),
+               b = !reads_prepared(config, p, PREPARED_B) && !(LEFT_RAW && SWAP);
+    if (RIGHT_SPLIT || (!a && !b)) return 0;
+    const double lines = (a ? (double)p->m : 0) + (b ? (double)p->n : 0);
+    const double elements = (double)p->batch * (double)p->k * lines;
+    return SPLIT_US + split_memory_us(elements * (4 + 2 * PIECES), true, gpu);
+}
+
+/* Pieces of a prepared operand are read in its place. */
+static double bytes_moved(const struct config *config, const struct problem *p)
+{
+    const double a = (double)problem_count_a(p) * (double)p->m, b = (double)problem_count_b(p) * (double)p->n,
+                 lines = reads_prepared(config, p, PREPARED_A)   ? a
+                         : reads_prepared(config, p, PREPARED_B) ? b
+                                                                 : 0;
+    return problem_bytes(p) + (2 * PIECES - 4) * lines * (double)p->k;
+}
+
+static struct prediction bf16x6_predict(const struct config *config, const struct problem *p,
+                                        const struct gpu *gpu, const struct kernel_facts *facts)
+{
+    const double left = LEFT_RAW || FUSE == 1 ? 4 : 2 * PIECES, right = RIGHT_SPLIT ? 4 : 2 * PIECES;
+    struct tensor_kernel t = split_kernel(config, p, gpu, GEMM_BF16, ALONE_SHARE, split_us(config, p, gpu));
+    t.products = PRODUCTS * LEFT * ((double)RIGHT + COLUMNS_BESIDE) * BK;
+    t.arrival = BK * (left * LEFT + right * RIGHT);
+    t.least_cycles = LEFT_RAW ? shared_bytes(config) / SHARED_BYTES : FUSE ? ROW_CYCLES * (BM + BN) : 0;
+    if (LEFT_RAW) t.fill_cycles = RAW_CYCLES;
+    t.store_rate = SWAP ? TURNED_BYTES : STORE_BYTES;
+    t.memory_us = split_memory_us(bytes_moved(config, p), false, gpu);
+    return tensor_predict(&t, gpu, facts);
 }
 
 FAMILY(bf16x6, GEMM_TYPE_BIT(GEMM_SGEMM_ACCURATE),
