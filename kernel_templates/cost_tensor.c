@@ -1,6 +1,6 @@
 #include "cost_tensor.h"
 
-#include "model_registers.h"
+#include "cost_registers.h"
 #include "outcome.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 #ifndef GT_COST_TENSOR_H
 #define GT_COST_TENSOR_H
 
-#include "model_parts.h"
+#include "cost_parts.h"
 #include "template.h"
 
 struct tensor_kernel {

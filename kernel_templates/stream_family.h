@@ -5,9 +5,9 @@
 #ifndef GT_STREAM_FAMILY_H
 #define GT_STREAM_FAMILY_H
 
+#include "cost_stream.h"
 #include "gemm_block.h"
 #include "launch_limits.h"
-#include "model_stream.h"
 
 #include <math.h>
 

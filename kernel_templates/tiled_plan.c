@@ -1,10 +1,10 @@
 /* tiled_plan.c — how a family with a row launches a problem: workspace, tensor maps, kernels. */
 #include "tiled.h"
 
+#include "cost_parts.h"
 #include "gemm_block.h"
 #include "gt_workspace32.h"
 #include "launch_limits.h"
-#include "model_parts.h"
 #include "split_k.h"
 
 #define VALUE(slot, absent) TILED_VALUE(t, slot, absent, config)

@@ -1,7 +1,7 @@
 #include "ladder.h"
 
 #include "gemm_block.h"
-#include "model_tiled.h"
+#include "cost_ffma.h"
 
 #include <string.h>
 
@@ -150,7 +150,7 @@ static struct prediction predict(const struct config *config, const struct probl
 {
     const struct sizes s = sizes_of(config);
     const double depth = s.bk > 0 ? s.bk : 1;
-    const struct tiled_kernel t = {.threads = threads_of(&s),
+    const struct ffma_kernel t = {.threads = threads_of(&s),
                                    .accumulators = s.tm * s.tn,
                                    .min_blocks = s.min_blocks,
                                    .bm = s.bm,
@@ -168,7 +168,7 @@ static struct prediction predict(const struct config *config, const struct probl
                                    .tiles = (double)tiles_of(&s, problem),
                                    .splits = 1,
                                    .k_block = (double)problem->k};
-    return tiled_predict(&t, problem, gpu, facts);
+    return ffma_predict(&t, problem, gpu, facts);
 }
 
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))

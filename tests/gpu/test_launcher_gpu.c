@@ -10,7 +10,7 @@
 #include "compile.h"
 #include "kernel.h"
 #include "launcher.h"
-#include "model_parts.h"
+#include "cost_parts.h"
 #include "nvrtc.h"
 #include "scratch_folder.h"
 #include "unit.h"

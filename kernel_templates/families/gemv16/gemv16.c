@@ -17,8 +17,8 @@
 #include "family.h"
 
 #include "gt_early_args.h"
-#include "model_parts.h"
-#include "model_registers.h"
+#include "cost_parts.h"
+#include "cost_registers.h"
 #include "outcome.h"
 
 #include <math.h>

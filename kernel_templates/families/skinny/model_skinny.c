@@ -7,8 +7,8 @@
 #include "skinny_host.h"
 
 #include "gemm_block.h"
-#include "model_parts.h"
-#include "model_registers.h"
+#include "cost_parts.h"
+#include "cost_registers.h"
 #include "outcome.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* template_toy.c — the toy family on the host: parameters, which configurations are correct where, how they
  * are launched and how long they should take. */
 #include "launch_limits.h"
-#include "model_tiled.h"
+#include "cost_ffma.h"
 
 #define PARAMS "toy_params.def"
 #include "family_params.h"
@@ -52,7 +52,7 @@ static void toy_plan(const struct config *config, const struct problem *p, struc
 static struct prediction toy_predict(const struct config *config, const struct problem *problem,
                                      const struct gpu *gpu, const struct kernel_facts *facts)
 {
-    const struct tiled_kernel t = {.threads = THREADS,
+    const struct ffma_kernel t = {.threads = THREADS,
                                    .accumulators = TN,
                                    .min_blocks = 1,
                                    .bm = BM,
@@ -70,7 +70,7 @@ static struct prediction toy_predict(const struct config *config, const struct p
                                    .tiles = (double)tiles_of(config, problem) * (double)problem->batch,
                                    .splits = 1,
                                    .k_block = (double)problem->k};
-    return tiled_predict(&t, problem, gpu, facts);
+    return ffma_predict(&t, problem, gpu, facts);
 }
 
 FAMILY(toy, GEMM_TYPE_BIT(GEMM_SGEMM),

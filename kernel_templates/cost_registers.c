@@ -1,4 +1,4 @@
-#include "model_registers.h"
+#include "cost_registers.h"
 
 #include <math.h>
 

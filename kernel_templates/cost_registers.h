@@ -1,7 +1,7 @@
-/* model_registers.h — how likely a kernel is to spill registers before it is compiled, and what that costs.
+/* cost_registers.h — how likely a kernel is to spill registers before it is compiled, and what that costs.
  */
-#ifndef GT_MODEL_REGISTERS_H
-#define GT_MODEL_REGISTERS_H
+#ifndef GT_COST_REGISTERS_H
+#define GT_COST_REGISTERS_H
 
 #include "occupancy.h"
 

@@ -1,4 +1,4 @@
-#include "model_parts.h"
+#include "cost_parts.h"
 
 #include "gemm_block.h"
 

@@ -1,5 +1,5 @@
-/* model_stream.c — constants fitted to resident on an H200; tall takes up to 15 % more than they say. */
-#include "model_stream.h"
+/* cost_stream.c — constants fitted to resident on an H200; tall takes up to 15 % more than they say. */
+#include "cost_stream.h"
 
 #include "outcome.h"
 

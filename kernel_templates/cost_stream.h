@@ -1,12 +1,12 @@
-/* model_stream.h — predicted time of kernels that stream a long operand past a resident one in shared memory:
+/* cost_stream.h — predicted time of kernels that stream a long operand past a resident one in shared memory:
  * resident and tall. Each SM has its share of the tiles and issues their instructions, while the streamed
  * operand and C move at the bandwidth of device memory, or as fast as the bytes in flight allow. A family
  * counts its instructions; the rest is common.
  */
-#ifndef GT_MODEL_STREAM_H
-#define GT_MODEL_STREAM_H
+#ifndef GT_COST_STREAM_H
+#define GT_COST_STREAM_H
 
-#include "model_parts.h"
+#include "cost_parts.h"
 #include "template.h"
 
 extern const struct lds_slots stream_lds; /* what reads of shared memory take of these kernels' issue slots */

@@ -1,13 +1,13 @@
-/* model_tiled.c — from a tile's cost in issue slots up to waves over the GPU.
+/* cost_ffma.c — from a tile's cost in issue slots up to waves over the GPU.
  *
  * The constants were fitted to simt kernels measured on an H200; what they say of other GPUs follows from the
  * figures of the descriptor. Order matters here, not the last tenth: whatever does not change the order is
  * left out.
  */
-#include "model_tiled.h"
+#include "cost_ffma.h"
 
-#include "model_parts.h"
-#include "model_registers.h"
+#include "cost_parts.h"
+#include "cost_registers.h"
 #include "outcome.h"
 
 #include <math.h>
@@ -88,13 +88,13 @@ static const struct lds_slots lds = {.four = 3, .two = 3, .one = 4};
 #define LONE_WARP 0.05
 
 /* What each team multiplies of a tile. */
-static double team_k(const struct tiled_kernel *t)
+static double team_k(const struct ffma_kernel *t)
 {
     return t->bk / t->teams;
 }
 
 /* Registers without which the compiler spills: C, tiles on their way, the loads' addresses, and the rest. */
-static double needed_registers(const struct tiled_kernel *t)
+static double needed_registers(const struct ffma_kernel *t)
 {
     double loads_a = ceil(t->bm * t->bk / t->a.vector / t->threads);
     double loads_b = ceil(t->bn * t->bk / t->b.vector / t->threads);
@@ -107,7 +107,7 @@ static double needed_registers(const struct tiled_kernel *t)
 }
 
 /* Registers of a thread; *spills: how likely the compiler is to spill, 0..1. */
-static int find_registers(const struct tiled_kernel *t, const struct gpu *gpu,
+static int find_registers(const struct ffma_kernel *t, const struct gpu *gpu,
                           const struct kernel_facts *facts, double *spills)
 {
     if (facts) {
@@ -122,7 +122,7 @@ static int find_registers(const struct tiled_kernel *t, const struct gpu *gpu,
 }
 
 /* Issue slots that one operand's tile costs a thread, for one step of k. */
-static double stage_slots(double rows, const struct tiled_operand *from, const struct tiled_kernel *t)
+static double stage_slots(double rows, const struct ffma_operand *from, const struct ffma_kernel *t)
 {
     double elements = rows * t->teams / t->threads;
     if (from->async && from->vector < 2) return elements * COPY_SCALAR_COST;
@@ -133,14 +133,14 @@ static double stage_slots(double rows, const struct tiled_operand *from, const s
 }
 
 /* Instructions by which a thread stores its share of one operand's tile, if that passes through registers. */
-static double tile_stores(double rows, const struct tiled_operand *from, const struct tiled_kernel *t)
+static double tile_stores(double rows, const struct ffma_operand *from, const struct ffma_kernel *t)
 {
     if (from->async) return 0;
     return rows * t->bk / t->threads / (from->across ? 1 : from->vector);
 }
 
 /* Issue slots that a warp waits while it stores a tile, if its scheduler has so many. */
-static double store_slots(double warps, const struct tiled_kernel *t)
+static double store_slots(double warps, const struct ffma_kernel *t)
 {
     double stores = tile_stores(t->bm, &t->a, t) + tile_stores(t->bn, &t->b, t);
     bool apart = t->two_steps && warps > 1;
@@ -148,13 +148,13 @@ static double store_slots(double warps, const struct tiled_kernel *t)
 }
 
 /* Sums of a thread. A block has a tile's, whatever the description says of its threads. */
-static double sums(const struct tiled_kernel *t)
+static double sums(const struct ffma_kernel *t)
 {
     return fmax(t->tm * t->tn, t->bm * t->bn * t->teams / t->threads);
 }
 
 /* Issue slots of one warp for one k. */
-static double k_slots(const struct tiled_kernel *t, const struct gpu *gpu)
+static double k_slots(const struct ffma_kernel *t, const struct gpu *gpu)
 {
     double ffma = sums(t), fragments = fragment_slots(t->tm, &lds) + fragment_slots(t->tn, &lds);
     double other =
@@ -168,26 +168,26 @@ static double k_slots(const struct tiled_kernel *t, const struct gpu *gpu)
 }
 
 /* Steps of BK a block. */
-static double k_tiles(const struct tiled_kernel *t)
+static double k_tiles(const struct ffma_kernel *t)
 {
     return ceil(t->k_block / t->bk);
 }
 
 /* Of the grid. */
-static double blocks(const struct tiled_kernel *t)
+static double blocks(const struct ffma_kernel *t)
 {
     return t->tiles * t->splits;
 }
 
 /* The sums of teams go to shared memory and back, two barriers in between. */
-static double team_cycles(double b, const struct tiled_kernel *t)
+static double team_cycles(double b, const struct ffma_kernel *t)
 {
     if (t->teams < 2) return 0;
     return b * t->teams * t->bm * t->bn * TEAM_CYCLES + 2 * BARRIER_CYCLES;
 }
 
 /* Cycles that the warps of b blocks wait for each other, and for their own latencies, in a step over BK. */
-static double step_wait_cycles(double b, const struct tiled_kernel *t)
+static double step_wait_cycles(double b, const struct ffma_kernel *t)
 {
     double warps = fmax(1, b * t->threads / 128.0); /* a scheduler */
     double turns = team_k(t) / t->unroll;
@@ -200,7 +200,7 @@ static double step_wait_cycles(double b, const struct tiled_kernel *t)
 
 /* Time of an SM that holds b blocks, from their first FFMA to the last: the busiest scheduler's issue slots,
  * unless it waits for shared memory at every k or for global memory at every tile. */
-static double blocks_us(double b, const struct tiled_kernel *t, double slots, const struct gpu *gpu)
+static double blocks_us(double b, const struct ffma_kernel *t, double slots, const struct gpu *gpu)
 {
     double warps = ceil(b * t->threads / 32.0 / 4.0);
     double cycles = team_k(t) * fmax(warps * slots, LDS_CYCLES) +
@@ -212,12 +212,12 @@ static double blocks_us(double b, const struct tiled_kernel *t, double slots, co
 }
 
 /* SMs that a layer of blocks fills. */
-static double usable_sms(const struct tiled_kernel *t, const struct gpu *gpu)
+static double usable_sms(const struct ffma_kernel *t, const struct gpu *gpu)
 {
-    return t->splits > 1 && t->reduce == TILED_CLUSTER ? cluster_sms(gpu, t->splits) : gpu->sm_count;
+    return t->splits > 1 && t->reduce == FFMA_CLUSTER ? cluster_sms(gpu, t->splits) : gpu->sm_count;
 }
 
-static double compute_us(const struct tiled_kernel *t, const struct gpu *gpu, int resident)
+static double compute_us(const struct ffma_kernel *t, const struct gpu *gpu, int resident)
 {
     double slots = k_slots(t, gpu);
     double sms = usable_sms(t, gpu), at_once = resident * sms;
@@ -230,7 +230,7 @@ static double compute_us(const struct tiled_kernel *t, const struct gpu *gpu, in
 /* Bytes of device memory that the blocks read, given what L2 keeps: bands of `group` rows of tiles walk along
  * the columns, so B is read once a band unless all of it stays in L2, and A once unless a band of it does
  * not. */
-static double dram_bytes(const struct tiled_kernel *t, const struct problem *problem, const struct gpu *gpu,
+static double dram_bytes(const struct ffma_kernel *t, const struct problem *problem, const struct gpu *gpu,
                          int resident)
 {
     double m = (double)problem->m, n = (double)problem->n, k = (double)problem->k;
@@ -244,7 +244,7 @@ static double dram_bytes(const struct tiled_kernel *t, const struct problem *pro
     return (double)problem->batch * (a * a_reads + b * b_reads + c);
 }
 
-static double memory_us(const struct tiled_kernel *t, const struct problem *problem, const struct gpu *gpu,
+static double memory_us(const struct ffma_kernel *t, const struct problem *problem, const struct gpu *gpu,
                         int resident)
 {
     double step_bytes = 4 * (t->bm + t->bn) * t->bk, ahead = fmax(1, t->stages - (t->two_steps ? 2 : 1));
@@ -257,14 +257,14 @@ static double memory_us(const struct tiled_kernel *t, const struct problem *prob
 }
 
 /* The parts of a cut k: written and added. */
-static double reduce_us(const struct tiled_kernel *t, const struct problem *problem, const struct gpu *gpu)
+static double reduce_us(const struct ffma_kernel *t, const struct problem *problem, const struct gpu *gpu)
 {
     double part_bytes = 4.0 * t->splits * (double)problem->m * (double)problem->n * (double)problem->batch;
     double l2 = L2_BYTES_A_CLOCK * gpu->sm_count * gpu->clock_mhz;
     double tile_bytes = 4 * t->bm * t->bn;
-    if (t->reduce == TILED_CLUSTER)
+    if (t->reduce == FFMA_CLUSTER)
         return CLUSTER_US * t->splits + tile_bytes / (L2_BYTES_A_CLOCK * gpu->clock_mhz);
-    if (t->reduce == TILED_LAST_BLOCK) {
+    if (t->reduce == FFMA_LAST_BLOCK) {
         return ARRIVE_US + part_bytes / l2 +
                t->splits * tile_bytes / (ONE_BLOCK_SHARE * L2_BYTES_A_CLOCK * gpu->clock_mhz);
     }
@@ -273,26 +273,26 @@ static double reduce_us(const struct tiled_kernel *t, const struct problem *prob
 }
 
 /* Until the first tile has come from device memory. */
-static double fill_us(const struct tiled_kernel *t, const struct gpu *gpu, int resident)
+static double fill_us(const struct ffma_kernel *t, const struct gpu *gpu, int resident)
 {
     double at_once = fmin(blocks(t), (double)resident * gpu->sm_count);
     return FILL_US + at_once * 4 * (t->bm + t->bn) * t->bk / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3);
 }
 
 /* Blocks that an SM holds, of a grid that may be too small for more. */
-static double blocks_together(const struct tiled_kernel *t, const struct gpu *gpu, int resident)
+static double blocks_together(const struct ffma_kernel *t, const struct gpu *gpu, int resident)
 {
     return fmin(resident, ceil(blocks(t) / gpu->sm_count));
 }
 
 /* Share of a block's beginning and end that the other blocks of its SM do not hide. */
-static double ends_seen(const struct tiled_kernel *t, double together)
+static double ends_seen(const struct ffma_kernel *t, double together)
 {
     return 1 / fmax(1, (together - 1) * t->threads / 128.0);
 }
 
 /* Time of device memory in which nothing computes: of stores of C between waves, and of reads. */
-static double exposed_us(const struct tiled_kernel *t, const struct problem *problem, const struct gpu *gpu,
+static double exposed_us(const struct ffma_kernel *t, const struct problem *problem, const struct gpu *gpu,
                          int resident, double waves)
 {
     double m = (double)problem->m, n = (double)problem->n, k = (double)problem->k;
@@ -304,7 +304,7 @@ static double exposed_us(const struct tiled_kernel *t, const struct problem *pro
     return bytes / (DRAM_SHARE * gpu->memory_gb_per_s * 1e3);
 }
 
-static double overhead_us(const struct tiled_kernel *t, const struct problem *problem, const struct gpu *gpu,
+static double overhead_us(const struct ffma_kernel *t, const struct problem *problem, const struct gpu *gpu,
                           int resident, double waves)
 {
     double time = LAUNCH_US + fill_us(t, gpu, resident);
@@ -320,8 +320,8 @@ static double overhead_us(const struct tiled_kernel *t, const struct problem *pr
     return time;
 }
 
-struct prediction tiled_predict(const struct tiled_kernel *t, const struct problem *problem,
-                                const struct gpu *gpu, const struct kernel_facts *facts)
+struct prediction ffma_predict(const struct ffma_kernel *t, const struct problem *problem,
+                               const struct gpu *gpu, const struct kernel_facts *facts)
 {
     double spills;
     int registers = find_registers(t, gpu, facts, &spills);

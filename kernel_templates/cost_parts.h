@@ -1,8 +1,8 @@
-/* model_parts.h — what the time models of all families share: issue slots of a scheduler, their utilisation,
+/* cost_parts.h — what the time models of all families share: issue slots of a scheduler, their utilisation,
  * and the time under two overlapping limits. The callers pass the fitted constants.
  */
-#ifndef GT_MODEL_PARTS_H
-#define GT_MODEL_PARTS_H
+#ifndef GT_COST_PARTS_H
+#define GT_COST_PARTS_H
 
 #include "gpu.h"
 #include "template.h"
