@@ -1,17 +1,72 @@
-/* model_skinny.c — predicted time of the skinny family: the streamed operand's bytes at the speed that the
- * bytes on their way sustain, unless instructions take longer, and what a launch, waves and the last sums
- * add. The constants were fitted to 4,100 trials of six problems on an H200; those of waiting, bandwidth and
- * turnover again to half of tests/data/h200_skinny.json.gz, half of the points in
- * tests/unit/search/test_model_skinny.c and the shipped winners.
+/* skinny.c — few rows or columns in strict FP32 on the host: what a block needs, which parameter is what, and
+ * the predicted time: the streamed operand's bytes at the speed that the bytes on their way sustain, unless
+ * instructions take longer, and what a launch, waves and the last sums add. The constants were fitted to
+ * 4,100 trials of six problems on an H200; those of waiting, bandwidth and turnover again to half of
+ * tests/data/h200_skinny.json.gz, half of the points in tests/unit/search/test_model_skinny.c and the shipped
+ * winners.
  */
-#include "skinny_host.h"
+#define FAMILY_PARAMS "skinny_params.def"
+#define FAMILY_RULES  "skinny_rules.h"
+#include "family.h"
 
-#include "gemm_block.h"
 #include "cost_parts.h"
 #include "cost_registers.h"
 #include "outcome.h"
 
 #include <math.h>
+
+#define REGISTERS_BESIDES 28 /* pointers and a vector of the small operand */
+#define COUNTERS_UNIT     64 /* what follows them begins at a multiple of 256 bytes */
+
+/* Runs of k begin where the widest vectors may, and whole lines of memory where k is contiguous. */
+static int k_unit(const struct config *config, const struct problem *p)
+{
+    const bool TRANS_A = p->trans_a, TRANS_B = p->trans_b;
+    return STREAM_ALONG_K ? 32 : K_LANE;
+}
+
+static struct tiled_sizes sizes(const struct config *config, const struct problem *p)
+{
+    return (struct tiled_sizes){.threads = THREADS,
+                                .smem_bytes = 4 * SMEM_FLOATS,
+                                .sums = ROWS_W * TX,
+                                .registers = TX * (ROWS_W + DEPTH * K_LANE) + REGISTERS_BESIDES,
+                                .m = SIDE == 0 ? ROWS : TILE_X,
+                                .n = SIDE == 0 ? TILE_X : ROWS,
+                                .k = p ? k_unit(config, p) : K_LANE,
+                                .part_floats = PART_FLOATS};
+}
+
+static const struct tiled tiled_skinny = {
+    .at = {.sized = AT(LOADER),
+           .side = AT(SIDE),
+           .few = AT(ROWS),
+           .min_blocks = AT(MIN_BLOCKS),
+           .split_k = AT(SPLIT_K),
+           .reduce = AT(REDUCE)},
+    .computes = "the skinny family computes sgemm",
+    .needs = {{AT(LOADER), 0, 80, "LOADER above 0 needs cp.async (sm_80)"},
+              {AT(REDUCE), 1, 90, "REDUCE above 1 needs clusters (sm_90)"}},
+    .few = {"C has more rows than ROWS", "C has more columns than ROWS"},
+    .vectors = {WIDER(VX, STREAMED, "the streamed operand"), WIDER(VS, SMALL, "the small operand"),
+                WIDER(VC, C, "C")},
+    .smem = "the chunks or sums do not fit in a block's shared memory",
+    .registers = "accumulators and fragments do not fit in the registers",
+    .sizes_first = true,
+    .parts_bytes_max = INT64_C(64) << 20,
+    .parts = "SPLIT_K needs more than 64 MiB of workspace",
+    .beside_floats = COUNTERS_UNIT,
+    .rules = check_rules,
+    .sizes = sizes,
+};
+
+static struct tile tile(const struct config *config)
+{
+    const int x = TILE_X;
+    return (struct tile){.m = SIDE == 0 ? ROWS : x, .n = SIDE == 0 ? x : ROWS, .k = CHUNK_K};
+}
+
+/* ---- the predicted time ---- */
 
 /* Issue slots of a warp. */
 #define LDS_SLOTS  0.9   /* a 16-byte vector of the small operand, the same for all or for many lanes */
@@ -49,7 +104,7 @@
 
 struct skinny_kernel {
     double value[P_COUNT];
-    double columns, tiles, splits, k, blocks; /* k and blocks of a launch; k of a block */
+    double columns, splits, k, blocks; /* k and blocks of a launch; k of a block */
     int threads, smem_bytes, registers;
     double spills;      /* how likely, 0..1 */
     bool along_k;       /* the streamed operand is contiguous along k */
@@ -66,9 +121,7 @@ static double rows_of_warp(const struct skinny_kernel *s)
 static struct skinny_kernel describe(const struct config *config, const struct problem *p,
                                      const struct gpu *gpu, const struct kernel_facts *facts)
 {
-    struct launch_plan plan;
-    config->template->plan(config, p, &plan);
-    const struct gemm_args args = gemm_args_in(&plan);
+    const struct tiled_grid grid = tiled_grid(config, p, gpu);
     struct skinny_kernel s = {.threads = THREADS, .smem_bytes = 4 * SMEM_FLOATS};
     for (int i = 0; i < P_COUNT; i++) s.value[i] = config->value[i];
     s.along_k = s.value[P_SIDE] == 0 ? p->trans_b : !p->trans_a;
@@ -77,10 +130,9 @@ static struct skinny_kernel describe(const struct config *config, const struct p
     s.ld = (double)ld;
     s.aligned = ld % LINE_FLOATS == 0 || LINE_FLOATS % ld == 0;
     s.columns = (double)(s.value[P_SIDE] == 0 ? p->n : p->m);
-    s.tiles = plan.kernel[0].grid[0];
-    s.splits = args.splits;
-    s.k = s.splits > 1 ? args.k_per_split : (double)p->k;
-    s.blocks = s.tiles * s.splits * (double)p->batch;
+    s.splits = grid.splits;
+    s.k = grid.k;
+    s.blocks = grid.blocks;
     int limit = registers_limit(gpu, s.threads, (int)s.value[P_MIN_BLOCKS]);
     double wanted = s.value[P_TX] * (rows_of_warp(&s) + 4 * s.value[P_DEPTH]) + REGISTERS_BASE;
     s.registers = facts ? facts->registers : (int)fmin(wanted, limit);
@@ -202,8 +254,8 @@ static double join_us(const struct skinny_kernel *s)
     return ARRIVE_US + L2_TRIP_US * ceil(turns / 4) * ceil(s->splits / ways / at_once);
 }
 
-struct prediction skinny_predict(const struct config *config, const struct problem *problem,
-                                 const struct gpu *gpu, const struct kernel_facts *facts)
+static struct prediction skinny_predict(const struct config *config, const struct problem *problem,
+                                        const struct gpu *gpu, const struct kernel_facts *facts)
 {
     struct skinny_kernel s = describe(config, problem, gpu, facts);
     struct prediction p = {.blocks_per_sm = blocks_at_once(gpu, s.threads, s.registers, s.smem_bytes)};
@@ -225,3 +277,8 @@ struct prediction skinny_predict(const struct config *config, const struct probl
     p.time_us *= registers_spill_factor(s.spills);
     return p;
 }
+
+FAMILY(
+    skinny, GEMM_TYPE_BIT(GEMM_SGEMM),
+    .summary = "strict FP32 for few rows or few columns: the large operand streamed once, past shared memory",
+    .macros = TEMPLATE_MACRO_EPILOGUE | TEMPLATE_MACRO_POINTERS, .tile = tile)
