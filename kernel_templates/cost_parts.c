@@ -1,7 +1,5 @@
 #include "cost_parts.h"
 
-#include "gemm_block.h"
-
 #include <math.h>
 
 #define TOO_FEW_WARPS 0.72  /* share of the slots that less than a warp a scheduler uses */
@@ -45,20 +43,6 @@ double cluster_sms(const struct gpu *gpu, double size)
 {
     if (gpu->sm_count == H200_SMS && size >= 2 && size < H200_SIZES) return h200_clusters[(int)size] * size;
     return clusters_of_even_gpcs(gpu->sm_count, size) * size;
-}
-
-struct planned_grid planned_grid(const struct config *config, const struct problem *p, const struct gpu *gpu,
-                                 int cluster)
-{
-    struct launch_plan plan;
-    config->template->plan(config, p, &plan);
-    const struct gemm_args args = gemm_args_in(&plan);
-    const double splits = args.splits > 1 ? args.splits : 1;
-    return (struct planned_grid){.blocks = (double)plan.kernel[plan.kernels - 1].grid[0] * splits *
-                                           (double)p->batch,
-                                 .splits = splits,
-                                 .k = splits > 1 ? args.k_per_split : (double)p->k,
-                                 .sms = cluster ? cluster_sms(gpu, cluster) : gpu->sm_count};
 }
 
 double narrow_stores(double floats)

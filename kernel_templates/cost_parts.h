@@ -25,16 +25,6 @@ double latency_hidden(double warps, double lone);
 /* SMs that clusters of so many blocks fill, a block an SM: each stays within one GPC. */
 double cluster_sms(const struct gpu *gpu, double size);
 
-/* The blocks of a problem, as its plan launches them in the last kernel, with the argument of gemm_block.h.
- */
-struct planned_grid {
-    double blocks, splits, k, sms; /* k: of a block; sms: those that blocks can fill */
-};
-
-/* cluster: blocks of a cluster; 0: none. */
-struct planned_grid planned_grid(const struct config *config, const struct problem *p, const struct gpu *gpu,
-                                 int cluster);
-
 /* How much longer memory is busy with C where stores are narrow: floats a store. */
 double narrow_stores(double floats);
 

@@ -32,15 +32,22 @@ static const char *check_sms(const struct tiled *t, const struct config *config,
     return KNOWN(sms) && VALUE(sms, 0) > gpu->sm_count ? "SMS is more than the GPU has" : NULL;
 }
 
+/* That each of the threads of an SM may have. */
+static int registers_a_thread(const struct gpu *gpu, int threads)
+{
+    const int most = gpu->registers_per_sm / threads / 8 * 8;
+    return most < REGISTERS_MAX ? most : REGISTERS_MAX;
+}
+
 /* Does an SM hold MIN_BLOCKS blocks? */
 static const char *check_room(const struct tiled *t, int blocks, const struct tiled_sizes *sizes,
                               const struct gpu *gpu)
 {
     const char *why = check_blocks(gpu, sizes->threads, blocks);
     if (!why && t->smem) why = check_blocks_smem(gpu, sizes->smem_bytes, blocks);
-    if (why) return why;
-    const int64_t most = t->quarters ? registers_limit(gpu, sizes->threads, blocks)
-                                     : registers_a_thread(gpu, (int64_t)sizes->threads * blocks);
+    if (why || sizes->registers == 0) return why;
+    const int most = t->quarters ? registers_limit(gpu, sizes->threads, blocks)
+                                 : registers_a_thread(gpu, sizes->threads * blocks);
     return sizes->registers > most ? t->registers : NULL;
 }
 

@@ -3,6 +3,7 @@
 
 #include "cost_parts.h"
 #include "gemm_block.h"
+#include "gt_early_args.h"
 #include "gt_workspace32.h"
 #include "launch_limits.h"
 #include "split_k.h"
@@ -75,6 +76,8 @@ static void plan_workspace(const struct work *w, struct gemm_args *args, struct 
     args->counters = (int)(ceil_div(slice * words, COUNTERS_UNIT) * COUNTERS_UNIT);
     plan->workspace_bytes = 4 * (args->counters + slice * w->item.floats);
 }
+
+_Static_assert(EARLY_AT >= sizeof(struct gemm_args) && EARLY_AT % 64 == 0, "they follow the arguments");
 
 static void plan_argument(const struct work *w, const struct gemm_args *args, struct launch_plan *plan)
 {
