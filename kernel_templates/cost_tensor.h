@@ -40,8 +40,9 @@ struct tensor_kernel {
     /* Blocks that walk. */
     double walkers, rounds; /* blocks of an SM, and tiles of each; rounds 0: they do not walk */
     double walk_cycles;     /* from a tile's store to the next product */
-    double takers,
-        turn_cycles; /* groups that take tiles in turns, and from one to the next; 0: they share tiles */
+    double takers;          /* groups that take tiles in turns; 0: they share tiles */
+    double turn_cycles;     /* from one of these to the next */
+
     double memory_us, overhead_us;
 };
 

@@ -15,6 +15,9 @@
 /* Workspace that a batch is cut at: several launches follow each other in the same workspace. */
 #define BATCH_WORKSPACE_BYTES (INT64_C(32) << 20)
 
+/* Bytes between the lines, or the items, of a tensor map (cuTensorMapEncodeTiled): less. */
+#define MAP_STRIDE_MAX (INT64_C(1) << 40)
+
 static inline int64_t smaller(int64_t x, int64_t y)
 {
     return x < y ? x : y;

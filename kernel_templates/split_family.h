@@ -1,5 +1,5 @@
 /* split_family.h — what bf16x6 and f16x3 share on the host: operands of FP32 are split into pieces of 16
- * bits, which blocks multiply (gt_split_ring.cuh). For their files, after family.h.
+ * bits, which blocks multiply (gt_split_ring.cuh). For their files, after family_template.h.
  */
 #ifndef GT_SPLIT_FAMILY_H
 #define GT_SPLIT_FAMILY_H

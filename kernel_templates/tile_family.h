@@ -1,5 +1,5 @@
 /* tile_family.h — what simt and streamk share on the host: blocks multiply tiles of C by the same main loop
- * (gt_pipeline.cuh). For their files, after family.h.
+ * (gt_pipeline.cuh). For their files, after family_template.h.
  */
 #ifndef GT_TILE_FAMILY_H
 #define GT_TILE_FAMILY_H

@@ -7,19 +7,19 @@
 
 #include "template.h"
 
-/* Which parameter is what: its index and 1 (AT of family.h); 0: the family has none. */
+/* Which parameter is what: its index and 1 (AT of family_template.h); 0: the family has none. */
 struct tiled_at {
     int8_t sized;      /* the last one that the sizes of a block depend on */
     int8_t bm, bn, bk; /* tile */
-    int8_t side,
-        few;        /* SIDE 0: few rows of C, and B is streamed; 1: few columns, and A is; how many at most */
-    int8_t warps_k; /* teams that divide each BK */
-    int8_t swap;    /* B^T is the left operand */
-    int8_t vc;      /* elements an access to C, where a second kernel adds parts */
+    int8_t side;       /* 0: few rows of C, and B is streamed; 1: few columns, and A is */
+    int8_t few;        /* how many at most */
+    int8_t warps_k;    /* teams that divide each BK */
+    int8_t swap;       /* B^T is the left operand */
+    int8_t vc;         /* elements an access to C, where a second kernel adds parts */
     int8_t min_blocks, group, split_k, reduce;
     int8_t pack; /* 1: A, 2: B, 3: both are copied to the workspace first */
-    int8_t walk,
-        sms; /* blocks walk from tile to tile, SMS * MIN_BLOCKS of them; always where there is no WALK */
+    /* Blocks walk from tile to tile, SMS * MIN_BLOCKS of them; with WALK 0 there is a block for each. */
+    int8_t walk, sms;
     int8_t pdl, ask; /* gt_early_args.h */
 };
 
@@ -76,8 +76,7 @@ struct tiled_sizes {
     int argument_bytes; /* of the kernels' argument, with what follows struct gemm_args; 0: nothing does */
     /* These for a problem: */
     int64_t k_slab;      /* k is computed in slabs of so much, one after the other; 0: at once */
-    double before_bytes; /* of workspace that kernels before the product fill for an item; PACK's are not
-                            counted */
+    double before_bytes; /* of an item's workspace that kernels before the product fill, without PACK's */
     int64_t words;       /* of an item in the array of counters, besides a counter a tile */
 };
 
@@ -98,8 +97,7 @@ struct tiled {
     const char *registers; /* why not so many */
     bool quarters;         /* warps have their registers in the quarter of an SM that they run in */
     bool sizes_first;      /* the order of refusals: shared memory before needs, SMS last */
-    int reduce; /* where there is no REDUCE: 0: a second kernel adds parts of all of C, 1: the last block of a
-                   tile parts of tiles */
+    int reduce; /* where there is no REDUCE, its value: 0: a second kernel adds parts, 1: the last block */
     enum tiled_arrival arrival;
     enum tiled_pack pack;
     uint16_t map_at[2], early_at; /* in the argument: maps of the left and the right operand; PDL and ASK */
@@ -108,7 +106,8 @@ struct tiled {
     int64_t beside_floats;        /* a tile that count as workspace of an item, beside its parts */
     int64_t item_floats; /* items of a workspace with operands begin at multiples of it; 0: anywhere */
 
-    /* The first rule that the first `known` values break, else NULL (family.h). The problem may be NULL. */
+    /* The first rule that the first `known` values break, else NULL (family_template.h). The problem may be
+     * NULL. */
     const char *(*rules)(const struct config *config, int known, const struct problem *problem);
     /* For a configuration that keeps the rules, the least values in place of those that are not known.
      * Without a problem (NULL) only what does not depend on it. */

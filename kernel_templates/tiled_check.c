@@ -8,7 +8,6 @@
 
 #define PACK_BYTES_MAX (INT64_C(256) << 20) /* of workspace, for packed operands of an item */
 #define PACK_WHY       "PACK needs more than 256 MiB of workspace"
-#define MAP_STRIDE_MAX (INT64_C(1) << 40) /* bytes, cuTensorMapEncodeTiled */
 
 #define VALUE(slot, absent) TILED_VALUE(t, slot, absent, config)
 #define KNOWN(slot)         (t->at.slot && known >= t->at.slot)

@@ -9,11 +9,9 @@
 
 #define FAMILY_PARAMS "bf16x6_params.def"
 #define FAMILY_RULES  "bf16x6_rules.h"
-#include "family.h"
+#include "family_template.h"
 
 #include "split_family.h"
-
-#define MAP_STRIDE_MAX (INT64_C(1) << 40) /* bytes, cuTensorMapEncodeTiled */
 
 /* Can a tensor map read an operand as it lies? */
 static const char *check_map(int64_t ld, int64_t stride, const struct problem *p)

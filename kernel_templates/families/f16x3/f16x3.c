@@ -6,7 +6,7 @@
 
 #define FAMILY_PARAMS "f16x3_params.def"
 #define FAMILY_RULES  "f16x3_rules.h"
-#include "family.h"
+#include "family_template.h"
 
 #include "split_family.h"
 

@@ -14,16 +14,16 @@
 
 #define FAMILY_PARAMS "gemv16_params.def"
 #define FAMILY_RULES  "gemv16_rules.h"
-#include "family.h"
+#include "family_template.h"
 
-#include "gt_early_args.h"
 #include "cost_parts.h"
 #include "cost_registers.h"
+#include "gt_early_args.h"
 #include "outcome.h"
 
 #include <math.h>
 
-#define REGISTERS_BESIDES 44 /* pointers and counters: with less room the compiler spills */
+#define REGISTERS_LEAST 44 /* pointers and counters: with less room the compiler spills */
 
 static struct tiled_sizes sizes(const struct config *config, const struct problem *p)
 {
@@ -33,7 +33,7 @@ static struct tiled_sizes sizes(const struct config *config, const struct proble
                                 .smem_bytes = SMEM_BYTES > 1024 * PAD ? SMEM_BYTES : 1024 * PAD,
                                 .sums = sums,
                                 .registers = sums + DEPTH * (RUN_WORDS(EIGHTS, VS) + RUN_WORDS(TX, VX)) +
-                                             REGISTERS_BESIDES,
+                                             REGISTERS_LEAST,
                                 .m = TILE_M,
                                 .n = TILE_N,
                                 .k = RUN_K,

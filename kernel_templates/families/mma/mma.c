@@ -6,14 +6,14 @@
  */
 #define FAMILY_PARAMS "mma_params.def"
 #define FAMILY_RULES  "mma_rules.h"
-#include "family.h"
+#include "family_template.h"
 
 #include "cost_tensor.h"
 #include "split_k.h"
 
 #include <math.h>
 
-#define REGISTERS_BESIDES 24 /* pointers and counters: with less room the compiler spills */
+#define REGISTERS_LEAST 24 /* pointers and counters: with less room the compiler spills */
 
 /* Registers that hold values during the whole main loop: C, and two sets of 8 k of A and B. */
 static struct tiled_sizes sizes(const struct config *config, const struct problem *p)
@@ -22,7 +22,7 @@ static struct tiled_sizes sizes(const struct config *config, const struct proble
     return (struct tiled_sizes){.threads = THREADS,
                                 .smem_bytes = SMEM_BYTES,
                                 .sums = WM * WN / 32,
-                                .registers = WM * WN / 32 + (WM + WN) / 2 + REGISTERS_BESIDES,
+                                .registers = WM * WN / 32 + (WM + WN) / 2 + REGISTERS_LEAST,
                                 .m = BM,
                                 .n = BN,
                                 .k = BK};

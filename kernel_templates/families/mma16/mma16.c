@@ -12,7 +12,7 @@
 #define SWAP          (config->value[P_SWAP])
 #define FAMILY_PARAMS "mma16_params.def"
 #define FAMILY_RULES  "mma16_rules.h"
-#include "family.h"
+#include "family_template.h"
 
 #include "cost_tensor.h"
 #include "gt_early_args.h"
@@ -20,7 +20,7 @@
 
 #include <math.h>
 
-#define REGISTERS_BESIDES 24 /* pointers and counters: with less room the compiler spills */
+#define REGISTERS_LEAST 24 /* pointers and counters: with less room the compiler spills */
 
 /* Registers that hold values during the whole main loop: C, two sets of 16 k of A and B, and a tile's pairs
  * of elements on their way through registers. */
@@ -36,7 +36,7 @@ static struct tiled_sizes sizes(const struct config *config, const struct proble
     return (struct tiled_sizes){.threads = THREADS,
                                 .smem_bytes = SMEM_BYTES,
                                 .sums = WM * WN / 32,
-                                .registers = registers_needed(config) + REGISTERS_BESIDES,
+                                .registers = registers_needed(config) + REGISTERS_LEAST,
                                 .m = BM,
                                 .n = BN,
                                 .k = BK,

@@ -2,11 +2,11 @@
  * many blocks walk, and the instructions of a kernel, for the model of streaming kernels. */
 #define FAMILY_PARAMS "resident_params.def"
 #define FAMILY_RULES  "resident_rules.h"
-#include "family.h"
+#include "family_template.h"
 
 #include "walkers.h"
 
-#define REGISTERS_BESIDES 20 /* pointers and counters: with less room the compiler spills */
+#define REGISTERS_LEAST 20 /* pointers and counters: with less room the compiler spills */
 
 /* Of a block: the least that it needs, as far as is known. The problem may be NULL, too. */
 static int64_t smem_bytes(const struct config *config, int known, const struct problem *p)
@@ -22,7 +22,7 @@ static int64_t smem_bytes(const struct config *config, int known, const struct p
 static struct tiled_sizes sizes(const struct config *config, const struct problem *p)
 {
     (void)p;
-    return walker_sizes(config, REGISTERS_BESIDES, smem_bytes(config, P_COUNT, NULL));
+    return walker_sizes(config, REGISTERS_LEAST, smem_bytes(config, P_COUNT, NULL));
 }
 
 static const char *refuse_last(const struct config *config, int known, const struct problem *p,

@@ -8,11 +8,11 @@
  */
 #define FAMILY_PARAMS "tall_params.def"
 #define FAMILY_RULES  "tall_rules.h"
-#include "family.h"
+#include "family_template.h"
 
 #include "walkers.h"
 
-#define REGISTERS_BESIDES 32 /* pointers and counters: with less room the compiler spills */
+#define REGISTERS_LEAST 32 /* pointers and counters: with less room the compiler spills */
 
 /* Of a block. Without a problem the least that it needs. */
 static int64_t smem_bytes(const struct config *config, const struct problem *p)
@@ -25,7 +25,7 @@ static int64_t smem_bytes(const struct config *config, const struct problem *p)
 static struct tiled_sizes sizes(const struct config *config, const struct problem *p)
 {
     (void)p;
-    return walker_sizes(config, REGISTERS_BESIDES, smem_bytes(config, NULL));
+    return walker_sizes(config, REGISTERS_LEAST, smem_bytes(config, NULL));
 }
 
 /* Rows that vectors fit are refused though the kernel would be right: it exists for the others, and a search

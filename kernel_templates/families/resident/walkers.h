@@ -1,6 +1,6 @@
 /* walkers.h — what resident and tall share on the host: one operand stays in shared memory, and blocks walk
- * from tile to tile along the other one. For their files, after family.h; their rules name the sides of a
- * tile by their roles, RESIDENT_X and STREAM_X.
+ * from tile to tile along the other one. For their files, after family_template.h; their rules name the sides
+ * of a tile by their roles, RESIDENT_X and STREAM_X.
  */
 #ifndef GT_WALKERS_H
 #define GT_WALKERS_H
@@ -32,13 +32,13 @@ static inline int64_t stays_length(const struct config *config, const struct pro
 }
 
 /* Of a tile whose stages are BK long. Without a problem: the least shared memory. */
-static inline struct tiled_sizes walker_sizes(const struct config *config, int registers_besides,
+static inline struct tiled_sizes walker_sizes(const struct config *config, int registers_least,
                                               int64_t smem_bytes)
 {
     return (struct tiled_sizes){.threads = THREADS,
                                 .smem_bytes = (int)smem_bytes,
                                 .sums = TM * TN,
-                                .registers = TM * TN + 2 * (TM + TN) + registers_besides,
+                                .registers = TM * TN + 2 * (TM + TN) + registers_least,
                                 .m = BM,
                                 .n = BN,
                                 .k = BK};

@@ -2,7 +2,7 @@
  * be computed in slabs, and the kernel as the model of FFMA kernels sees it. */
 #define FAMILY_PARAMS "simt_params.def"
 #define FAMILY_RULES  "simt_rules.h"
-#include "family.h"
+#include "family_template.h"
 
 #include "launch_limits.h"
 #include "simt_workspace.h"

@@ -7,7 +7,7 @@
  */
 #define FAMILY_PARAMS "skinny_params.def"
 #define FAMILY_RULES  "skinny_rules.h"
-#include "family.h"
+#include "family_template.h"
 
 #include "cost_parts.h"
 #include "cost_registers.h"
@@ -15,8 +15,8 @@
 
 #include <math.h>
 
-#define REGISTERS_BESIDES 28 /* pointers and a vector of the small operand */
-#define COUNTERS_UNIT     64 /* what follows them begins at a multiple of 256 bytes */
+#define REGISTERS_LEAST 28 /* pointers and a vector of the small operand */
+#define COUNTERS_UNIT   64 /* what follows them begins at a multiple of 256 bytes */
 
 /* Runs of k begin where the widest vectors may, and whole lines of memory where k is contiguous. */
 static int k_unit(const struct config *config, const struct problem *p)
@@ -30,7 +30,7 @@ static struct tiled_sizes sizes(const struct config *config, const struct proble
     return (struct tiled_sizes){.threads = THREADS,
                                 .smem_bytes = 4 * SMEM_FLOATS,
                                 .sums = ROWS_W * TX,
-                                .registers = TX * (ROWS_W + DEPTH * K_LANE) + REGISTERS_BESIDES,
+                                .registers = TX * (ROWS_W + DEPTH * K_LANE) + REGISTERS_LEAST,
                                 .m = SIDE == 0 ? ROWS : TILE_X,
                                 .n = SIDE == 0 ? TILE_X : ROWS,
                                 .k = p ? k_unit(config, p) : K_LANE,

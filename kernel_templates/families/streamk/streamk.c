@@ -9,7 +9,7 @@
  */
 #define FAMILY_PARAMS "streamk_params.def"
 #define FAMILY_RULES  "streamk_rules.h"
-#include "family.h"
+#include "family_template.h"
 
 #include "cost_parts.h"
 #include "gemm_block.h"

@@ -16,19 +16,19 @@ extern const struct template template_wgmma_tf32;
 
 #define FAMILY_PARAMS "wgmma_params.def"
 #define FAMILY_RULES  "wgmma_rules.h"
-#include "family.h"
+#include "family_template.h"
 
 #include "cost_tensor.h"
 #include "gemm_args.h"
+#include "launch_limits.h"
 #include "occupancy.h"
 
 #include <math.h>
 
-#define REGISTERS_BESIDES 26                 /* what ptxas asks for (C7602) besides the sums */
-#define MAP_STRIDE_MAX    (INT64_C(1) << 40) /* bytes, cuTensorMapEncodeTiled */
-#define LONG_FLOP         1e11               /* 0.15 ms and more */
-#define ACCUMULATORS      (TALL * RIGHT / 2)
-#define FRAGMENTS         (TALL * (PRELOAD ? 8 * PRELOAD : 16)) /* of the left operand of TF32 */
+#define REGISTERS_LEAST 26   /* what ptxas asks for (C7602) besides the sums */
+#define LONG_FLOP       1e11 /* 0.15 ms and more */
+#define ACCUMULATORS    (TALL * RIGHT / 2)
+#define FRAGMENTS       (TALL * (PRELOAD ? 8 * PRELOAD : 16)) /* of the left operand of TF32 */
 
 _Static_assert(MAP_LEFT_AT >= sizeof(struct gemm_args) && MAP_LEFT_AT % 64 == 0,
                "the maps follow the arguments");
@@ -40,7 +40,7 @@ static struct tiled_sizes sizes(const struct config *config, const struct proble
     return (struct tiled_sizes){.threads = THREADS,
                                 .smem_bytes = SMEM_BYTES,
                                 .sums = ACCUMULATORS,
-                                .registers = ACCUMULATORS + REGISTERS_BESIDES,
+                                .registers = ACCUMULATORS + REGISTERS_LEAST,
                                 .m = BM,
                                 .n = BN,
                                 .k = BK,
@@ -57,7 +57,7 @@ static const char *refuse(const struct config *config, int known, const struct p
     const enum element c = gemm_type_row(p->type)->c;
     const int64_t limit = MAP_STRIDE_MAX / element_bytes(c);
     if (gpu && KNOWN(PRELOAD) && LEFT_IN_REGISTERS &&
-        ACCUMULATORS + FRAGMENTS + REGISTERS_BESIDES > registers_limit(gpu, THREADS, MIN_BLOCKS))
+        ACCUMULATORS + FRAGMENTS + REGISTERS_LEAST > registers_limit(gpu, THREADS, MIN_BLOCKS))
         return "the sums and the left operand do not fit in the registers";
     if (!KNOWN(STORE) || !BOXES || VC > tiled_align(config->template->tiled, p, TILED_C, 0)) return NULL;
     if (VC < element_vector(c)) return "STORE: C's lines begin at multiples of 16 bytes, and VC is as wide";

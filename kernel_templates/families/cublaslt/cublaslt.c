@@ -1,4 +1,4 @@
-/* template_cublaslt.c — algorithms of cublasLt as configurations of a template without sources: nothing is
+/* cublaslt.c — algorithms of cublasLt as configurations of a template without sources: nothing is
  * compiled, and what computes is NVIDIA's library (tuner/gpu/lt_kernel.h).
  *
  * A configuration serves the problem that it was proposed for. The rules know only what no algorithm of
