@@ -14,7 +14,7 @@ static int64_t smem_bytes(const struct config *config, int known, const struct p
     const bool TRANS_A = p ? p->trans_a : true, TRANS_B = p && p->trans_b;
     int64_t k = p ? p->k : 1, barriers = 0;
     if (KNOWN(LOADER)) barriers = BARRIER_FLOATS;
-    if (KNOWN(UNROLL)) k = ceil_div(k, K_STEP) * K_STEP;
+    if (KNOWN(UNROLL)) k = p ? ceil_div(k, K_STEP) * K_STEP : K_STEP;
     return 4 * ((int64_t)STAGES * STAGE_FLOATS + barriers + k * STRIDE_RESIDENT);
 }
 
