@@ -1,16 +1,71 @@
-/* family_template.h — what template_NAME.c of each family has in common with the others: the table of its
- * parameters, from PARAMS (family_params.h), its check, from RULES, the name of the family's rules, and
- * COMPUTES, why it refuses problems of other types, and its row. For that one file, after NAME_host.h.
+/* family_template.h — the head of NAME.c, the host's half of a family: its parameters, its rules, and the
+ * members of struct template that follow from them. FAMILY_PARAMS names the family's list, NAME_params.def,
+ * with a line PARAM(name, kind, role, least, most, meaning) each (template.h: struct param), those of a
+ * launch last; LATER in place of PARAM: optional (struct template); SINCE: silent, too. FAMILY_RULES names
+ * its rules, NAME_rules.h.
  */
-#include "gemm_block.h"
-#include "template.h"
+#include "tiled.h"
+
+#define PARAM(name, kind, role, least, most, meaning) P_##name,
+#define LATER                                         PARAM
+#define SINCE                                         PARAM
+enum {
+#include FAMILY_PARAMS
+    P_COUNT
+};
+#undef PARAM
+#undef LATER
+#undef SINCE
+
+/* The slot of a parameter in struct tiled_at. */
+#define AT(name) (P_##name + 1)
+
+/* The values by the names that rules use, in functions that call their configuration `config`: of all
+ * families of this folder. */
+#define BK         (config->value[P_BK])
+#define BM         (config->value[P_BM])
+#define BN         (config->value[P_BN])
+#define BUFFERS    (config->value[P_BUFFERS])
+#define DEPTH      (config->value[P_DEPTH])
+#define GROUP      (config->value[P_GROUP])
+#define WHOLE      (config->value[P_WHOLE])
+#define LANES_X    (config->value[P_LANES_X])
+#define LOADER     (config->value[P_LOADER])
+#define MIN_BLOCKS (config->value[P_MIN_BLOCKS])
+#define ORDER      (config->value[P_ORDER])
+#define PRELOAD    (config->value[P_PRELOAD])
+#define PACK       (config->value[P_PACK])
+#define REDUCE     (config->value[P_REDUCE])
+#define ROWS       (config->value[P_ROWS])
+#define SIDE       (config->value[P_SIDE])
+#define SMS        (config->value[P_SMS])
+#define SPLIT_K    (config->value[P_SPLIT_K])
+#define STAGES     (config->value[P_STAGES])
+#define STEPS      (config->value[P_STEPS])
+#define STORE_AT   (config->value[P_STORE_AT])
+#define TM         (config->value[P_TM])
+#define TN         (config->value[P_TN])
+#define TX         (config->value[P_TX])
+#define UNROLL     (config->value[P_UNROLL])
+#define VA         (config->value[P_VA])
+#define VB         (config->value[P_VB])
+#define VC         (config->value[P_VC])
+#define VS         (config->value[P_VS])
+#define VX         (config->value[P_VX])
+#define WARPS_K    (config->value[P_WARPS_K])
+#define WARPS_R    (config->value[P_WARPS_R])
+#define WARPS_X    (config->value[P_WARPS_X])
+#define WM         (config->value[P_WM])
+#define WN         (config->value[P_WN])
+
+#include FAMILY_RULES
 
 #define PARAM(name, kind, role, least, most, meaning)                                                        \
     {#name, PARAM_##kind, ROLE_##role, least, most, meaning},
 #define LATER PARAM
 #define SINCE PARAM
 static const struct param params[P_COUNT] = {
-#include PARAMS
+#include FAMILY_PARAMS
 };
 #undef PARAM
 #undef LATER
@@ -22,7 +77,7 @@ static const struct param params[P_COUNT] = {
 #define SINCE                                         LATER
 enum {
     OPTIONAL = 0u
-#include PARAMS
+#include FAMILY_PARAMS
 };
 #undef LATER
 #undef SINCE
@@ -30,7 +85,7 @@ enum {
 #define SINCE(name, kind, role, least, most, meaning) | 1u << P_##name
 enum {
     SILENT = 0u
-#include PARAMS
+#include FAMILY_PARAMS
 };
 #undef PARAM
 #undef LATER
@@ -50,60 +105,33 @@ static const char *check_rules(const struct config *config, int known, const str
     if (known > P_##last && !(holds)) return why;
 #define RULE_OP(last, holds, why)                                                                            \
     if (problem && known > P_##last && !(holds)) return why;
-#include RULES
+#include FAMILY_RULES
 #undef RULE
 #undef RULE_OP
     return NULL;
 }
 
-/* As much of a configuration as is known, and the least values in place of the others. */
-static inline struct config known_config(const struct config *config, int known)
-{
-    struct config least = *config;
-    for (int i = known; i < P_COUNT; i++) least.value[i] = params[i].least;
-    return least;
-}
+/* The template NAME of a family, whose row is tiled_NAME, whose source is SOURCE.cu and whose model is
+ * NAME_predict; the set of types that its kernels compute; then the members that families do not have alike.
+ */
+#define TEMPLATE_OF(source, NAME, types, ...)                                                                \
+    extern const struct source_text sources_##source[];                                                      \
+    extern const struct template template_##NAME;                                                            \
+    const struct template template_##NAME = {.name = #NAME,                                                  \
+                                             .space = #NAME ".conf",                                         \
+                                             .params = params,                                               \
+                                             .param_count = P_COUNT,                                         \
+                                             .optional = OPTIONAL,                                           \
+                                             .silent = SILENT,                                               \
+                                             .computes = types,                                              \
+                                             .sources = sources_##source,                                    \
+                                             .tiled = &tiled_##NAME,                                         \
+                                             .resources = tiled_resources,                                   \
+                                             .check = template_check_all,                                    \
+                                             .check_prefix = tiled_check_prefix,                             \
+                                             .plan = tiled_plan,                                             \
+                                             .predict = NAME##_predict,                                      \
+                                             __VA_ARGS__};
 
-/* The file defines these two. The second one may be called without a problem, or a GPU. */
-static const char *check_gpu(const struct config *config, int known, const struct gpu *gpu);
-static const char *check_problem(const struct config *config, int known, const struct problem *problem,
-                                 const struct gpu *gpu);
-
-/* template.h */
-static const char *check_prefix(const struct config *config, int known, const struct problem *problem,
-                                const struct gpu *gpu)
-{
-    const char *why = template_check_ranges(config, known);
-    if (!why) why = check_rules(config, known, problem);
-    if (!why && gpu) why = check_gpu(config, known, gpu);
-    enum gemm_type computed;
-    if (!why && problem && !template_serves(config->template, problem))
-        why = !template_type(config->template, problem->type, &computed) ? COMPUTES
-              : problem->invariant && !config->template->invariant
-                  ? "invariant rows: the family has other orders of additions"
-              : problem->pointers ? "the family takes no arrays of pointers"
-                                  : "the family computes no epilogue";
-    if (!why) why = check_problem(config, known, problem, gpu);
-    return why;
-}
-
-/* The row of a family whose functions are called NAME_resources and so on, and the set of types that its
- * kernels compute; then the members that families do
- * not have alike. */
-#define FAMILY(family, types, ...)                                                                           \
-    extern const struct source_text sources_##family[];                                                      \
-    extern const struct template template_##family;                                                          \
-    const struct template template_##family = {.name = #family,                                              \
-                                               .space = #family ".conf",                                     \
-                                               .params = params,                                             \
-                                               .param_count = P_COUNT,                                       \
-                                               .optional = OPTIONAL,                                         \
-                                               .silent = SILENT,                                             \
-                                               .computes = types,                                            \
-                                               .sources = sources_##family,                                  \
-                                               .resources = family##_resources,                              \
-                                               .check = template_check_all,                                  \
-                                               .check_prefix = check_prefix,                                 \
-                                               .plan = family##_plan,                                        \
-                                               .predict = family##_predict,                                  \
-                                               __VA_ARGS__};
+/* A family of one template. */
+#define FAMILY(NAME, types, ...) TEMPLATE_OF(NAME, NAME, types, __VA_ARGS__)

@@ -1,7 +1,5 @@
 #include "gemm_block.h"
 
-#include "gt_early_args.h"
-
 #include <stddef.h>
 #include <string.h>
 
@@ -72,15 +70,6 @@ void gemm_args_put(struct launch_plan *plan, const struct problem *p, const stru
         plan->slots.bias = AT(bias);
     }
     memcpy(plan->argument, args, (size_t)plan->argument_bytes);
-}
-
-_Static_assert(EARLY_AT >= sizeof(struct gemm_args) && EARLY_AT % 64 == 0, "they follow the arguments");
-
-void gemm_args_put_early(struct launch_plan *plan, int pdl, int ask)
-{
-    memset(plan->argument + plan->argument_bytes, 0, (size_t)(EARLY_BYTES - plan->argument_bytes));
-    memcpy(plan->argument + EARLY_AT, (int[]){pdl, ask}, 2 * sizeof(int));
-    plan->argument_bytes = EARLY_BYTES;
 }
 
 struct gemm_args gemm_args_in(const struct launch_plan *plan)

@@ -20,9 +20,6 @@ bool gemm_plan_begin(struct launch_plan *plan, const struct problem *problem);
  * The pointers, alpha and beta in it are not looked at. */
 void gemm_args_put(struct launch_plan *plan, const struct problem *problem, const struct gemm_args *args);
 
-/* Put what follows the arguments of kernels that may begin early (gt_early_args.h), after gemm_args_put. */
-void gemm_args_put_early(struct launch_plan *plan, int pdl, int ask);
-
 /* The argument of a plan by gemm_args_put, also if a family has put more behind it; of a plan that does
  * nothing zeros. */
 struct gemm_args gemm_args_in(const struct launch_plan *plan);

@@ -1,27 +1,20 @@
-/* tile_family.h — what the host halves of simt and streamk share: blocks multiply tiles of C by the same main
- * loop (gt_pipeline.cuh). For their files, after NAME_host.h.
+/* tile_family.h — what simt and streamk share on the host: blocks multiply tiles of C by the same main loop
+ * (gt_pipeline.cuh). For their files, after family_template.h.
  */
 #ifndef GT_TILE_FAMILY_H
 #define GT_TILE_FAMILY_H
 
-#include "launch_limits.h"
-#include "model_tiled.h"
+#include "cost_ffma.h"
 
-static inline struct resources tile_resources(const struct config *config)
+/* Registers hold C, and two fragments each of A and B, during the whole main loop. */
+static inline struct tiled_sizes tile_sizes(const struct config *config)
 {
-    return (struct resources){.threads = THREADS, .smem_bytes = SMEM_BYTES, .accumulators = TM * TN};
-}
-
-/* NULL if the GPU runs MIN_BLOCKS blocks an SM, else why not. Registers hold C, and two fragments each of A
- * and B, during the whole main loop. reduce: the family's REDUCE; 0 without one. */
-static inline const char *check_tile(const struct config *config, const struct gpu *gpu, int reduce)
-{
-    const struct resources need = tile_resources(config);
-    if (need.smem_bytes > gpu->smem_per_block_bytes)
-        return "the stages do not fit in a block's shared memory";
-    const char *why = check_features(gpu, LOADER, reduce);
-    return why ? why
-               : check_residence(gpu, need.threads, need.smem_bytes, MIN_BLOCKS, TM * TN + 2 * (TM + TN));
+    return (struct tiled_sizes){.threads = THREADS,
+                                .smem_bytes = SMEM_BYTES,
+                                .sums = TM * TN,
+                                .registers = TM * TN + 2 * (TM + TN),
+                                .m = BM,
+                                .n = BN};
 }
 
 /* template.h: redundant, once all that ASYNC_A and ASYNC_B read is known. Where nothing is copied past the
@@ -35,27 +28,27 @@ static inline int tile_redundant(const struct config *config, const struct probl
 }
 
 /* For the model: a block and its main loop; the family adds tiles, parts, packing and teams. */
-static inline struct tiled_kernel tiled_kernel_of(const struct config *config, const struct problem *problem)
+static inline struct ffma_kernel ffma_kernel_of(const struct config *config, const struct problem *problem)
 {
     const bool TRANS_A = problem->trans_a, TRANS_B = problem->trans_b;
-    return (struct tiled_kernel){.threads = THREADS,
-                                 .smem_bytes = SMEM_BYTES,
-                                 .accumulators = TM * TN,
-                                 .min_blocks = MIN_BLOCKS,
-                                 .bm = BM,
-                                 .bn = BN,
-                                 .bk = BK,
-                                 .tm = TM,
-                                 .tn = TN,
-                                 .stages = STAGES,
-                                 .unroll = UNROLL,
-                                 .teams = 1,
-                                 .vc = VC,
-                                 .a = {.vector = VA, .async = ASYNC_A, .across = !(ALONG_M)},
-                                 .b = {.vector = VB, .async = ASYNC_B, .across = !(ALONG_N)},
-                                 .two_steps = TWO_STEPS,
-                                 .splits = 1,
-                                 .slabs = 1};
+    return (struct ffma_kernel){.threads = THREADS,
+                                .smem_bytes = SMEM_BYTES,
+                                .accumulators = TM * TN,
+                                .min_blocks = MIN_BLOCKS,
+                                .bm = BM,
+                                .bn = BN,
+                                .bk = BK,
+                                .tm = TM,
+                                .tn = TN,
+                                .stages = STAGES,
+                                .unroll = UNROLL,
+                                .teams = 1,
+                                .vc = VC,
+                                .a = {.vector = VA, .async = ASYNC_A, .across = !(ALONG_M)},
+                                .b = {.vector = VB, .async = ASYNC_B, .across = !(ALONG_N)},
+                                .two_steps = TWO_STEPS,
+                                .splits = 1,
+                                .slabs = 1};
 }
 
 #endif

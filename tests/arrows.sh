@@ -207,7 +207,7 @@ done <"$scratch/folders"
 plant tuner/base/stats.c '#include "problem.h"'
 plant tuner/gemm/problem.c '#include "device.h"'
 plant tuner/kernel/template.c '#include "simt_rules.h"'
-plant kernel_templates/families/tall/tall.cu '#include "skinny_small.cuh"'
+plant kernel_templates/families/resident/tall.cu '#include "skinny_small.cuh"'
 plant tuner/search/search.c '#include "db.h"'
 plant db/db_open.c '#include "compile.h"'
 plant tuner/measure/trial.c '#include "db.h"'

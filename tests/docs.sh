@@ -10,7 +10,7 @@ families=kernel_templates/families
 find . -path './build*' -prune -o -path './.*' -prune -o -type f -printf '%f\n' | sort -u >"$scratch/files"
 
 # shellcheck disable=SC2016 # backquotes are those of the documents
-for file in README.md docs/*.md docs/results/*.md tests/README.md kernel_templates/README.md "$families"/*/README.md; do
+for file in README.md docs/*.md docs/results/*.md tests/README.md kernel_templates/README.md "$families"/*/*.md; do
     folder=$(dirname "$file")
     # targets of links, from the document's folder; paths in backquotes, from the root or from docs
     grep -oE '\]\([^)#:]+\)' "$file" | sed -E 's/^\]\((.*)\)$/\1/' | sort -u | while IFS= read -r name; do
@@ -33,16 +33,17 @@ of_readme() {
         for (i = 1; i <= n; i++) { gsub(/ /, "", name[i]); if (name[i] ~ /^[A-Z][A-Z0-9_]*$/) print name[i], range[1], range[words] } }' "$1" | sort
 }
 for folder in "$families"/*; do
-    name=$(basename "$folder")
-    if [ -f "$folder/README.md" ]; then
-        of_list "$folder/${name}_params.def" >"$scratch/list"
-        of_readme "$folder/README.md" >"$scratch/readme"
-        diff "$scratch/list" "$scratch/readme" >"$scratch/differ" && [ -s "$scratch/list" ] && continue
-        echo "$folder: ${name}_params.def (<) and README.md (>) differ:"
-        cat "$scratch/differ"
-    else
-        echo "$folder has no README.md"
-    fi
+    [ -f "$folder/README.md" ] || echo "$folder has no README.md"
+done >>"$scratch/wrong"
+for list in "$families"/*/*_params.def; do
+    folder=$(dirname "$list")
+    page=$(basename "$list" _params.def).md # a second template's
+    [ -f "$folder/$page" ] || page=README.md
+    of_list "$list" >"$scratch/list"
+    of_readme "$folder/$page" >"$scratch/readme"
+    diff "$scratch/list" "$scratch/readme" >"$scratch/differ" && [ -s "$scratch/list" ] && continue
+    echo "$list (<) and $page (>) differ:"
+    cat "$scratch/differ"
 done >>"$scratch/wrong"
 
 # A newcomer's commands.
@@ -63,7 +64,7 @@ done <"$scratch/commands" >>"$scratch/wrong"
 14336 docs/dropin.md
 8192 docs/results/search-replay.md
 END
-    find "$families" -name README.md -size +6144c -printf '%p has %s bytes, more than 6144\n'
+    find "$families" -name '*.md' -size +6144c -printf '%p has %s bytes, more than 6144\n'
     [ "$(wc -l <README.md)" -le 120 ] || echo "README.md has $(wc -l <README.md) lines, more than 120"
 } >>"$scratch/wrong"
 cat "$scratch/wrong"

@@ -1,7 +1,7 @@
 #include "ladder.h"
 
+#include "cost_ffma.h"
 #include "gemm_block.h"
-#include "model_tiled.h"
 
 #include <string.h>
 
@@ -150,25 +150,25 @@ static struct prediction predict(const struct config *config, const struct probl
 {
     const struct sizes s = sizes_of(config);
     const double depth = s.bk > 0 ? s.bk : 1;
-    const struct tiled_kernel t = {.threads = threads_of(&s),
-                                   .accumulators = s.tm * s.tn,
-                                   .min_blocks = s.min_blocks,
-                                   .bm = s.bm,
-                                   .bn = s.bn,
-                                   .bk = depth,
-                                   .tm = s.tm,
-                                   .tn = s.tn,
-                                   .stages = 1,
-                                   .unroll = depth,
-                                   .teams = 1,
-                                   .vc = 1,
-                                   .a = {.vector = 1, .across = true},
-                                   .b = {.vector = 1},
-                                   .group = 1,
-                                   .tiles = (double)tiles_of(&s, problem),
-                                   .splits = 1,
-                                   .k_block = (double)problem->k};
-    return tiled_predict(&t, problem, gpu, facts);
+    const struct ffma_kernel t = {.threads = threads_of(&s),
+                                  .accumulators = s.tm * s.tn,
+                                  .min_blocks = s.min_blocks,
+                                  .bm = s.bm,
+                                  .bn = s.bn,
+                                  .bk = depth,
+                                  .tm = s.tm,
+                                  .tn = s.tn,
+                                  .stages = 1,
+                                  .unroll = depth,
+                                  .teams = 1,
+                                  .vc = 1,
+                                  .a = {.vector = 1, .across = true},
+                                  .b = {.vector = 1},
+                                  .group = 1,
+                                  .tiles = (double)tiles_of(&s, problem),
+                                  .splits = 1,
+                                  .k_block = (double)problem->k};
+    return ffma_predict(&t, problem, gpu, facts);
 }
 
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))

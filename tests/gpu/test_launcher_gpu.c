@@ -8,9 +8,9 @@
  * as 0, although the memory there is not 0.
  */
 #include "compile.h"
+#include "cost_parts.h"
 #include "kernel.h"
 #include "launcher.h"
-#include "model_parts.h"
 #include "nvrtc.h"
 #include "scratch_folder.h"
 #include "unit.h"

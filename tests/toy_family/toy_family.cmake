@@ -19,23 +19,24 @@ endif()
 # of a tile is wrong for 128 rows, the sums of a thread for 8 rows, and the tiles of C for 16 rows.
 set(lies ${CMAKE_CURRENT_BINARY_DIR}/toy_family/lies/toy)
 file(GLOB toy_files CONFIGURE_DEPENDS ${toy}/toy/*)
+file(REMOVE_RECURSE ${lies}) # of files that are there no more, too
 file(COPY ${toy_files} DESTINATION ${lies})
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${toy_files})
-file(READ ${toy}/toy/template_toy.c told)
+file(READ ${toy}/toy/toy.c told)
 foreach(lie ".tm = 1,|.tm = BM == 128 ? 0.125 : 1," ".tn = TN,|.tn = BM == 128 ? 0.125 * TN : TN,"
-    ".threads = THREADS, .accumulators = TN}|.threads = THREADS, .accumulators = BM == 8 ? 64 : TN}"
-    "(double)problem->batch,|(double)problem->batch / (BM == 16 ? 64 : 1),"
+    ".sums = TN,|.sums = BM == 8 ? 64 : TN,"
+    "(config, problem, gpu).blocks,|(config, problem, gpu).blocks / (BM == 16 ? 64 : 1),"
     ".bk = 1,|.bk = 16," ".stages = 1,|.stages = 4," ".unroll = 1,|.unroll = 16," "{.vector = 1,|{.vector = 4, .async = true,")
   string(REPLACE "|" ";" lie "${lie}")
   list(GET lie 0 truth)
   list(GET lie 1 lie)
   string(FIND "${told}" "${truth}" at)
   if(at EQUAL -1)
-    message(FATAL_ERROR "template_toy.c has no '${truth}' to make wrong")
+    message(FATAL_ERROR "toy.c has no '${truth}' to make wrong")
   endif()
   string(REPLACE "${truth}" "${lie}" told "${told}")
 endforeach()
-file(CONFIGURE OUTPUT ${lies}/template_toy.c CONTENT "${told}" @ONLY)
+file(CONFIGURE OUTPUT ${lies}/toy.c CONTENT "${told}" @ONLY)
 add_executable(tune_lies)
 target_link_libraries(tune_lies PRIVATE gt_main gt_flags)
 gt_outside_family(tune_lies ${lies})

@@ -72,9 +72,10 @@ int64_t problem_span_bias(const struct problem *p)
 static int alignment(const struct problem *p, enum element element, int64_t cols, int64_t ld, int64_t stride)
 {
     if (p->pointers) return 1;
-    for (int width = element_vector(element); width > 1; width /= 2)
-        if (cols % width == 0 && ld % width == 0 && (p->batch == 1 || stride % width == 0)) return width;
-    return 1;
+    const int64_t all = cols | ld | (p->batch == 1 ? 0 : stride);
+    int width = element_vector(element); /* a power of two */
+    while (all & (width - 1)) width /= 2;
+    return width;
 }
 
 int problem_align_a(const struct problem *p)

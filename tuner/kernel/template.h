@@ -60,6 +60,7 @@ struct tile {
 };
 
 struct kernel_facts; /* outcome.h */
+struct tiled;        /* kernel_templates/tiled.h */
 
 /* Predicted time of a configuration, from arithmetic alone. */
 struct prediction {
@@ -107,6 +108,7 @@ struct template
     /* [0] is the .cu, followed by the headers that it includes; a NULL name ends the list. CMake lists them:
      * sources_NAME of NAME.cu. Without sources nothing is compiled (template_is_library). */
     const struct source_text *sources;
+    const struct tiled *tiled; /* check_prefix, resources and plan follow from it; NULL: they are its own */
     struct resources (*resources)(const struct config *config);
     /* NULL if the configuration is correct for problem on gpu, else why not (a constant sentence). problem
      * may be NULL: only what does not depend on it is checked. Makes no assumptions about the values. */

@@ -2,7 +2,7 @@
 /* simt_rules.h — derived sizes of the simt kernel, and which configurations are correct.
  *
  * Read twice, with two meanings of RULE: the kernel makes each a static_assert, the host an `if (!(holds))
- * return why;` before compiling (template_simt.c, which has checked the range of each parameter by then, so
+ * return why;` before compiling (tiled_check.c has checked the range of each parameter by then, so
  * nothing here divides by zero or overflows). RULE_OP depends on the op of the problem, too. Each rule begins
  * with the last parameter, in the template's order, that it reads: when only the first values are known, the
  * host tests the rules that need no others (check_prefix). The kernel ignores this argument. Rules are only

@@ -31,7 +31,7 @@ struct line {
     int units;  /* of the line */
 };
 
-/* `tiles` and the units are below 2^31 (template_streamk.c). */
+/* `tiles` and the units are below 2^31 (streamk.c). */
 static GT_DEVICE struct line line_of(int tiles, int depth, int blocks)
 {
     struct line line;

@@ -1,7 +1,7 @@
 /* test_model.c — predictions against what was measured on an H200, and the claims of arithmetic. */
+#include "cost_registers.h"
 #include "ladder.h"
 #include "model_checks.h"
-#include "model_registers.h"
 
 #include <stdlib.h>
 #include <time.h>
