@@ -67,7 +67,6 @@ struct gt_handle {
     struct plans plans;
     struct gt_prepared *prepared; /* under the lock */
     struct watch *watch;          /* of the database; NULL: none */
-    uint64_t renewals;            /* used by its thread */
 };
 
 extern struct object_pool handle_pool;
