@@ -13,8 +13,7 @@ enum launch_result {
     LAUNCH_REFUSED,         /* nothing was enqueued that writes C; another executable may do */
     LAUNCH_REFUSED_FOR_NOW, /* the same, for lack of memory */
     LAUNCH_NO_WORKSPACE,    /* there is no workspace for it; nothing was enqueued, nor in what follows */
-    LAUNCH_UNALIGNED,       /* the operands are less aligned than the plan's key says */
-    LAUNCH_OTHER_BETA,      /* beta is 0 where the plan's is not, or the other way round */
+    LAUNCH_OTHER_KEY,       /* beta or the operands' alignment are not as the plan's key says */
     LAUNCH_RETRY_DUE,       /* it is provisional, and the better one should be tried again */
     LAUNCH_NO_CONTEXT,      /* no context is current in this thread */
     LAUNCH_FAILED           /* an error; C may be partly written. status_text() says what happened */
@@ -200,9 +199,15 @@ static enum status enter_context(const struct gt_plan *plan)
     return st;
 }
 
-static CUdeviceptr address_bits(const struct gemm_call *call)
+static inline CUdeviceptr address_bits(const struct gemm_call *call)
 {
     return call->a | call->b | call->c | call->source;
+}
+
+/* True if beta is 0 where the plan's is not, or the other way round. */
+static inline bool has_other_beta(const struct gt_plan *plan, const struct gemm_call *call)
+{
+    return !plan->traits.scalars_on_device && (*(const float *)call->beta != 0) != (plan->problem.beta != 0);
 }
 
 /* True if an algorithm of cublasLt cannot take this call's bias. */
@@ -215,25 +220,23 @@ static bool lacks_bias(const struct executable *x, const struct gemm_call *call)
 static struct plan_key key_of_call(const struct gt_plan *plan, const struct executable *x,
                                    enum launch_result result, const struct gemm_call *call)
 {
-    struct plan_key key = plan->entry.key;
-    struct gt_problem p = plan_key_problem(&key);
-    const bool without = key.without_workspace;
-    if (result == LAUNCH_OTHER_BETA) p.flags ^= GT_ADDS_TO_C;
+    uint64_t context = plan->entry.key.context;
+    struct gt_problem p = plan_key_problem(&plan->entry.key);
+    if (has_other_beta(plan, call)) p.flags ^= GT_ADDS_TO_C;
     else if (lacks_bias(x, call) || address_bits(call) & (CUdeviceptr)(plan->traits.alignment - 1))
         p.alignment = plan->traits.element;
-    key = plan_key_of(key.context, &p);
-    key.without_workspace = without || result == LAUNCH_NO_WORKSPACE;
-    return key;
+    if (result == LAUNCH_NO_WORKSPACE) context |= KEY_WITHOUT_WORKSPACE;
+    return plan_key_of(context, &p);
 }
 
 /* Launches by the plan of the call's key, or another executable, until one does. */
 static enum status launch_otherwise(struct gt_plan *const own, struct executable *x,
                                     enum launch_result result, const struct gemm_call *call)
 {
-    enum status st = OK;
     struct gt_plan *plan = own;
     for (int tries = 0; tries < 2 * CHOICES_MAX; tries++) {
         const bool refused = result == LAUNCH_REFUSED || result == LAUNCH_REFUSED_FOR_NOW;
+        const bool other_beta = has_other_beta(plan, call);
         const struct plan_key key = key_of_call(plan, x, result, call);
         if (refused && !lacks_bias(x, call)) {
             notice(&plan->context->handle->notices, NOTICE_KERNEL, "a tuned kernel cannot be used: %s",
@@ -241,16 +244,16 @@ static enum status launch_otherwise(struct gt_plan *const own, struct executable
             atomic_store(&x->refusal, result == LAUNCH_REFUSED ? REFUSED : REFUSED_FOR_NOW);
         }
         if (result == LAUNCH_RETRY_DUE) plan_renew(plan);
-        st = plan_other(own, &key, &plan);
+        enum status st = plan_other(own, &key, &plan);
         if (!st) st = plan_ready(plan, &x);
+        if (st && other_beta) return st;
         if (st) break;
         if (result == LAUNCH_NO_WORKSPACE)
             atomic_fetch_add_explicit(&plan->launches, 1, memory_order_relaxed);
-        result = address_bits(call) & x->unaligned ? LAUNCH_UNALIGNED : launch_executable(plan, x, call);
+        result = address_bits(call) & x->unaligned ? LAUNCH_OTHER_KEY : launch_executable(plan, x, call);
         if (result == LAUNCH_DONE) return OK;
         if (result == LAUNCH_NO_CONTEXT || result == LAUNCH_FAILED) break;
     }
-    if (st && result == LAUNCH_OTHER_BETA) return st;
     return result == LAUNCH_NO_WORKSPACE || result == LAUNCH_REFUSED_FOR_NOW ? E_MEMORY : E_GPU;
 }
 
@@ -279,13 +282,12 @@ static __attribute__((noinline)) enum status launch_slowly(struct gt_plan *plan,
 static inline __attribute__((always_inline)) enum status launch_checked(struct gt_plan *plan,
                                                                         const struct gemm_call *call)
 {
+    const CUdeviceptr bits = address_bits(call);
     struct executable *x = atomic_load_explicit(&plan->now, memory_order_acquire);
-    const bool other_beta =
-        !plan->traits.scalars_on_device && (*(const float *)call->beta != 0) != (plan->problem.beta != 0);
-    const enum launch_result result = other_beta                          ? LAUNCH_OTHER_BETA
-                                      : address_bits(call) & x->unaligned ? LAUNCH_UNALIGNED
-                                      : __builtin_expect(x->usual, 1)     ? launch_only(x, call, false)
-                                                                          : launch_unusual(plan, x, call);
+    const bool other_beta = has_other_beta(plan, call);
+    if ((bits & x->unaligned) || other_beta) return launch_slowly(plan, x, LAUNCH_OTHER_KEY, call);
+    const enum launch_result result =
+        __builtin_expect(x->usual, 1) ? launch_only(x, call, false) : launch_unusual(plan, x, call);
     return result == LAUNCH_DONE ? OK : launch_slowly(plan, x, result, call);
 }
 

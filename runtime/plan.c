@@ -59,7 +59,7 @@ enum status plan_open(struct gt_handle *handle, const struct plan_key *key, stru
     plan->traits = traits_of(&request);
     pthread_mutex_init(&plan->lock, NULL);
     enum status st = arguments_problem(&request, &plan->problem);
-    if (!st) st = gpu_context_of(handle, key->context, &plan->context);
+    if (!st) st = gpu_context_of(handle, key->context & ~KEY_WITHOUT_WORKSPACE, &plan->context);
     if (!st) {
         settle_source(&plan->problem, &plan->traits);
         plan->extents = extents_of(&plan->problem);
@@ -194,7 +194,7 @@ static enum status load_lt(const struct gt_plan *plan, bool *passing, struct exe
     const size_t limit = (size_t)workspace_allowed(&plan->problem, context->handle->workspace_bytes);
     const struct blas_lt_wish wish = {.scalars_on_device = plan->traits.scalars_on_device,
                                       .alignment = plan->traits.alignment,
-                                      .workspace_bytes = plan->entry.key.without_workspace ? 0
+                                      .workspace_bytes = !plan_key_has_workspace(&plan->entry.key) ? 0
                                                          : limit < BLAS_LT_WORKSPACE_BYTES
                                                              ? limit
                                                              : BLAS_LT_WORKSPACE_BYTES};
@@ -288,7 +288,7 @@ static enum status find_made(const struct gt_plan *plan, const struct choice *ch
 static bool is_possible(const struct gt_plan *plan, const struct choice *choice)
 {
     const bool kernel = !choice->cublas, predicted = choice->source == CHOICE_PREDICTED;
-    return !plan->entry.key.without_workspace ||
+    return plan_key_has_workspace(&plan->entry.key) ||
            !(predicted || (kernel && workspace_of(&choice->config, &plan->problem) > 0));
 }
 
@@ -319,7 +319,7 @@ static enum status ask(const struct gt_plan *plan, bool others, struct choice ch
     struct winner_store *store = &context->winners;
     pthread_mutex_lock(&context->lock);
     const int64_t allowed = store->workspace_bytes;
-    if (others && plan->entry.key.without_workspace)
+    if (others && !plan_key_has_workspace(&plan->entry.key))
         store->workspace_bytes = 1; /* so that the list is not full of what needs more */
     const enum status st = others
                                ? lookup_others(store, &plan->problem, plan->traits.alignment, choices, count)
@@ -429,7 +429,7 @@ void plan_describe(const struct gt_plan *plan, struct gt_plan_info *info)
     *info = now->info;
     info->provisional = now->provisional;
     for (const struct gt_plan *o = atomic_load(&plan->next); o; o = atomic_load(&o->next)) {
-        if (!o->entry.key.without_workspace || o->problem.beta != plan->problem.beta) continue;
+        if (plan_key_has_workspace(&o->entry.key) || o->problem.beta != plan->problem.beta) continue;
         info->without_workspace += atomic_load(&o->launches);
         if (!info->instead[0] || o->traits.alignment == plan->traits.alignment)
             memcpy(info->instead, atomic_load(&o->now)->info.config, sizeof info->instead);

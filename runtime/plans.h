@@ -17,20 +17,26 @@
 #define PLANS_RECENT  512  /* of the LRU cache */
 #define PLANS_BUCKETS 1024 /* a power of two */
 
+#define KEY_WITHOUT_WORKSPACE (UINT64_C(1) << 63)
+
 /* What is computed, and where. Every byte counts: calls whose operands are less aligned, whose beta is 0 or
  * is not, or that can have no workspace, have another key. The reserved members of a problem are 0. */
 struct plan_key {
-    uint64_t context : 63; /* its id */
-    uint64_t without_workspace : 1;
+    uint64_t context; /* its id, and KEY_WITHOUT_WORKSPACE or not */
     unsigned char problem[offsetof(struct gt_problem, reserved)];
 };
 
-/* With a workspace. p: with all members of ours. */
+/* p: with all members of ours. */
 static inline struct plan_key plan_key_of(uint64_t context, const struct gt_problem *p)
 {
-    struct plan_key key = {.context = context & (UINT64_MAX >> 1)};
+    struct plan_key key = {.context = context};
     memcpy(key.problem, p, sizeof key.problem);
     return key;
+}
+
+static inline bool plan_key_has_workspace(const struct plan_key *key)
+{
+    return !(key->context & KEY_WITHOUT_WORKSPACE);
 }
 
 /* The problem of a key. */

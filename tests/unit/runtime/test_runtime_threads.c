@@ -206,8 +206,8 @@ static void *take_often(void *opaque)
     struct taker *x = opaque;
     pthread_barrier_wait(&barrier);
     for (int i = 0; i < 500; i++) {
-        const unsigned number = (unsigned)rand_r(&x->seed) % (PLANS_RECENT + PLANS_RECENT / 4);
-        const struct plan_key key = {.context = number};
+        const struct plan_key key = {.context =
+                                         (uint64_t)rand_r(&x->seed) % (PLANS_RECENT + PLANS_RECENT / 4)};
         const uint64_t hash = plan_hash(&key);
         struct plan_entry *taken = plans_take(x->plans, &key, hash), *unused;
         if (!taken) {
