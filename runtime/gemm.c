@@ -220,13 +220,12 @@ static bool lacks_bias(const struct executable *x, const struct gemm_call *call)
 static struct plan_key key_of_call(const struct gt_plan *plan, const struct executable *x,
                                    enum launch_result result, const struct gemm_call *call)
 {
-    uint64_t context = plan->entry.key.context;
-    struct gt_problem p = plan_key_problem(&plan->entry.key);
-    if (has_other_beta(plan, call)) p.flags ^= GT_ADDS_TO_C;
+    struct plan_key key = plan->entry.key;
+    if (has_other_beta(plan, call)) plan_key_change_beta(&key);
     else if (lacks_bias(x, call) || address_bits(call) & (CUdeviceptr)(plan->traits.alignment - 1))
-        p.alignment = plan->traits.element;
-    if (result == LAUNCH_NO_WORKSPACE) context |= KEY_WITHOUT_WORKSPACE;
-    return plan_key_of(context, &p);
+        plan_key_align(&key, plan->traits.element);
+    if (result == LAUNCH_NO_WORKSPACE) key.context |= KEY_WITHOUT_WORKSPACE;
+    return key;
 }
 
 /* Launches by the plan of the call's key, or another executable, until one does. */
@@ -398,6 +397,7 @@ gemm_slowly(struct gt_handle *handle, const struct plan_key *key, uint64_t hash,
         struct gt_plan *plan;
         const enum status st = plan_open(handle, key, &plan);
         if (st) return public_status(st);
+        plan->entry.hash = hash;
         /* A kernel that may be unloaded is not one of a plan that stays. */
         entry = plans_add(&handle->plans, &plan->entry, !atomic_load(&plan->now)->counted, &unused);
     }

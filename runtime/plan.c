@@ -22,53 +22,7 @@ struct object_pool plan_pool = OBJECT_POOL(UINT64_C(0x67742d706c616e21), struct 
 #define RETRY_FIRST 64
 #define RETRY_MOST  65536
 
-/* ---- open, free ---- */
-
-/* The traits of a caller's problem, whose type may be unknown. */
-static struct plan_traits traits_of(const struct gt_problem *p)
-{
-    const bool pointers = p->flags & GT_POINTER_ARRAYS;
-    const int element = element_bytes_of(p->type);
-    return (struct plan_traits){.alignment = pointers       ? element
-                                             : p->alignment ? p->alignment
-                                                            : 16,
-                                .element = element,
-                                .element_c = p->type == GT_BF16 || p->type == GT_FP16 ? 2 : 4,
-                                .scalars_on_device = p->flags & GT_SCALARS_ON_DEVICE,
-                                .column_major = p->flags & GT_COLUMN_MAJOR,
-                                .out_of_place = p->flags & GT_OUT_OF_PLACE,
-                                .pointers = pointers,
-                                .extended =
-                                    p->flags & GT_OUT_OF_PLACE || p->bias || p->activation || pointers};
-}
-
-/* If C is not read, it does not matter which matrix it is: then the problem is that in place. */
-static void settle_source(struct problem *p, const struct plan_traits *traits)
-{
-    const bool apart = traits->out_of_place && (p->beta != 0 || traits->scalars_on_device);
-    p->epilogue = epilogue_code(epilogue_bias(p->epilogue), epilogue_activation(p->epilogue), apart);
-}
-
-enum status plan_open(struct gt_handle *handle, const struct plan_key *key, struct gt_plan **out)
-{
-    struct executable *executable;
-    const struct gt_problem request = plan_key_problem(key);
-    struct gt_plan *plan = object_make(&plan_pool);
-    if (!plan) return fail(E_MEMORY, "out of memory while making a plan");
-    plan->entry = (struct plan_entry){.plan = plan, .key = *key, .hash = plan_hash(key)};
-    plan->traits = traits_of(&request);
-    pthread_mutex_init(&plan->lock, NULL);
-    enum status st = arguments_problem(&request, &plan->problem);
-    if (!st) st = gpu_context_of(handle, key->context & ~KEY_WITHOUT_WORKSPACE, &plan->context);
-    if (!st) {
-        settle_source(&plan->problem, &plan->traits);
-        plan->extents = extents_of(&plan->problem);
-        st = plan_ready(plan, &executable);
-    }
-    if (st) plan_free(plan);
-    else *out = plan;
-    return st;
-}
+/* ---- from a choice to an executable ---- */
 
 static void executable_free(struct executable *x)
 {
@@ -77,22 +31,6 @@ static void executable_free(struct executable *x)
     prepared_forms_free(x->prepared);
     free(x);
 }
-
-void plan_free(struct gt_plan *plan)
-{
-    if (!object_close(&plan_pool, plan)) return;
-    if (plan->context) plans_remove(&plan->context->handle->plans, &plan->entry);
-    for (struct executable *x = plan->made, *next; x; x = next) {
-        next = x->next;
-        executable_free(x);
-    }
-    struct gt_plan *other = atomic_load(&plan->next);
-    pthread_mutex_destroy(&plan->lock);
-    object_free(&plan_pool, plan);
-    if (other) plan_free(other);
-}
-
-/* ---- from a choice to an executable ---- */
 
 static void describe(const struct gt_plan *plan, const struct choice *choice, struct executable *x)
 {
@@ -360,6 +298,68 @@ static enum status decide(struct gt_plan *plan, struct executable **out)
     return st;
 }
 
+/* ---- open, free ---- */
+
+/* The traits of a caller's problem, whose type may be unknown. */
+static struct plan_traits traits_of(const struct gt_problem *p)
+{
+    const bool pointers = p->flags & GT_POINTER_ARRAYS;
+    const int element = element_bytes_of(p->type);
+    return (struct plan_traits){.alignment = pointers       ? element
+                                             : p->alignment ? p->alignment
+                                                            : 16,
+                                .element = element,
+                                .element_c = p->type == GT_BF16 || p->type == GT_FP16 ? 2 : 4,
+                                .scalars_on_device = p->flags & GT_SCALARS_ON_DEVICE,
+                                .column_major = p->flags & GT_COLUMN_MAJOR,
+                                .out_of_place = p->flags & GT_OUT_OF_PLACE,
+                                .pointers = pointers,
+                                .extended =
+                                    p->flags & GT_OUT_OF_PLACE || p->bias || p->activation || pointers};
+}
+
+enum status plan_open(struct gt_handle *handle, const struct plan_key *key, struct gt_plan **out)
+{
+    struct executable *first;
+    const struct gt_problem request = plan_key_problem(key);
+    struct gt_plan *plan = object_make(&plan_pool);
+    if (!plan) return fail(E_MEMORY, "out of memory while making a plan");
+    plan->entry.plan = plan;
+    plan->entry.key = *key;
+    plan->traits = traits_of(&request);
+    pthread_mutex_init(&plan->lock, NULL);
+    struct problem *const p = &plan->problem;
+    enum status st = arguments_problem(&request, p);
+    if (!st) st = gpu_context_of(handle, key->context & ~KEY_WITHOUT_WORKSPACE, &plan->context);
+    if (!st) {
+        /* If C is not read, it does not matter which matrix it is: then the problem is that in place. */
+        if (p->beta == 0 && !plan->traits.scalars_on_device)
+            p->epilogue = epilogue_code(epilogue_bias(p->epilogue), epilogue_activation(p->epilogue), false);
+        plan->extents = extents_of(p);
+        st = decide(plan, &first);
+    }
+    if (st) plan_free(plan);
+    else {
+        atomic_store(&plan->now, first);
+        *out = plan;
+    }
+    return st;
+}
+
+void plan_free(struct gt_plan *plan)
+{
+    if (!object_close(&plan_pool, plan)) return;
+    if (plan->context) plans_remove(&plan->context->handle->plans, &plan->entry);
+    for (struct executable *x = plan->made, *next; x; x = next) {
+        next = x->next;
+        executable_free(x);
+    }
+    struct gt_plan *other = atomic_load(&plan->next);
+    pthread_mutex_destroy(&plan->lock);
+    object_free(&plan_pool, plan);
+    if (other) plan_free(other);
+}
+
 /* ---- the executable of a plan ---- */
 
 static struct executable *usable(const struct gt_plan *plan)
@@ -404,7 +404,7 @@ void plan_renew(struct gt_plan *plan)
 
 static struct gt_plan *find_other(struct gt_plan *plan, const struct plan_key *key)
 {
-    while (plan && !plan_key_equal(&plan->entry.key, key))
+    while (plan && memcmp(&plan->entry.key, key, sizeof *key) != 0)
         plan = atomic_load_explicit(&plan->next, memory_order_acquire);
     return plan;
 }
