@@ -262,16 +262,15 @@ static __attribute__((noinline)) enum status launch_slowly(struct gt_plan *plan,
                                                            const struct gemm_call *call)
 {
     if (device_forked()) return fail(E_GPU, DEVICE_FORKED); /* before any lock */
+    enum status st = OK;
     if (result == LAUNCH_NO_CONTEXT) {
-        enum status st = device_check(cuda.CtxSetCurrent(plan->context->device.context),
-                                      "make the plan's context current");
-        if (st) return st;
+        if ((st = enter_context(plan))) return st;
         result = launch_executable(plan, x, call);
     }
     if (result == LAUNCH_DONE) return OK;
     if (call->as_planned) return not_as_planned(result);
     if (result == LAUNCH_FAILED || result == LAUNCH_NO_CONTEXT) return E_GPU;
-    enum status st = enter_context(plan);
+    st = enter_context(plan);
     return st ? st : launch_otherwise(plan, x, result, call);
 }
 

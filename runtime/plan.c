@@ -194,13 +194,6 @@ static enum status load(const struct gt_plan *plan, const struct choice *choice,
 
 /* ---- from a key to a choice ---- */
 
-/* True if no other choice is to be tried: memory is short, a kernel is not to be compiled now, or the process
- * or the context ends. */
-static bool stops(enum status st)
-{
-    return st == E_MEMORY || st == E_BUSY || st == E_INTERRUPTED;
-}
-
 /* What was made of the configuration before serves again, with its patience: what is refused again and again
  * takes no more memory, and is tried less and less. NULL: nothing was. Errors: E_ABSENT (it was refused when
  * it was launched). */
@@ -221,32 +214,34 @@ static enum status find_made(const struct gt_plan *plan, const struct choice *ch
     return OK;
 }
 
-/* Without a workspace another measured kernel or cuBLAS takes the place of the measured winner, never a
+/* Where there is none, another measured kernel or cuBLAS takes the place of the measured winner, never a
  * predicted one. */
-static bool is_possible(const struct gt_plan *plan, const struct choice *choice)
+static bool is_for_workspace(const struct gt_plan *plan, const struct choice *choice)
 {
-    const bool kernel = !choice->cublas, predicted = choice->source == CHOICE_PREDICTED;
-    return plan_key_has_workspace(&plan->entry.key) ||
-           !(predicted || (kernel && workspace_of(&choice->config, &plan->problem) > 0));
+    return choice->source == CHOICE_PREDICTED ||
+           (!choice->cublas && workspace_of(&choice->config, &plan->problem) > 0);
 }
 
-/* Errors: as load, of which E_ABSENT also if it was refused, or takes a workspace and must not. */
+/* E_ABSENT: it cannot be had, as load says, or was refused, or takes a workspace and must not. Other errors
+ * say that no other choice is to be tried: memory is short, a kernel is not to be compiled now, or the
+ * process or the context ends. */
 static enum status take(struct gt_plan *plan, const struct choice *choice, bool *passing,
                         struct executable **out)
 {
     enum status st = find_made(plan, choice, passing, out);
     if (st || *out) return st;
-    if (choice && !is_possible(plan, choice)) return fail(E_ABSENT, "it needs a workspace");
+    if (choice && !plan_key_has_workspace(&plan->entry.key) && is_for_workspace(plan, choice))
+        return fail(E_ABSENT, "it needs a workspace");
     st = load(plan, choice, passing, out);
     if (!st) {
         (*out)->next = plan->made;
         plan->made = *out;
     }
-    const bool told = st == E_COMPILER || !choice || choice->cublas; /* load has said it */
-    if (st && !stops(st) && !told && choice->source != CHOICE_FALLBACK)
+    if (!st || st == E_MEMORY || st == E_BUSY || st == E_INTERRUPTED) return st;
+    if (st != E_COMPILER && !choice->cublas && choice->source != CHOICE_FALLBACK) /* else load has said it */
         notice(&plan->context->handle->notices, NOTICE_KERNEL, "a tuned kernel cannot be used: %s",
                status_text());
-    return st;
+    return E_ABSENT;
 }
 
 /* Looks up the choices: the exact ones, or the others. Errors: E_MEMORY. */
@@ -268,8 +263,8 @@ static enum status ask(const struct gt_plan *plan, bool others, struct choice ch
     return st;
 }
 
-/* The first choice that can be had, under the plan's lock. What was measured for the very problem is asked
- * for first: the other question takes longer. */
+/* The first choice that can be had; under the plan's lock, or while nobody else has the plan. What was
+ * measured for the very problem is asked for first: the other question takes longer. */
 static enum status decide(struct gt_plan *plan, struct executable **out)
 {
     struct choice choices[CHOICES_MAX];
@@ -280,18 +275,18 @@ static enum status decide(struct gt_plan *plan, struct executable **out)
     if (plan->problem.m == 0 || plan->problem.n == 0) return take(plan, NULL, &passing, out);
 
     const CUstreamCaptureMode before = relaxed_begin(); /* may allocate and load whoever captures */
-    for (int others = 0; others < 2 && st && !stops(st); others++) {
+    for (int others = 0; others < 2 && st == E_ABSENT; others++) {
         int count = 0;
         st = ask(plan, others, choices, &count, &passing);
         if (!st) st = E_ABSENT; /* until one can be loaded */
-        for (int c = 0; c < count && st && !stops(st); c++) {
+        for (int c = 0; c < count && st == E_ABSENT; c++) {
             st = take(plan, &choices[c], &passing, out);
             if (st && !winner) snprintf(why, sizeof why, "%.590s", status_text());
             winner |= choices[c].source == CHOICE_EXACT && !choices[c].cublas;
         }
     }
     relaxed_end(before);
-    if (st && !stops(st)) {
+    if (st == E_ABSENT) {
         problem_format(&plan->problem, text);
         st = fail(E_ABSENT, "nothing here can compute %s: %s", text, why);
     }
@@ -362,10 +357,11 @@ void plan_free(struct gt_plan *plan)
 
 /* ---- the executable of a plan ---- */
 
+/* NULL: it was refused. */
 static struct executable *usable(const struct gt_plan *plan)
 {
     struct executable *now = atomic_load_explicit(&plan->now, memory_order_acquire);
-    return now && atomic_load(&now->refusal) == NOT_REFUSED ? now : NULL;
+    return atomic_load(&now->refusal) == NOT_REFUSED ? now : NULL;
 }
 
 enum status plan_ready(struct gt_plan *plan, struct executable **out)
