@@ -234,6 +234,7 @@ static enum status launch_otherwise(struct gt_plan *const own, struct executable
 {
     struct gt_plan *plan = own;
     for (int tries = 0; tries < 2 * CHOICES_MAX; tries++) {
+        struct gt_plan *const before = plan;
         const bool refused = result == LAUNCH_REFUSED || result == LAUNCH_REFUSED_FOR_NOW;
         const bool other_beta = has_other_beta(plan, call);
         const struct plan_key key = key_of_call(plan, x, result, call);
@@ -243,10 +244,11 @@ static enum status launch_otherwise(struct gt_plan *const own, struct executable
             atomic_store(&x->refusal, result == LAUNCH_REFUSED ? REFUSED : REFUSED_FOR_NOW);
         }
         if (result == LAUNCH_RETRY_DUE) plan_renew(plan);
-        enum status st = plan_other(own, &key, &plan);
-        if (!st) st = plan_ready(plan, &x);
+        const enum status st = plan_other(own, &key, &plan);
         if (st && other_beta) return st;
         if (st) break;
+        if (plan != before) x = atomic_load_explicit(&plan->now, memory_order_acquire);
+        else if (plan_ready(plan, &x)) break;
         if (result == LAUNCH_NO_WORKSPACE)
             atomic_fetch_add_explicit(&plan->launches, 1, memory_order_relaxed);
         result = address_bits(call) & x->unaligned ? LAUNCH_OTHER_KEY : launch_executable(plan, x, call);

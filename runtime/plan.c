@@ -160,7 +160,7 @@ static enum status load_cublas(const struct gt_plan *plan, bool *passing, struct
 
 /* The choice is legal; NULL: C has no elements, and nothing is launched. E_ABSENT: it cannot be had (refused
  * by compiler or driver, no cuBLAS), with the reason. Errors: E_MEMORY, E_COMPILER, E_BUSY (modules.h). */
-static enum status load(const struct gt_plan *plan, const struct choice *choice, bool *passing,
+static enum status load(struct gt_plan *plan, const struct choice *choice, bool *passing,
                         struct executable **out)
 {
     enum status st = OK;
@@ -187,9 +187,13 @@ static enum status load(const struct gt_plan *plan, const struct choice *choice,
         x->patience = RETRY_FIRST;
         atomic_store(&x->retry, RETRY_FIRST);
     }
-    if (st) executable_free(x);
-    else *out = x;
-    return st;
+    if (st) {
+        executable_free(x);
+        return st;
+    }
+    x->next = plan->made;
+    plan->made = *out = x;
+    return OK;
 }
 
 /* ---- from a key to a choice ---- */
@@ -200,9 +204,8 @@ static enum status load(const struct gt_plan *plan, const struct choice *choice,
 static enum status find_made(const struct gt_plan *plan, const struct choice *choice, bool *passing,
                              struct executable **made)
 {
-    char text[CONFIG_TEXT_MAX] = "";
-    if (choice && choice->cublas) snprintf(text, sizeof text, "cublas");
-    else if (choice) config_format(&choice->config, text);
+    char text[CONFIG_TEXT_MAX] = "cublas";
+    if (!choice->cublas) config_format(&choice->config, text);
     *made = NULL;
     for (struct executable *x = plan->made; x; x = x->next) {
         if (strcmp(x->info.config, text) != 0) continue;
@@ -230,13 +233,9 @@ static enum status take(struct gt_plan *plan, const struct choice *choice, bool 
 {
     enum status st = find_made(plan, choice, passing, out);
     if (st || *out) return st;
-    if (choice && !plan_key_has_workspace(&plan->entry.key) && is_for_workspace(plan, choice))
+    if (!plan_key_has_workspace(&plan->entry.key) && is_for_workspace(plan, choice))
         return fail(E_ABSENT, "it needs a workspace");
     st = load(plan, choice, passing, out);
-    if (!st) {
-        (*out)->next = plan->made;
-        plan->made = *out;
-    }
     if (!st || st == E_MEMORY || st == E_BUSY || st == E_INTERRUPTED) return st;
     if (st != E_COMPILER && !choice->cublas && choice->source != CHOICE_FALLBACK) /* else load has said it */
         notice(&plan->context->handle->notices, NOTICE_KERNEL, "a tuned kernel cannot be used: %s",
@@ -272,7 +271,10 @@ static enum status decide(struct gt_plan *plan, struct executable **out)
     bool passing = false; /* something better fell away for a reason that may pass */
     bool winner = false;  /* why is about the winner */
     enum status st = E_ABSENT;
-    if (plan->problem.m == 0 || plan->problem.n == 0) return take(plan, NULL, &passing, out);
+    if (plan->problem.m == 0 || plan->problem.n == 0) {
+        *out = plan->made;
+        return *out ? OK : load(plan, NULL, &passing, out);
+    }
 
     const CUstreamCaptureMode before = relaxed_begin(); /* may allocate and load whoever captures */
     for (int others = 0; others < 2 && st == E_ABSENT; others++) {
