@@ -228,6 +228,14 @@ static struct plan_key key_of_call(const struct gt_plan *plan, const struct exec
     return key;
 }
 
+/* The plan does without it from now on. */
+static void refuse(const struct gt_plan *plan, struct executable *x, enum launch_refusal refusal)
+{
+    notice(&plan->context->handle->notices, NOTICE_KERNEL, "a tuned kernel cannot be used: %s",
+           status_text());
+    atomic_store(&x->refusal, refusal);
+}
+
 /* Launches by the plan of the call's key, or another executable, until one does. */
 static enum status launch_otherwise(struct gt_plan *const own, struct executable *x,
                                     enum launch_result result, const struct gemm_call *call)
@@ -235,14 +243,11 @@ static enum status launch_otherwise(struct gt_plan *const own, struct executable
     struct gt_plan *plan = own;
     for (int tries = 0; tries < 2 * CHOICES_MAX; tries++) {
         struct gt_plan *const before = plan;
-        const bool refused = result == LAUNCH_REFUSED || result == LAUNCH_REFUSED_FOR_NOW;
+        const bool lacks = lacks_bias(x, call); /* then it is refused for this call alone */
         const bool other_beta = has_other_beta(plan, call);
         const struct plan_key key = key_of_call(plan, x, result, call);
-        if (refused && !lacks_bias(x, call)) {
-            notice(&plan->context->handle->notices, NOTICE_KERNEL, "a tuned kernel cannot be used: %s",
-                   status_text());
-            atomic_store(&x->refusal, result == LAUNCH_REFUSED ? REFUSED : REFUSED_FOR_NOW);
-        }
+        if (result == LAUNCH_REFUSED && !lacks) refuse(plan, x, REFUSED);
+        if (result == LAUNCH_REFUSED_FOR_NOW && !lacks) refuse(plan, x, REFUSED_FOR_NOW);
         if (result == LAUNCH_RETRY_DUE) plan_renew(plan);
         const enum status st = plan_other(own, &key, &plan);
         if (st && other_beta) return st;
