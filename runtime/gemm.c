@@ -220,12 +220,13 @@ static bool lacks_bias(const struct executable *x, const struct gemm_call *call)
 static struct plan_key key_of_call(const struct gt_plan *plan, const struct executable *x,
                                    enum launch_result result, const struct gemm_call *call)
 {
-    struct plan_key key = plan->entry.key;
-    if (has_other_beta(plan, call)) plan_key_change_beta(&key);
+    uint64_t context = plan->entry.key.context;
+    struct gt_problem p = plan_key_problem(&plan->entry.key);
+    if (has_other_beta(plan, call)) p.flags ^= GT_ADDS_TO_C;
     else if (lacks_bias(x, call) || address_bits(call) & (CUdeviceptr)(plan->traits.alignment - 1))
-        plan_key_align(&key, plan->traits.element);
-    if (result == LAUNCH_NO_WORKSPACE) key.context |= KEY_WITHOUT_WORKSPACE;
-    return key;
+        p.alignment = plan->traits.element;
+    if (result == LAUNCH_NO_WORKSPACE) context |= KEY_WITHOUT_WORKSPACE;
+    return plan_key_of(context, &p);
 }
 
 /* The plan does without it from now on. */

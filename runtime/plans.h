@@ -47,22 +47,6 @@ static inline struct gt_problem plan_key_problem(const struct plan_key *key)
     return p;
 }
 
-/* The key of calls whose beta is 0 where it was not, or the other way round. */
-static inline void plan_key_change_beta(struct plan_key *key)
-{
-    uint32_t flags;
-    unsigned char *const at = key->problem + offsetof(struct gt_problem, flags);
-    memcpy(&flags, at, sizeof flags);
-    flags ^= GT_ADDS_TO_C;
-    memcpy(at, &flags, sizeof flags);
-}
-
-/* The key of calls with operands at multiples of so many bytes. */
-static inline void plan_key_align(struct plan_key *key, int32_t alignment)
-{
-    memcpy(key->problem + offsetof(struct gt_problem, alignment), &alignment, sizeof alignment);
-}
-
 struct plan_list {
     struct plan_entry *newest, *oldest;
     int count;
