@@ -10,16 +10,16 @@
 /* The result of a launch. */
 enum launch_result {
     LAUNCH_DONE,
-    LAUNCH_REFUSED,         /* nothing was enqueued that writes C; another way may do */
+    LAUNCH_REFUSED,         /* nothing was enqueued that writes C; another executable may do */
     LAUNCH_REFUSED_FOR_NOW, /* the same, for lack of memory */
-    LAUNCH_NO_WORKSPACE,    /* there is no workspace for it; nothing was enqueued */
-    LAUNCH_RETRY_DUE, /* it is provisional, and the better one should be tried again; nothing was enqueued */
-    LAUNCH_NOT_PREPARED, /* there was none to launch */
-    LAUNCH_NO_CONTEXT,   /* no context is current in this thread; nothing was enqueued */
-    LAUNCH_FAILED        /* an error; C may be partly written. status_text() says what happened */
+    LAUNCH_NO_WORKSPACE,    /* there is no workspace for it; nothing was enqueued, nor in what follows */
+    LAUNCH_OTHER_KEY,       /* beta or the operands' alignment are not as the plan's key says */
+    LAUNCH_RETRY_DUE,       /* it is provisional, and the better one should be tried again */
+    LAUNCH_NO_CONTEXT,      /* no context is current in this thread */
+    LAUNCH_FAILED           /* an error; C may be partly written. status_text() says what happened */
 };
 
-/* ---- one way ---- */
+/* ---- one executable ---- */
 
 static bool no_context(void)
 {
@@ -38,13 +38,13 @@ static __attribute__((noinline)) enum launch_result failed(CUresult result, bool
                                                 : LAUNCH_REFUSED;
 }
 
-/* Launches a way that is one plain launch. extended: it has an epilogue. */
+/* Launches one that is one plain launch. extended: it has an epilogue. */
 static inline __attribute__((always_inline)) enum launch_result
-launch_only(const struct way *way, const struct gemm_call *call, bool extended)
+launch_only(const struct executable *x, const struct gemm_call *call, bool extended)
 {
-    const struct launch_slots *slots = &way->form.slots;
+    const struct launch_slots *slots = &x->form.slots;
     _Alignas(16) unsigned char argument[LAUNCH_NOWHERE + sizeof(uintptr_t)];
-    memcpy(argument, way->only.argument, extended ? EXTENDED_ARGUMENT_MAX : PLAIN_ARGUMENT_MAX);
+    memcpy(argument, x->only.argument, extended ? EXTENDED_ARGUMENT_MAX : PLAIN_ARGUMENT_MAX);
     launch_write_address(argument, slots->a, call->a);
     launch_write_address(argument, slots->b, call->b);
     launch_write_address(argument, slots->c, call->c);
@@ -59,12 +59,12 @@ launch_only(const struct way *way, const struct gemm_call *call, bool extended)
         launch_write_scalar(argument, slots->alpha, *(const float *)call->alpha);
         launch_write_scalar(argument, slots->beta, *(const float *)call->beta);
     }
-    CUresult result = launcher_enqueue_plain(way->function[0], &way->form.kernel[0], way->only.grid, argument,
-                                             call->stream);
+    CUresult result =
+        launcher_enqueue_plain(x->function[0], &x->form.kernel[0], x->only.grid, argument, call->stream);
     return result == CUDA_SUCCESS ? LAUNCH_DONE : failed(result, false);
 }
 
-static enum launch_result launch_kernels(const struct way *way, CUdeviceptr workspace,
+static enum launch_result launch_kernels(const struct executable *x, CUdeviceptr workspace,
                                          const struct gemm_call *call)
 {
     struct launch_call with = {.operand = {[LAUNCH_A] = call->a,
@@ -82,18 +82,17 @@ static enum launch_result launch_kernels(const struct way *way, CUdeviceptr work
         with.beta = *(const float *)call->beta;
     }
     const struct launch_plan *form =
-        call->prepared && way->prepared ? prepared_form(way->prepared, call->prepared) : NULL;
+        call->prepared && x->prepared ? prepared_form(x->prepared, call->prepared) : NULL;
     if (form) with.operand[LAUNCH_PREPARED] = prepared_at(call->prepared);
-    CUresult result =
-        launcher_enqueue(form ? form : &way->form, way->function, &with, call->stream, &touched);
+    CUresult result = launcher_enqueue(form ? form : &x->form, x->function, &with, call->stream, &touched);
     return result == CUDA_SUCCESS ? LAUNCH_DONE : failed(result, touched);
 }
 
-static enum launch_result launch_cublas(const struct gt_plan *plan, const struct way *way,
+static enum launch_result launch_cublas(const struct gt_plan *plan, const struct executable *x,
                                         CUdeviceptr workspace, const struct gemm_call *call)
 {
-    switch (way->by_lt ? blas_pool_run_lt(&way->lt, workspace, call)
-                       : blas_pool_run(&plan->context->blas, &plan->problem, call)) {
+    switch (x->by_lt ? blas_pool_run_lt(&x->lt, workspace, call)
+                     : blas_pool_run(&plan->context->blas, &plan->problem, call)) {
     case OK:
         return LAUNCH_DONE;
     case E_ABSENT:
@@ -106,37 +105,36 @@ static enum launch_result launch_cublas(const struct gt_plan *plan, const struct
 }
 
 /* Launches with a workspace at this address, 0 if none is needed. */
-static enum launch_result launch_at(const struct gt_plan *plan, const struct way *way, CUdeviceptr workspace,
-                                    const struct gemm_call *call)
+static enum launch_result launch_at(const struct gt_plan *plan, const struct executable *x,
+                                    CUdeviceptr workspace, const struct gemm_call *call)
 {
-    return way->cublas ? launch_cublas(plan, way, workspace, call) : launch_kernels(way, workspace, call);
+    return x->cublas ? launch_cublas(plan, x, workspace, call) : launch_kernels(x, workspace, call);
 }
 
 /* Launches in the caller's workspace, which may hold anything. */
-static enum launch_result launch_in_theirs(const struct gt_plan *plan, const struct way *way,
+static enum launch_result launch_in_theirs(const struct gt_plan *plan, const struct executable *x,
                                            const struct gemm_call *call)
 {
     CUresult result = CUDA_SUCCESS;
-    if (way->need.counters > 0)
-        result = cuda.MemsetD8Async(call->workspace, 0, way->need.counters, call->stream);
+    if (x->need.counters > 0) result = cuda.MemsetD8Async(call->workspace, 0, x->need.counters, call->stream);
     if (result != CUDA_SUCCESS) return failed(result, false);
-    return launch_at(plan, way, call->workspace, call);
+    return launch_at(plan, x, call->workspace, call);
 }
 
 /* Bytes of which a workspace of cublasLtMatmul is a multiple (its documentation). */
 #define LT_WORKSPACE_ALIGNMENT 256
 
-static enum launch_result launch_in_workspace(const struct gt_plan *plan, const struct way *way,
+static enum launch_result launch_in_workspace(const struct gt_plan *plan, const struct executable *x,
                                               const struct gemm_call *call)
 {
     struct workspaces *workspaces = plan->context->workspaces;
     struct workspace_use use;
-    const bool fits = call->workspace && call->workspace_bytes >= way->need.bytes &&
-                      !(way->cublas && call->workspace % LT_WORKSPACE_ALIGNMENT);
-    if (fits) return launch_in_theirs(plan, way, call);
-    if (!workspaces || !workspaces_enter(workspaces, &way->need, call->stream, &use))
+    const bool fits = call->workspace && call->workspace_bytes >= x->need.bytes &&
+                      !(x->cublas && call->workspace % LT_WORKSPACE_ALIGNMENT);
+    if (fits) return launch_in_theirs(plan, x, call);
+    if (!workspaces || !workspaces_enter(workspaces, &x->need, call->stream, &use))
         return no_context() ? LAUNCH_NO_CONTEXT : LAUNCH_NO_WORKSPACE;
-    enum launch_result result = launch_at(plan, way, use.at, call);
+    enum launch_result result = launch_at(plan, x, use.at, call);
     workspaces_leave(&use, result == LAUNCH_DONE);
     return result;
 }
@@ -149,25 +147,24 @@ static enum launch_result not_held(enum status st)
 }
 
 static __attribute__((noinline)) enum launch_result
-launch_unusual(const struct gt_plan *plan, struct way *way, const struct gemm_call *call)
+launch_unusual(const struct gt_plan *plan, struct executable *x, const struct gemm_call *call)
 {
-    if (way->usual_extended) return launch_only(way, call, true);
-    if (way->provisional && !call->as_planned && atomic_fetch_sub(&way->retry, 1) == 1)
-        return LAUNCH_RETRY_DUE;
-    const enum status st = way->counted ? graphs_hold(&plan->context->graphs, way->module, call->stream) : OK;
+    if (x->usual_extended) return launch_only(x, call, true);
+    if (x->provisional && !call->as_planned && atomic_fetch_sub(&x->retry, 1) == 1) return LAUNCH_RETRY_DUE;
+    const enum status st = x->counted ? graphs_hold(&plan->context->graphs, x->module, call->stream) : OK;
     if (st) return not_held(st);
-    if (way->need.bytes > 0) return launch_in_workspace(plan, way, call);
-    return launch_at(plan, way, 0, call);
+    if (x->need.bytes > 0) return launch_in_workspace(plan, x, call);
+    return launch_at(plan, x, 0, call);
 }
 
 /* Kernel launches only, or cuBLAS. Nothing waits. */
-static __attribute__((noinline)) enum launch_result launch_way(const struct gt_plan *plan, struct way *way,
-                                                               const struct gemm_call *call)
+static __attribute__((noinline)) enum launch_result
+launch_executable(const struct gt_plan *plan, struct executable *x, const struct gemm_call *call)
 {
-    return __builtin_expect(way->usual, 1) ? launch_only(way, call, false) : launch_unusual(plan, way, call);
+    return __builtin_expect(x->usual, 1) ? launch_only(x, call, false) : launch_unusual(plan, x, call);
 }
 
-/* ---- where the way at hand will not do ---- */
+/* ---- where the executable at hand will not do ---- */
 
 /* The caller has asked for nothing else. */
 static enum status not_as_planned(enum launch_result result)
@@ -187,7 +184,8 @@ static enum status not_as_planned(enum launch_result result)
     }
 }
 
-/* Makes the plan's context current before a way is prepared. A thread without a context gets the plan's. */
+/* Makes the plan's context current before anything is prepared. A thread without a context gets the plan's.
+ */
 static enum status enter_context(const struct gt_plan *plan)
 {
     unsigned long long id = 0;
@@ -201,78 +199,87 @@ static enum status enter_context(const struct gt_plan *plan)
     return st;
 }
 
-static bool lacks_memory(enum launch_result result)
+static inline CUdeviceptr address_bits(const struct gemm_call *call)
 {
-    return result == LAUNCH_NO_WORKSPACE || result == LAUNCH_REFUSED_FOR_NOW;
+    return call->a | call->b | call->c | call->source;
+}
+
+/* True if beta is 0 where the plan's is not, or the other way round. */
+static inline bool has_other_beta(const struct gt_plan *plan, const struct gemm_call *call)
+{
+    return !plan->traits.scalars_on_device && (*(const float *)call->beta != 0) != (plan->problem.beta != 0);
 }
 
 /* True if an algorithm of cublasLt cannot take this call's bias. */
-static bool lacks_bias(const struct way *way, const struct gemm_call *call)
+static bool lacks_bias(const struct executable *x, const struct gemm_call *call)
 {
-    return way && way->lt.needs_alignment && call->bias % (CUdeviceptr)way->lt.needs_alignment;
+    return x->lt.needs_alignment && call->bias % (CUdeviceptr)x->lt.needs_alignment;
 }
 
-/* Prepare and launch another way, until one does. beta: PLAN_OTHER_BETA, or nothing. way NULL: there is none
- * yet. */
-static enum status launch_otherwise(struct gt_plan *plan, enum plan_case beta, struct way *way,
+/* The key of a call that the plan's executable has not launched. */
+static struct plan_key key_of_call(const struct gt_plan *plan, const struct executable *x,
+                                   enum launch_result result, const struct gemm_call *call)
+{
+    uint64_t context = plan->entry.key.context;
+    struct gt_problem p = plan_key_problem(&plan->entry.key);
+    if (has_other_beta(plan, call)) p.flags ^= GT_ADDS_TO_C;
+    else if (lacks_bias(x, call) || address_bits(call) & (CUdeviceptr)(plan->traits.alignment - 1))
+        p.alignment = plan->traits.element;
+    if (result == LAUNCH_NO_WORKSPACE) context |= KEY_WITHOUT_WORKSPACE;
+    return plan_key_of(context, &p);
+}
+
+/* The plan does without it from now on. */
+static void refuse(const struct gt_plan *plan, struct executable *x, enum launch_refusal refusal)
+{
+    notice(&plan->context->handle->notices, NOTICE_KERNEL, "a tuned kernel cannot be used: %s",
+           status_text());
+    atomic_store(&x->refusal, refusal);
+}
+
+/* Launches by the plan of the call's key, or another executable, until one does. */
+static enum status launch_otherwise(struct gt_plan *const own, struct executable *x,
                                     enum launch_result result, const struct gemm_call *call)
 {
-    const bool unaligned = lacks_bias(way, call) || (call->a | call->b | call->c | call->source) &
-                                                        (CUdeviceptr)(plan->traits.alignment - 1);
-    enum plan_case which = beta | (unaligned ? PLAN_UNALIGNED : 0);
+    struct gt_plan *plan = own;
     for (int tries = 0; tries < 2 * CHOICES_MAX; tries++) {
-        if ((result == LAUNCH_REFUSED || result == LAUNCH_REFUSED_FOR_NOW) && !lacks_bias(way, call)) {
-            notice(&plan->context->handle->notices, NOTICE_KERNEL, "a tuned kernel cannot be used: %s",
-                   status_text());
-            atomic_store(&way->refusal, result == LAUNCH_REFUSED ? REFUSED : REFUSED_FOR_NOW);
-        }
-        if (result == LAUNCH_NO_WORKSPACE && !(which & PLAN_WITHOUT)) {
-            which |= PLAN_WITHOUT;
-            if (!beta) atomic_fetch_add_explicit(&plan->without, 1, memory_order_relaxed);
-        }
-        if (result == LAUNCH_RETRY_DUE) plan_improve(plan, which, way);
-        if (plan_prepare(plan, which, &way)) break;
-        result = launch_way(plan, way, call);
+        struct gt_plan *const before = plan;
+        const bool lacks = lacks_bias(x, call); /* then it is refused for this call alone */
+        const bool other_beta = has_other_beta(plan, call);
+        const struct plan_key key = key_of_call(plan, x, result, call);
+        if (result == LAUNCH_REFUSED && !lacks) refuse(plan, x, REFUSED);
+        if (result == LAUNCH_REFUSED_FOR_NOW && !lacks) refuse(plan, x, REFUSED_FOR_NOW);
+        if (result == LAUNCH_RETRY_DUE) plan_renew(plan);
+        const enum status st = plan_other(own, &key, &plan);
+        if (st && other_beta) return st;
+        if (st) break;
+        if (plan != before) x = atomic_load_explicit(&plan->now, memory_order_acquire);
+        else if (plan_ready(plan, &x)) break;
+        if (result == LAUNCH_NO_WORKSPACE)
+            atomic_fetch_add_explicit(&plan->launches, 1, memory_order_relaxed);
+        result = address_bits(call) & x->unaligned ? LAUNCH_OTHER_KEY : launch_executable(plan, x, call);
         if (result == LAUNCH_DONE) return OK;
         if (result == LAUNCH_NO_CONTEXT || result == LAUNCH_FAILED) break;
     }
-    return lacks_memory(result) ? E_MEMORY : E_GPU;
+    return result == LAUNCH_NO_WORKSPACE || result == LAUNCH_REFUSED_FOR_NOW ? E_MEMORY : E_GPU;
 }
 
-/* Slow path: no context, a refused launch, no workspace, or a way to be replaced. */
-static __attribute__((noinline)) enum status launch_slowly(struct gt_plan *plan, enum plan_case beta,
-                                                           struct way *way, enum launch_result result,
+/* Slow path: a launch that the executable at hand has not done. */
+static __attribute__((noinline)) enum status launch_slowly(struct gt_plan *plan, struct executable *x,
+                                                           enum launch_result result,
                                                            const struct gemm_call *call)
 {
     if (device_forked()) return fail(E_GPU, DEVICE_FORKED); /* before any lock */
+    enum status st = OK;
     if (result == LAUNCH_NO_CONTEXT) {
-        enum status st = device_check(cuda.CtxSetCurrent(plan->context->device.context),
-                                      "make the plan's context current");
-        if (st) return st;
-        result = launch_way(plan, way, call);
+        if ((st = enter_context(plan))) return st;
+        result = launch_executable(plan, x, call);
     }
     if (result == LAUNCH_DONE) return OK;
     if (call->as_planned) return not_as_planned(result);
     if (result == LAUNCH_FAILED || result == LAUNCH_NO_CONTEXT) return E_GPU;
-    enum status st = enter_context(plan);
-    return st ? st : launch_otherwise(plan, beta, way, result, call);
-}
-
-/* The operands are less aligned than promised, or beta is 0 where it was not to be, or the other way round.
- */
-static __attribute__((noinline)) enum status launch_unexpected(struct gt_plan *plan, enum plan_case beta,
-                                                               const struct gemm_call *call)
-{
-    if (device_forked()) return fail(E_GPU, DEVICE_FORKED); /* before any lock */
-    if (call->as_planned) return not_as_planned(LAUNCH_NOT_PREPARED);
-    enum status st = enter_context(plan);
-    if (st) return st;
-    struct way *way = atomic_load_explicit(&plan->way[beta], memory_order_acquire);
-    if (!way && (st = plan_prepare(plan, beta, &way))) return st;
-    if ((call->a | call->b | call->c | call->source) & way->unaligned)
-        way = atomic_load_explicit(&plan->way[beta | PLAN_UNALIGNED], memory_order_acquire);
-    enum launch_result result = way ? launch_way(plan, way, call) : LAUNCH_NOT_PREPARED;
-    return result == LAUNCH_DONE ? OK : launch_slowly(plan, beta, way, result, call);
+    st = enter_context(plan);
+    return st ? st : launch_otherwise(plan, x, result, call);
 }
 
 /* ---- a call, checked ---- */
@@ -281,15 +288,13 @@ static __attribute__((noinline)) enum status launch_unexpected(struct gt_plan *p
 static inline __attribute__((always_inline)) enum status launch_checked(struct gt_plan *plan,
                                                                         const struct gemm_call *call)
 {
-    const CUdeviceptr bits = call->a | call->b | call->c | call->source;
-    struct way *way = atomic_load_explicit(&plan->way[PLAN_USUAL], memory_order_acquire);
-    const bool other_beta =
-        !plan->traits.scalars_on_device && (*(const float *)call->beta != 0) != (plan->problem.beta != 0);
-    if ((bits & way->unaligned) || other_beta)
-        return launch_unexpected(plan, other_beta ? PLAN_OTHER_BETA : PLAN_USUAL, call);
+    const CUdeviceptr bits = address_bits(call);
+    struct executable *x = atomic_load_explicit(&plan->now, memory_order_acquire);
+    const bool other_beta = has_other_beta(plan, call);
+    if ((bits & x->unaligned) || other_beta) return launch_slowly(plan, x, LAUNCH_OTHER_KEY, call);
     const enum launch_result result =
-        __builtin_expect(way->usual, 1) ? launch_only(way, call, false) : launch_unusual(plan, way, call);
-    return result == LAUNCH_DONE ? OK : launch_slowly(plan, PLAN_USUAL, way, result, call);
+        __builtin_expect(x->usual, 1) ? launch_only(x, call, false) : launch_unusual(plan, x, call);
+    return result == LAUNCH_DONE ? OK : launch_slowly(plan, x, result, call);
 }
 
 static bool is_empty(const struct problem *p)
@@ -391,21 +396,17 @@ enum gt_status gt_launch(struct gt_plan *plan, const struct gt_call *call)
 }
 
 /* The plan is not among those that stay: it is recent, or a new one. */
-static __attribute__((noinline)) enum gt_status gemm_slowly(struct gt_handle *handle,
-                                                            const struct plan_key *key, uint64_t hash,
-                                                            const struct gt_problem *problem,
-                                                            const struct gt_call *call)
+static __attribute__((noinline)) enum gt_status
+gemm_slowly(struct gt_handle *handle, const struct plan_key *key, uint64_t hash, const struct gt_call *call)
 {
     struct plan_entry *entry = plans_take(&handle->plans, key, hash), *unused = NULL;
     if (!entry) {
         struct gt_plan *plan;
-        const enum status st = plan_open(handle, key->context, problem, &plan);
+        const enum status st = plan_open(handle, key, &plan);
         if (st) return public_status(st);
-        plan->entry.key = *key;
         plan->entry.hash = hash;
         /* A kernel that may be unloaded is not one of a plan that stays. */
-        entry =
-            plans_add(&handle->plans, &plan->entry, !atomic_load(&plan->way[PLAN_USUAL])->counted, &unused);
+        entry = plans_add(&handle->plans, &plan->entry, !atomic_load(&plan->now)->counted, &unused);
     }
     if (unused) plan_free(unused->plan);
     const enum gt_status status = launch_public(entry->plan, call);
@@ -449,6 +450,6 @@ enum gt_status gt_gemm(struct gt_handle *handle, const struct gt_problem *proble
     const struct plan_key key = plan_key_of(context_id, &p);
     const uint64_t hash = plan_hash(&key);
     const struct plan_entry *entry = plans_find(&handle->plans, &key, hash);
-    if (!entry) return gemm_slowly(handle, &key, hash, &p, call);
+    if (!entry) return gemm_slowly(handle, &key, hash, call);
     return launch_public(entry->plan, call);
 }

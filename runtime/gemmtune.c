@@ -155,9 +155,7 @@ static void renew(void *self)
         all &= winner_store_renew(&c->winners, handle->database);
         pthread_mutex_unlock(&c->lock);
     }
-    handle->renewals++;
-    for (struct plan_entry *e; all && (e = plans_next_to_renew(&handle->plans, handle->renewals));)
-        renew_plan(e->plan);
+    if (all) plans_renew(&handle->plans, renew_plan);
 }
 
 static void watch_database(struct gt_handle *handle)
@@ -242,7 +240,9 @@ enum gt_status gt_plan_open(struct gt_handle *handle, const struct gt_problem *p
     if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED));
     enum status st = arguments_copy_problem(problem, &p);
     if (!st && gpu_context_current(handle, &context_id)) return GT_NO_GPU;
-    if (!st) st = plan_open(handle, context_id, &p, plan);
+    if (st) return public_status(st);
+    const struct plan_key key = plan_key_of(context_id, &p);
+    st = plan_open(handle, &key, plan);
     if (!st) plans_keep(&handle->plans, &(*plan)->entry);
     return public_status(st);
 }

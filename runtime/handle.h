@@ -5,7 +5,7 @@
  * overlap.c     whether a result shares memory with what is read
  * gpu_context.c the contexts that a handle works in
  * gemm.c        from a call to a launch
- * plan.c        from a problem to what computes it
+ * plan.c        from a key, which is a problem in a context, to what computes it
  * plans.c       all plans, and an LRU cache of those of gt_gemm
  * modules.c     kernels compiled and loaded, each once a context
  * workspaces.c  device memory for launches that need some, one a stream
@@ -67,7 +67,6 @@ struct gt_handle {
     struct plans plans;
     struct gt_prepared *prepared; /* under the lock */
     struct watch *watch;          /* of the database; NULL: none */
-    uint64_t renewals;            /* used by its thread */
 };
 
 extern struct object_pool handle_pool;

@@ -20,7 +20,7 @@ struct module {
     bool kept;
     enum state state;
     CUmodule module;
-    int references;  /* ways and captured graphs */
+    int references;  /* executables and captured graphs */
     enum status why; /* FAILED */
     char why_text[300];
     bool passing;      /* for lack of memory */

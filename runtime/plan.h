@@ -1,9 +1,10 @@
-/* plan.h — a plan: a problem in a context, and the ways to compute it that were made ready.
+/* plan.h — a plan: a key, which is a problem in a context, and what computes it.
  *
- * A way is a kernel that is loaded, or cuBLAS. It does not change once made, so that any number of threads
- * may launch it; where it will not do, the plan prepares another, which takes its place.
+ * That is an executable: a kernel that is loaded, or cuBLAS. It does not change once made, so that any number
+ * of threads may launch it; if it is refused, or another is faster now, the plan takes another. A call that
+ * its plan's key does not fit has another key, for which there is another plan (plan_other).
  *
- * plan.c goes from a problem to a way: which choices there are, and the first of them that can be loaded;
+ * plan.c goes from a key to an executable: which choices there are, and the first of them that can be loaded;
  * gemm.c from a call to a launch.
  */
 #ifndef GT_PLAN_H
@@ -15,23 +16,19 @@
 #include "overlap.h"
 #include "prepared.h"
 
-/* Operands as aligned as promised, or any; with a workspace if it wants one, or without; with beta = 0 if the
- * plan's problem is for another, and the other way round. Bits. */
-enum plan_case { PLAN_USUAL = 0, PLAN_UNALIGNED = 1, PLAN_WITHOUT = 2, PLAN_OTHER_BETA = 4, PLAN_CASES = 8 };
-
-/* Argument bytes of a usual way, without and with an epilogue: a constant size is copied fast. */
+/* Argument bytes of a usual executable, without and with an epilogue: a constant size is copied fast. */
 #define PLAIN_ARGUMENT_MAX    144
 #define EXTENDED_ARGUMENT_MAX 192
 
-enum way_refusal {
+enum launch_refusal {
     NOT_REFUSED,
     REFUSED,
     REFUSED_FOR_NOW /* for lack of memory: it may do another time */
 };
 
-struct way {
-    struct way *next; /* of the same plan */
-    _Atomic(enum way_refusal) refusal;
+struct executable {
+    struct executable *next; /* of the same plan */
+    _Atomic(enum launch_refusal) refusal;
     bool usual;          /* one plain kernel launch without epilogue, and nothing else: what follows needs no
                             attention */
     bool usual_extended; /* the same with an epilogue */
@@ -69,50 +66,49 @@ struct plan_traits {
 
 struct gt_plan {
     struct object object;
-    struct plan_entry entry; /* among the handle's plans */
+    struct plan_entry entry; /* among the handle's plans; has the key */
     struct gpu_context *context;
-    struct problem problem;
+    struct problem problem; /* of the key, as the traits are */
     struct plan_traits traits;
-    struct extents extents;                /* of its operands */
-    _Atomic(struct way *) way[PLAN_CASES]; /* all but the first are NULL until one is needed */
-    atomic_llong without;                  /* launches that could not have their workspace */
-    pthread_mutex_t lock;                  /* making another way */
-    uint64_t wanted[PLAN_CASES];           /* hash of what was chosen at the last renewal; under the lock */
-    struct way *ways; /* all that were made: another thread may still be launching an old one */
+    struct extents extents; /* of its operands */
+    _Atomic(struct executable *) now;
+    struct executable *made;        /* all: another thread may still be launching one that was replaced */
+    pthread_mutex_t lock;           /* making another executable, or another plan for a call */
+    _Atomic(struct gt_plan *) next; /* the plans of the calls that the key of the first does not fit */
+    atomic_llong launches;          /* of one without a workspace */
 };
 
 extern struct object_pool plan_pool;
 
-/* A plan for a caller's problem, with all members of ours, and its usual way; in the current context, which
- * has this id. Not yet among the handle's plans. Errors: E_INPUT, E_ABSENT (nothing can compute it), E_GPU,
- * E_MEMORY, E_BUSY (modules.h). */
-enum status plan_open(struct gt_handle *handle, uint64_t context_id, const struct gt_problem *problem,
-                      struct gt_plan **plan);
+/* A plan for a key, and its executable; in the current context, which is the key's. Not yet among the
+ * handle's plans. Errors: E_INPUT, E_ABSENT (nothing can compute it), E_GPU, E_MEMORY, E_BUSY (modules.h). */
+enum status plan_open(struct gt_handle *handle, const struct plan_key *key, struct gt_plan **plan);
 
 /* Takes it out of the handle's plans. Its context need not be current. Does nothing where another thread does
  * it. */
 void plan_free(struct gt_plan *plan);
 
-/* The way for a case that is there, or a new one if there is none or it was refused; in the plan's context,
- * which must be current. Compiles if need be, also while something is captured. Where a better choice fell
- * away for a reason that may pass, the way is provisional. Errors: E_ABSENT (nothing can compute it),
- * E_MEMORY, E_BUSY (modules.h). */
-enum status plan_prepare(struct gt_plan *plan, enum plan_case which, struct way **way);
+/* The plan of a call that has this key: the caller's own plan, or one that goes with it, opened if it is not
+ * there; in the plan's context, which must be current. Errors: as plan_open. */
+enum status plan_other(struct gt_plan *own, const struct plan_key *key, struct gt_plan **plan);
 
-/* Try again what was refused for lack of memory and replaced by a stand-in. */
-void plan_improve(struct gt_plan *plan, enum plan_case which, struct way *stand_in);
+/* Its executable, or a new one if that was refused; in the plan's context, which must be current. Compiles if
+ * need be, also while something is captured. Where a better choice fell away for a reason that may pass, it
+ * is provisional. Errors: E_ABSENT (nothing can compute it), E_MEMORY, E_BUSY (modules.h). */
+enum status plan_ready(struct gt_plan *plan, struct executable **executable);
 
-/* Looks up again what computes the plan, in each case that was prepared, and takes what is faster now; in the
- * plan's context, which must be current. Calls go on as before until then, and graphs keep what they have. */
+/* Decides again, for the plan and those that go with it, also on what was refused for lack of memory, and
+ * takes what is better now; in the plan's context, which must be current. Calls go on as before until then,
+ * and graphs keep what they have. */
 void plan_renew(struct gt_plan *plan);
 
 void plan_describe(const struct gt_plan *plan, struct gt_plan_info *info);
 
-/* The algorithm of cublasLt that computes the plan's usual calls, and has won; NULL: something else computes
- * them. Valid until the plan is freed. */
+/* The algorithm of cublasLt that computes the plan, and has won; NULL: something else computes it. Valid
+ * until the plan is freed. */
 const struct blas_lt_choice *plan_algorithm(const struct gt_plan *plan);
 
-/* The workspace of its usual calls. */
+/* The workspace of its launches. */
 struct workspace_need plan_need(const struct gt_plan *plan);
 
 #endif

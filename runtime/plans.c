@@ -169,18 +169,30 @@ void plans_remove(struct plans *plans, struct plan_entry *entry)
     pthread_mutex_unlock(&plans->lock);
 }
 
-struct plan_entry *plans_next_to_renew(struct plans *plans, uint64_t round)
+/* Under the lock; NULL: all have had their turn. */
+static struct plan_entry *next_to_renew(const struct plans *plans)
+{
+    struct plan_entry *e = plans->kept.newest;
+    while (e && e->renewed == plans->renewals) e = e->older;
+    if (!e) e = plans->recent.newest;
+    while (e && e->renewed == plans->renewals) e = e->older;
+    return e;
+}
+
+void plans_renew(struct plans *plans, void (*renew)(struct gt_plan *plan))
 {
     pthread_mutex_lock(&plans->lock);
-    struct plan_entry *e = plans->kept.newest;
-    while (e && e->renewed == round) e = e->older;
-    if (!e) e = plans->recent.newest;
-    while (e && e->renewed == round) e = e->older;
-    if (e) e->renewed = round;
-    plans->renewing = e;
-    pthread_cond_broadcast(&plans->rests);
+    plans->renewals++;
+    while ((plans->renewing = next_to_renew(plans))) {
+        struct gt_plan *plan = plans->renewing->plan;
+        plans->renewing->renewed = plans->renewals;
+        pthread_mutex_unlock(&plans->lock);
+        renew(plan);
+        pthread_mutex_lock(&plans->lock);
+        plans->renewing = NULL;
+        pthread_cond_broadcast(&plans->rests);
+    }
     pthread_mutex_unlock(&plans->lock);
-    return e;
 }
 
 struct plan_entry *plans_any(struct plans *plans)

@@ -17,9 +17,12 @@
 #define PLANS_RECENT  512  /* of the LRU cache */
 #define PLANS_BUCKETS 1024 /* a power of two */
 
-/* A problem in a context. Every byte counts, and the reserved members of a problem are 0. */
+#define KEY_WITHOUT_WORKSPACE (UINT64_C(1) << 63)
+
+/* What is computed, and where. Every byte counts: calls whose operands are less aligned, whose beta is 0 or
+ * is not, or that can have no workspace, have another key. The reserved members of a problem are 0. */
 struct plan_key {
-    uint64_t context; /* its id */
+    uint64_t context; /* its id, and KEY_WITHOUT_WORKSPACE or not */
     unsigned char problem[offsetof(struct gt_problem, reserved)];
 };
 
@@ -29,6 +32,19 @@ static inline struct plan_key plan_key_of(uint64_t context, const struct gt_prob
     struct plan_key key = {.context = context};
     memcpy(key.problem, p, sizeof key.problem);
     return key;
+}
+
+static inline bool plan_key_has_workspace(const struct plan_key *key)
+{
+    return !(key->context & KEY_WITHOUT_WORKSPACE);
+}
+
+/* The problem of a key. */
+static inline struct gt_problem plan_key_problem(const struct plan_key *key)
+{
+    struct gt_problem p = {.size = sizeof p};
+    memcpy(&p, key->problem, sizeof key->problem);
+    return p;
 }
 
 struct plan_list {
@@ -60,6 +76,7 @@ struct plans {
     pthread_mutex_t lock;                      /* adding to the table, and what follows */
     struct plan_list kept, recent;             /* that stay, callers' included; the LRU cache */
     struct plan_entry *buckets[PLANS_BUCKETS]; /* of the LRU cache, by hash */
+    uint64_t renewals;                         /* rounds of them */
     struct plan_entry *renewing;               /* it is not freed meanwhile; NULL: none */
     pthread_cond_t rests;                      /* `renewing` has changed */
 };
@@ -127,10 +144,8 @@ struct plan_entry *plans_evict(struct plans *plans);
 /* A plan that goes; one that gt_gemm keeps goes only with the handle. */
 void plans_remove(struct plans *plans, struct plan_entry *entry);
 
-/* Ends the last plan's renewal and begins that of another, for one thread; NULL: all have had their turn in
- * this round. A plan is neither evicted nor freed meanwhile: who frees it waits. Rounds are numbered from 1.
- */
-struct plan_entry *plans_next_to_renew(struct plans *plans, uint64_t round);
+/* Renews each plan once, in one thread. A plan is neither evicted nor freed meanwhile: who frees it waits. */
+void plans_renew(struct plans *plans, void (*renew)(struct gt_plan *plan));
 
 /* Any plan; NULL: there is none. */
 struct plan_entry *plans_any(struct plans *plans);

@@ -30,7 +30,7 @@ struct gt_prepared {
 
 static struct object_pool prepared_pool = OBJECT_POOL(UINT64_C(0x67742d7072657061), struct gt_prepared);
 
-/* ---- forms of a way ---- */
+/* ---- forms of an executable ---- */
 
 struct prepared_forms {
     struct config config;
@@ -171,7 +171,7 @@ static enum status check_capture(CUstream stream)
 }
 
 /* Allocates it, and waits until it is made. */
-static enum status fill(struct gt_prepared *prepared, const struct way *way,
+static enum status fill(struct gt_prepared *prepared, const struct executable *x,
                         const struct launch_plan *preparation, CUdeviceptr matrix, CUstream stream)
 {
     bool touched;
@@ -186,7 +186,7 @@ static enum status fill(struct gt_prepared *prepared, const struct way *way,
                                                  [LAUNCH_B] = matrix,
                                                  [LAUNCH_WORKSPACE] = prepared->at},
                                      .alpha = 1};
-    st = device_check(launcher_enqueue(preparation, way->function, &call, stream, &touched),
+    st = device_check(launcher_enqueue(preparation, x->function, &call, stream, &touched),
                       "prepare an operand");
     return st ? st : device_check(cuda.StreamSynchronize(stream), "prepare an operand");
 }
@@ -195,14 +195,14 @@ static enum status make(struct gt_plan *plan, enum launch_operand which, CUdevic
                         struct gt_prepared *prepared)
 {
     struct launch_plan product, preparation;
-    const struct way *way = atomic_load(&plan->way[PLAN_USUAL]);
-    if (!way->prepared || !make_forms(way->prepared, which, &product, &preparation))
-        return fail(E_ABSENT, "what computes this problem takes no prepared operand: %s", way->info.config);
+    const struct executable *x = atomic_load(&plan->now);
+    if (!x->prepared || !make_forms(x->prepared, which, &product, &preparation))
+        return fail(E_ABSENT, "what computes this problem takes no prepared operand: %s", x->info.config);
     prepared->context = plan->context;
-    prepared->template = way->prepared->config.template;
+    prepared->template = x->prepared->config.template;
     prepared->operand = operand_of(&plan->problem, which);
     const CUstreamCaptureMode before = relaxed_begin(); /* of other streams */
-    const enum status st = fill(prepared, way, &preparation, matrix, stream);
+    const enum status st = fill(prepared, x, &preparation, matrix, stream);
     if (st && prepared->at) cuda.MemFree(prepared->at);
     relaxed_end(before);
     return st;
@@ -227,7 +227,9 @@ static enum status prepare(struct gt_handle *handle, const struct gt_problem *pr
     if (!st) st = gpu_context_current(handle, &context_id);
     if (!st) st = check_capture(stream);
     if (!st) mark(&p, which_of(operand, p.flags));
-    if (!st) st = plan_open(handle, context_id, &p, &plan);
+    if (st) return st;
+    const struct plan_key key = plan_key_of(context_id, &p);
+    st = plan_open(handle, &key, &plan);
     if (st) return st;
     struct gt_prepared *prepared = object_make(&prepared_pool);
     st = prepared ? make(plan, which_of(operand, p.flags), matrix, stream, prepared)

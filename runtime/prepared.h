@@ -1,7 +1,7 @@
 /* prepared.h — operands in the form that a family's kernels read (template.h, prepare), made once.
  *
- * A way that takes them has a second form of its launches for each operand, made at its first use. An operand
- * is told by what it is, never by its address.
+ * An executable that takes them has a second form of its launches for each operand, made at its first use. An
+ * operand is told by what it is, never by its address.
  */
 #ifndef GT_PREPARED_H
 #define GT_PREPARED_H

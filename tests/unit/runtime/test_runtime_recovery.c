@@ -54,6 +54,22 @@ TEST(what_stands_in_is_launched_as_planned_however_often)
     gt_close(handle);
 }
 
+/* cuBLAS stands in, and takes operands of any alignment. */
+TEST(what_stands_in_gives_way_however_the_operands_are_aligned)
+{
+    const struct gt_options options = {.size = sizeof(struct gt_options), .flags = GT_QUIET};
+    put_winner(TEXT, SIMT_LARGE, 5, false);
+    struct gt_handle *handle = open_handle(&options);
+    setenv("FAKE_GPU_FAIL", "cuModuleLoadData=2", 1);
+    struct gt_plan *plan = make_plan(handle, TEXT);
+    assert_string_equal(info_of(plan).config, "cublas");
+    unsetenv("FAKE_GPU_FAIL");
+    for (int i = 0; i < 200; i++) assert_gt(launch(plan, &zero, data[0] + 1, data[1], &zero, result, stream));
+    assert_string_equal(info_of(plan).config, SIMT_LARGE);
+    assert_int_equal(info_of(plan).provisional, 0);
+    gt_close(handle);
+}
+
 /* A stream is given a workspace again and again, but never gets as far as to wait for the one before. */
 TEST(a_stream_that_could_not_wait_has_no_workspace_of_its_own_yet)
 {
@@ -129,6 +145,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_FAKES(a_refusal_that_stays_is_tried_less_and_less_and_takes_no_memory),
         ON_FAKES(what_stands_in_is_launched_as_planned_however_often),
+        ON_FAKES(what_stands_in_gives_way_however_the_operands_are_aligned),
         ON_FAKES(a_stream_that_could_not_wait_has_no_workspace_of_its_own_yet),
         ON_FAKES(nothing_is_prepared_in_a_context_that_is_not_the_plan_s),
         ON_FAKES(without_a_context_to_work_in_the_status_says_so),

@@ -47,7 +47,7 @@ TEST(plans_take_new_winners_and_graphs_keep_what_they_have)
     for (int i = 0;; i++) {
         *fake.launch_count = 0;
         assert_gt(gemm_set(handle, &p, &o));
-        if (fake.launches[0].grid[0] * fake.launches[0].grid[1] == 1 && fake.launches[0].threads > 64) break;
+        if (fake.launches[0].threads == 256) break;
         if (i > PATIENCE_MS) fail_msg("gt_gemm keeps the old one");
         rest();
     }
@@ -57,6 +57,30 @@ TEST(plans_take_new_winners_and_graphs_keep_what_they_have)
     await(plan, "cublas");
     assert_gt(launch_set(plan, &o));
     assert_int_equal(*fake.stale_launches, 0);
+    operands_free(&o);
+    gt_close(handle);
+    unsetenv("GEMMTUNE_RENEW_S");
+}
+
+/* The plan is for a beta of 0. */
+TEST(calls_with_another_beta_take_new_winners_too)
+{
+    setenv("GEMMTUNE_RENEW_S", "0.02", 1);
+    put_winner(TEXT, SIMT, 5, false);
+    put_winner(TEXT ":beta=1", SIMT, 5, false);
+    struct gt_handle *handle = open_handle(NULL);
+    struct operand_set o = operands_make(TEXT ":beta=1", 0);
+    struct gt_plan *plan = make_plan(handle, TEXT);
+    assert_gt(launch_set(plan, &o));
+    put_winner(TEXT ":beta=1", SIMT_LARGE, 4, false);
+    for (int i = 0;; i++) {
+        *fake.launch_count = 0;
+        assert_gt(launch_set(plan, &o));
+        if (fake.launches[0].threads == 256) break;
+        if (i > PATIENCE_MS) fail_msg("the old one is kept");
+        rest();
+    }
+    await(plan, SIMT); /* the plan's own is as it was */
     operands_free(&o);
     gt_close(handle);
     unsetenv("GEMMTUNE_RENEW_S");
@@ -131,6 +155,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ON_FAKES(plans_take_new_winners_and_graphs_keep_what_they_have),
+        ON_FAKES(calls_with_another_beta_take_new_winners_too),
         ON_FAKES(a_handle_that_keeps_its_winners_has_no_thread_for_it),
         ON_FAKES(threads_call_while_winners_change),
     };
