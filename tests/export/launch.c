@@ -416,11 +416,26 @@ static void check_mapped(void)
     CHECK(gt_winner_unload(&loaded) == CUDA_SUCCESS);
 }
 
-int main(void)
+/* The machine code of a GPU's winners, each as FOLDER/NUMBER. */
+static void write_code(const struct gt_winner_gpu *gpu, const char *folder)
+{
+    for (int32_t i = 0; i < gpu->count; i++) {
+        if (gpu->winners[i].kernel < 0) continue;
+        const struct gt_winner_kernel *kernel = gpu->plans[gpu->winners[i].kernel].kernel;
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%d", folder, (int)i);
+        FILE *file = fopen(path, "wb");
+        CHECK(file && fwrite(kernel->cubin, 1, kernel->cubin_bytes, file) == kernel->cubin_bytes);
+        CHECK(file && fclose(file) == 0);
+    }
+}
+
+int main(int argc, char **argv)
 {
     int kernels = 0;
     const struct gt_winner_gpu *gpu = gt_winner_gpu_find(&gt_kernels_winners, "NVIDIA H200", 90, 132);
     if (!gpu) return 2;
+    if (argc == 2) write_code(gpu, argv[1]);
     for (int32_t i = 0; i < gpu->count; i++) {
         check_winner(gpu, &gpu->winners[i]);
         kernels += gpu->winners[i].kernel >= 0;
