@@ -1,5 +1,7 @@
 #include "arguments.h"
 
+#include "public_problem.h"
+
 #include <string.h>
 
 static const uint32_t problem_flags = GT_COLUMN_MAJOR | GT_SCALARS_ON_DEVICE | GT_ADDS_TO_C |
@@ -128,16 +130,6 @@ static struct gt_problem by_rows(struct gt_problem p)
     return p;
 }
 
-static int epilogue_of(const struct gt_problem *from)
-{
-    static const enum epilogue_bias biases[] = {
-        [GT_BIAS_NONE] = BIAS_NONE, [GT_BIAS_COLUMN] = BIAS_COLUMN, [GT_BIAS_ROW] = BIAS_ROW};
-    static const enum epilogue_activation activations[] = {[GT_ACTIVATION_NONE] = ACTIVATION_NONE,
-                                                           [GT_ACTIVATION_RELU] = ACTIVATION_RELU,
-                                                           [GT_ACTIVATION_GELU] = ACTIVATION_GELU};
-    return epilogue_code(biases[from->bias], activations[from->activation], from->flags & GT_OUT_OF_PLACE);
-}
-
 /* Ours from the caller's, with defaults filled in, checked. */
 enum status arguments_problem(const struct gt_problem *asked, struct problem *p)
 {
@@ -159,7 +151,7 @@ enum status arguments_problem(const struct gt_problem *asked, struct problem *p)
                           .stride_c = from->stride_c,
                           .alpha = 1,
                           .beta = from->flags & GT_ADDS_TO_C ? 1 : 0,
-                          .epilogue = epilogue_of(from),
+                          .epilogue = public_epilogue(from),
                           .stride_bias = from->batch > 1 ? from->stride_bias : 0,
                           .prepared = from->flags & GT_PREPARED_A   ? PREPARED_A
                                       : from->flags & GT_PREPARED_B ? PREPARED_B

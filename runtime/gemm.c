@@ -4,6 +4,7 @@
 #include "launcher.h"
 #include "lookup.h"
 #include "plan.h"
+#include "public_problem.h"
 
 #include <string.h>
 
@@ -45,13 +46,8 @@ launch_only(const struct way *way, const struct gemm_call *call, bool extended)
     const struct launch_slots *slots = &way->form.slots;
     _Alignas(16) unsigned char argument[LAUNCH_NOWHERE + sizeof(uintptr_t)];
     memcpy(argument, way->only.argument, extended ? EXTENDED_ARGUMENT_MAX : PLAIN_ARGUMENT_MAX);
-    launch_write_address(argument, slots->a, call->a);
-    launch_write_address(argument, slots->b, call->b);
-    launch_write_address(argument, slots->c, call->c);
-    if (extended) {
-        launch_write_address(argument, slots->source, call->source);
-        launch_write_address(argument, slots->bias, call->bias);
-    }
+    for (int i = 0; i < (extended ? OPERANDS : OPERAND_C + 1); i++)
+        launch_write_address(argument, slots->at[i], call->at[i]);
     if (call->scalars_on_device) {
         launch_write_address(argument, slots->alpha_device, (uintptr_t)call->alpha);
         launch_write_address(argument, slots->beta_device, (uintptr_t)call->beta);
@@ -67,13 +63,9 @@ launch_only(const struct way *way, const struct gemm_call *call, bool extended)
 static enum launch_result launch_kernels(const struct way *way, CUdeviceptr workspace,
                                          const struct gemm_call *call)
 {
-    struct launch_call with = {.operand = {[LAUNCH_A] = call->a,
-                                           [LAUNCH_B] = call->b,
-                                           [LAUNCH_C] = call->c,
-                                           [LAUNCH_WORKSPACE] = workspace,
-                                           [LAUNCH_SOURCE] = call->source,
-                                           [LAUNCH_BIAS] = call->bias}};
+    struct launch_call with = {.operand = {[LAUNCH_WORKSPACE] = workspace}};
     bool touched;
+    for (int i = 0; i < OPERANDS; i++) with.operand[i] = call->at[i];
     if (call->scalars_on_device) {
         with.alpha_device = (uintptr_t)call->alpha;
         with.beta_device = (uintptr_t)call->beta;
@@ -209,7 +201,7 @@ static bool lacks_memory(enum launch_result result)
 /* True if an algorithm of cublasLt cannot take this call's bias. */
 static bool lacks_bias(const struct way *way, const struct gemm_call *call)
 {
-    return way && way->lt.needs_alignment && call->bias % (CUdeviceptr)way->lt.needs_alignment;
+    return way && way->lt.needs_alignment && call->at[OPERAND_BIAS] % (CUdeviceptr)way->lt.needs_alignment;
 }
 
 /* Prepare and launch another way, until one does. beta: PLAN_OTHER_BETA, or nothing. way NULL: there is none
@@ -217,8 +209,8 @@ static bool lacks_bias(const struct way *way, const struct gemm_call *call)
 static enum status launch_otherwise(struct gt_plan *plan, enum plan_case beta, struct way *way,
                                     enum launch_result result, const struct gemm_call *call)
 {
-    const bool unaligned = lacks_bias(way, call) || (call->a | call->b | call->c | call->source) &
-                                                        (CUdeviceptr)(plan->traits.alignment - 1);
+    const bool unaligned =
+        lacks_bias(way, call) || gemm_call_bits(call) & (CUdeviceptr)(plan->traits.alignment - 1);
     enum plan_case which = beta | (unaligned ? PLAN_UNALIGNED : 0);
     for (int tries = 0; tries < 2 * CHOICES_MAX; tries++) {
         if ((result == LAUNCH_REFUSED || result == LAUNCH_REFUSED_FOR_NOW) && !lacks_bias(way, call)) {
@@ -269,7 +261,7 @@ static __attribute__((noinline)) enum status launch_unexpected(struct gt_plan *p
     if (st) return st;
     struct way *way = atomic_load_explicit(&plan->way[beta], memory_order_acquire);
     if (!way && (st = plan_prepare(plan, beta, &way))) return st;
-    if ((call->a | call->b | call->c | call->source) & way->unaligned)
+    if (gemm_call_bits(call) & way->unaligned)
         way = atomic_load_explicit(&plan->way[beta | PLAN_UNALIGNED], memory_order_acquire);
     enum launch_result result = way ? launch_way(plan, way, call) : LAUNCH_NOT_PREPARED;
     return result == LAUNCH_DONE ? OK : launch_slowly(plan, beta, way, result, call);
@@ -281,7 +273,7 @@ static __attribute__((noinline)) enum status launch_unexpected(struct gt_plan *p
 static inline __attribute__((always_inline)) enum status launch_checked(struct gt_plan *plan,
                                                                         const struct gemm_call *call)
 {
-    const CUdeviceptr bits = call->a | call->b | call->c | call->source;
+    const CUdeviceptr bits = gemm_call_bits(call);
     struct way *way = atomic_load_explicit(&plan->way[PLAN_USUAL], memory_order_acquire);
     const bool other_beta =
         !plan->traits.scalars_on_device && (*(const float *)call->beta != 0) != (plan->problem.beta != 0);
@@ -297,23 +289,30 @@ static bool is_empty(const struct problem *p)
     return p->m == 0 || p->n == 0;
 }
 
-/* Checks bias and source. not_read: C, because beta is 0. */
+/* Checks an operand beside A, B and C. A source that is not read may be anything. */
+static enum status check_operand(const struct gt_plan *plan, enum operand which, CUdeviceptr at,
+                                 bool not_read)
+{
+    const bool source = which == OPERAND_SOURCE;
+    const bool own = source ? plan->traits.out_of_place : operand_is_own(&plan->problem, which);
+    const unsigned element = plan->extents.element[which];
+    if (at && !own)
+        return fail(E_INPUT, "the call has a %s, and its problem %s", operand_name(which),
+                    source ? "is not GT_OUT_OF_PLACE" : "has none");
+    if (!own || is_empty(&plan->problem) || (source && not_read)) return OK;
+    if (!at) return fail(E_INPUT, "the %s is NULL", operand_name(which));
+    if (at & (element - 1))
+        return fail(E_INPUT, "the %s must be a multiple of %u bytes", operand_name(which), element);
+    return OK;
+}
+
+/* not_read: C, because beta is 0. */
 static enum status check_extended(const struct gt_plan *plan, const struct gemm_call *call, bool not_read)
 {
-    const bool bias = epilogue_bias(plan->problem.epilogue) != BIAS_NONE;
-    if (call->bias && !bias) return fail(E_INPUT, "the call has a bias, and its problem has none");
-    if (call->source && !plan->traits.out_of_place)
-        return fail(E_INPUT, "the call has a source, and its problem is not GT_OUT_OF_PLACE");
-    if (is_empty(&plan->problem)) return OK;
-    if (bias && !call->bias) return fail(E_INPUT, "the bias is NULL");
-    const int element = plan->traits.element_c;
-    if (call->bias & (CUdeviceptr)(element - 1))
-        return fail(E_INPUT, "the bias must be a multiple of %d bytes", element);
-    if (!plan->traits.out_of_place || not_read) return OK;
-    if (!call->source) return fail(E_INPUT, "the source is NULL");
-    return call->source & (CUdeviceptr)(element - 1)
-               ? fail(E_INPUT, "the source must be a multiple of %d bytes", element)
-               : OK;
+    enum status st = OK;
+    for (int i = OPERAND_C + 1; i < OPERANDS && !st; i++)
+        st = check_operand(plan, (enum operand)i, call->at[i], not_read);
+    return st;
 }
 
 static __attribute__((noinline)) enum status launch_extended(struct gt_plan *plan,
@@ -324,12 +323,11 @@ static __attribute__((noinline)) enum status launch_extended(struct gt_plan *pla
     enum status st = check_extended(plan, call, not_read);
     if (st) return st;
     if (plan->traits.pointers) { /* the host does not see the addresses, nor what the matrices share */
-        if ((call->a | call->b | call->c) & 7)
+        if (gemm_call_bits(call) & 7)
             return fail(E_INPUT, "the arrays of addresses must be multiples of 8 bytes");
     } else {
-        if (!plan->traits.out_of_place || not_read) with.source = with.c;
-        const struct places at = {with.a, with.b, with.c, with.source, with.bias};
-        const char *shared = overlap_find(&plan->problem, &plan->extents, &at);
+        if (!plan->traits.out_of_place || not_read) with.at[OPERAND_SOURCE] = with.at[OPERAND_C];
+        const char *shared = overlap_find(&plan->problem, &plan->extents, with.at);
         if (shared) return fail(E_INPUT, "the result shares memory with %s", shared);
     }
     return launch_checked(plan, &with);
@@ -339,33 +337,30 @@ static inline enum status launch(struct gt_plan *plan, const struct gemm_call *c
 {
     if (!call->alpha || !call->beta) return fail(E_INPUT, "alpha or beta is NULL");
     const int element = plan->traits.element, element_c = plan->traits.element_c;
-    if (((call->a | call->b) & (CUdeviceptr)(element - 1)) | (call->c & (CUdeviceptr)(element_c - 1)))
+    const CUdeviceptr a = call->at[OPERAND_A], b = call->at[OPERAND_B], c = call->at[OPERAND_C];
+    if (((a | b) & (CUdeviceptr)(element - 1)) | (c & (CUdeviceptr)(element_c - 1)))
         return fail(E_INPUT, "A and B must be multiples of %d bytes, C of %d", element, element_c);
     if (call->workspace & 15) return fail(E_INPUT, "the workspace must be a multiple of 16 bytes");
-    if ((!call->c || ((!call->a || !call->b) && plan->problem.k > 0)) && !is_empty(&plan->problem))
+    if ((!c || ((!a || !b) && plan->problem.k > 0)) && !is_empty(&plan->problem))
         return fail(E_INPUT, "A, B or C is NULL");
-    return plan->traits.extended || call->bias || call->source ? launch_extended(plan, call)
-                                                               : launch_checked(plan, call);
+    return plan->traits.extended || gemm_call_has_more(call) ? launch_extended(plan, call)
+                                                             : launch_checked(plan, call);
 }
 
 /* ---- a caller's call ---- */
 
 static inline struct gemm_call call_by_rows(const struct gt_plan *plan, const struct gt_call *x)
 {
-    const bool swap = plan->traits.column_major;
-    return (struct gemm_call){.a = (CUdeviceptr)(swap ? x->b : x->a),
-                              .b = (CUdeviceptr)(swap ? x->a : x->b),
-                              .c = (CUdeviceptr)x->c,
-                              .source = (CUdeviceptr)x->source,
-                              .bias = (CUdeviceptr)x->bias,
-                              .alpha = x->alpha,
-                              .beta = x->beta,
-                              .scalars_on_device = plan->traits.scalars_on_device,
-                              .stream = x->stream,
-                              .workspace = (CUdeviceptr)x->workspace,
-                              .workspace_bytes = x->workspace_bytes,
-                              .prepared = x->prepared,
-                              .as_planned = x->flags & GT_AS_PLANNED};
+    struct gemm_call call = {.alpha = x->alpha,
+                             .beta = x->beta,
+                             .scalars_on_device = plan->traits.scalars_on_device,
+                             .stream = x->stream,
+                             .workspace = (CUdeviceptr)x->workspace,
+                             .workspace_bytes = x->workspace_bytes,
+                             .prepared = x->prepared,
+                             .as_planned = x->flags & GT_AS_PLANNED};
+    public_addresses(x, plan->traits.column_major, call.at);
+    return call;
 }
 
 static inline enum gt_status launch_public(struct gt_plan *plan, const struct gt_call *call)

@@ -48,9 +48,7 @@ static struct plan_traits traits_of(const struct gt_problem *p)
                                 .scalars_on_device = p->flags & GT_SCALARS_ON_DEVICE,
                                 .column_major = p->flags & GT_COLUMN_MAJOR,
                                 .out_of_place = p->flags & GT_OUT_OF_PLACE,
-                                .pointers = pointers,
-                                .extended =
-                                    p->flags & GT_OUT_OF_PLACE || p->bias || p->activation || pointers};
+                                .pointers = pointers};
 }
 
 /* Make the problem one for a beta that is 0, or is not. If C is not read, it does not matter which matrix it
@@ -58,8 +56,8 @@ static struct plan_traits traits_of(const struct gt_problem *p)
 static void set_beta(struct problem *p, const struct plan_traits *traits, bool adds_to_c)
 {
     p->beta = adds_to_c;
-    p->epilogue = epilogue_code(epilogue_bias(p->epilogue), epilogue_activation(p->epilogue),
-                                traits->out_of_place && (adds_to_c || traits->scalars_on_device));
+    p->epilogue &= ~EPILOGUE_OUT;
+    if (traits->out_of_place && (adds_to_c || traits->scalars_on_device)) p->epilogue |= EPILOGUE_OUT;
 }
 
 enum status plan_open(struct gt_handle *handle, uint64_t context_id, const struct gt_problem *request,
@@ -74,6 +72,7 @@ enum status plan_open(struct gt_handle *handle, uint64_t context_id, const struc
     enum status st = arguments_problem(request, &plan->problem);
     if (!st) st = gpu_context_of(handle, context_id, &plan->context);
     if (!st) {
+        plan->traits.extended = plan->problem.epilogue || plan->traits.pointers;
         set_beta(&plan->problem, &plan->traits, plan->problem.beta != 0);
         plan->extents = extents_of(&plan->problem);
         st = plan_prepare(plan, PLAN_USUAL, &way);

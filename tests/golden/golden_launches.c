@@ -19,11 +19,16 @@
 #define SOURCE    0x50000000000u
 #define BIAS      0x60000000000u
 
+static int takes(const struct gt_winner_planned *planned, int operand)
+{
+    return planned->takes >> operand & 1;
+}
+
 static void print_lengths(const struct gt_winner_planned *planned)
 {
     const struct gt_launch_lengths *l = &planned->lengths;
-    printf(" takes bias=%d out=%d aligned=%x", (int)planned->has_bias, (int)planned->out_of_place,
-           (unsigned)planned->aligned);
+    printf(" takes bias=%d out=%d aligned=%x", takes(planned, GT_WINNER_OPERAND_BIAS),
+           takes(planned, GT_WINNER_OPERAND_SOURCE), (unsigned)planned->aligned);
     for (int i = 0; i < GT_LAUNCH_LENGTHS; i++) printf(" %lld@%d", (long long)l->planned[i], (int)l->at[i]);
     printf("\n");
 }
@@ -41,8 +46,10 @@ static void print_launches(const struct gt_winner_gpu *gpu, const struct gt_winn
                            const struct gt_winner_shape *s)
 {
     const struct gt_winner_planned *planned = &gpu->plans[w->kernel];
-    const struct gt_winner_extra extra = {planned->has_bias ? BIAS : 0, planned->has_bias ? 7 : 0,
-                                          planned->out_of_place ? SOURCE : 0};
+    const int bias = takes(planned, GT_WINNER_OPERAND_BIAS);
+    const struct gt_winner_extra extra = {.bias = bias ? BIAS : 0,
+                                          .stride_bias = bias ? 7 : 0,
+                                          .source = takes(planned, GT_WINNER_OPERAND_SOURCE) ? SOURCE : 0};
     struct gt_winner_loaded loaded;
     struct gt_winner_plan plan;
     if (!gt_winner_plan_make(gpu, w, s, &plan)) {

@@ -23,6 +23,10 @@ enum epilogue_bias {
  * NaN. */
 enum epilogue_activation { ACTIVATION_NONE, ACTIVATION_RELU, ACTIVATION_GELU };
 
+/* Bits of a code; any of them: there is a bias, or a source. */
+#define EPILOGUE_BIAS 3
+#define EPILOGUE_OUT  16
+
 int epilogue_code(enum epilogue_bias bias, enum epilogue_activation activation, bool out_of_place);
 
 /* The parts of a code that is known. */

@@ -18,6 +18,9 @@ enum { ORACLE_F32, ORACLE_F16, ORACLE_BF16 };
 enum { ORACLE_BIAS_NONE, ORACLE_BIAS_COLUMN, ORACLE_BIAS_ROW };
 enum { ORACLE_ACTIVATION_NONE, ORACLE_ACTIVATION_RELU, ORACLE_ACTIVATION_GELU };
 
+/* With the values of enum operand (operand.h). */
+enum { ORACLE_AT_A = 0, ORACLE_AT_B = 1, ORACLE_AT_C = 2, ORACLE_AT_BIAS = 4, ORACLE_AT_MAX = 8 };
+
 /* A batch of row-major matrices in device memory, in elements. */
 struct matrices {
     void *data;
@@ -213,8 +216,7 @@ struct reference_args {
 /* C = activation(alpha op(A) op(B) + bias), each element the sum of its products in the order of k by FFMA.
  */
 struct in_order_args {
-    struct matrices a, b, c;
-    const float *bias; /* as in epilogue_args, of the first item */
+    struct matrices at[ORACLE_AT_MAX]; /* of one item */
     int trans_a, trans_b;
     int bias_is, activation;
     long long k;
@@ -224,9 +226,8 @@ struct in_order_args {
 /* The epilogue after the product: value = activation(value + bias), for the answers of a piece. */
 struct epilogue_args {
     struct piece piece;
-    const void *bias; /* one for each column of C, or for each row; not read without a bias */
-    int bias_element, bias_is, activation;
-    long long stride_bias; /* elements between the biases of batch items */
+    struct matrices at[ORACLE_AT_MAX]; /* the bias: one for each column of C, or for each row */
+    int bias_is, activation;
     double *value;
     float *mass;   /* in and out; of the product and the bias */
     int mass_of_x; /* the mass becomes the magnitude of what the activation is applied to */
