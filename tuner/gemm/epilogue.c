@@ -42,6 +42,11 @@ bool epilogue_is_known(int code)
            (code & ACTIVATION_MASK) <= 4 * ACTIVATION_GELU;
 }
 
+bool epilogue_in_cublaslt(int code)
+{
+    return !(code & ~(EPILOGUE_BIAS | ACTIVATION_MASK | EPILOGUE_OUT)) && epilogue_bias(code) != BIAS_ROW;
+}
+
 void epilogue_format(int code, char text[EPILOGUE_TEXT_MAX])
 {
     size_t used = 0;

@@ -36,6 +36,9 @@ bool epilogue_out_of_place(int code);
 
 bool epilogue_is_known(int code);
 
+/* Does cublasLt apply it? It has no bias for the rows of row-major C. */
+bool epilogue_in_cublaslt(int code);
+
 #define EPILOGUE_CODES    32 /* all that are known are below */
 #define EPILOGUE_TEXT_MAX 24
 

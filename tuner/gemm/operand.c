@@ -10,14 +10,14 @@ static int64_t row_length(int64_t cols)
 
 static struct operand_layout layout_a(const struct problem *p)
 {
-    return (struct operand_layout){gemm_type_row(p->type)->a, problem_rows_a(p), problem_cols_a(p), p->lda,
-                                   p->batch,                  p->stride_a};
+    return (struct operand_layout){
+        gemm_type_row(p->type)->a, problem_rows_a(p), problem_cols_a(p), p->lda, p->batch, p->stride_a};
 }
 
 static struct operand_layout layout_b(const struct problem *p)
 {
-    return (struct operand_layout){gemm_type_row(p->type)->b, problem_rows_b(p), problem_cols_b(p), p->ldb,
-                                   p->batch,                  p->stride_b};
+    return (struct operand_layout){
+        gemm_type_row(p->type)->b, problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch, p->stride_b};
 }
 
 static struct operand_layout layout_c(const struct problem *p)
@@ -28,8 +28,8 @@ static struct operand_layout layout_c(const struct problem *p)
 static struct operand_layout layout_bias(const struct problem *p)
 {
     const int64_t length = problem_bias_length(p);
-    return (struct operand_layout){gemm_type_row(p->type)->c, 1,       length, row_length(length),
-                                   p->batch,                  p->stride_bias};
+    return (struct operand_layout){gemm_type_row(p->type)->c, 1,        length,
+                                   row_length(length),        p->batch, p->stride_bias};
 }
 
 static const struct {

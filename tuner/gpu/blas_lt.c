@@ -332,7 +332,7 @@ enum status blas_lt_open(struct blas_lt_product *product, blas_lt_handle handle,
 {
     *product = (struct blas_lt_product){.handle = handle, .problem = *problem, .compute = wish->compute};
     *status = LT_SUCCESS;
-    if (epilogue_bias(problem->epilogue) == BIAS_ROW)
+    if (!epilogue_in_cublaslt(problem->epilogue))
         return fail(E_ABSENT, "cublasLt has no bias for the rows of row-major C");
     if (problem->k == 0) return fail(E_ABSENT, "cublasLt takes no product with K = 0");
     *status = blas_lt_describe(product);

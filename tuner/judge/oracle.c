@@ -239,16 +239,16 @@ static void describe_guard(const struct oracle *o, int set, const struct finding
              element_bytes(gemm_type_row(p->type)->c) == 4 ? "words" : "elements", where);
 }
 
-/* One of these was written: "C or the bias". */
+/* One of these was written: "the source or the bias". */
 static void describe_read_only(const struct oracle *o, char *detail)
 {
     const struct workload_layout *l = &o->work->layout;
-    char names[100] = "";
+    char names[160] = "";
     size_t used = 0;
     for (int i = OPERAND_C + 1; i < OPERANDS; i++)
         if (l->at[i])
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? " or " : "",
-                                     operand_called((enum operand)i));
+            used += (size_t)snprintf(names + used, sizeof names - used, "%sthe %s", used ? " or " : "",
+                                     operand_name((enum operand)i));
     snprintf(detail, OUTCOME_DETAIL_MAX, "%s was written, which is only read",
              used ? names : "an array of addresses");
 }
