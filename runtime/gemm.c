@@ -294,7 +294,7 @@ static enum status check_operand(const struct gt_plan *plan, enum operand which,
                                  bool not_read)
 {
     const bool source = which == OPERAND_SOURCE;
-    const bool own = source ? plan->traits.out_of_place : operand_is_own(&plan->problem, which);
+    const bool own = source ? plan->traits.out_of_place : plan->extents.own[which];
     const unsigned element = plan->extents.element[which];
     if (at && !own)
         return fail(E_INPUT, "the call has a %s, and its problem %s", operand_name(which),

@@ -5,6 +5,7 @@ struct extents extents_of(const struct problem *p)
     struct extents x;
     for (int i = 0; i < OPERANDS; i++) {
         const struct operand_layout layout = operand_layout(p, (enum operand)i);
+        x.own[i] = operand_is_own(p, (enum operand)i);
         x.element[i] = (unsigned)element_bytes(layout.element);
         x.bytes[i] = x.element[i] * (uint64_t)operand_span(&layout);
     }

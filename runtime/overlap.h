@@ -9,11 +9,11 @@
 
 #include "operand.h"
 
-/* Bytes from the first element of an operand to the end of its last one, batch included. The source is as
- * long as C, whether or not it is C itself. */
+/* What calls are checked by, of each operand. The source is as long as C, whether or not it is C itself. */
 struct extents {
-    uint64_t bytes[OPERANDS];
+    uint64_t bytes[OPERANDS];   /* from the first element to the end of the last one, batch included */
     unsigned element[OPERANDS]; /* bytes of an element */
+    bool own[OPERANDS];         /* operand_is_own */
 };
 
 struct extents extents_of(const struct problem *problem);
