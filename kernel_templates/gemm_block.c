@@ -1,6 +1,7 @@
 #include "gemm_block.h"
 
 #include "gt_early_args.h"
+#include "operand_layout.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -4,10 +4,6 @@
 
 #include <string.h>
 
-static const uint32_t problem_flags = GT_COLUMN_MAJOR | GT_SCALARS_ON_DEVICE | GT_ADDS_TO_C |
-                                      GT_OUT_OF_PLACE | GT_POINTER_ARRAYS | GT_PREPARED_A | GT_PREPARED_B |
-                                      GT_BATCH_INVARIANT;
-
 /* A struct that begins with its size as the caller knows it, into ours: what the caller does not know is 0,
  * and what we do not know must be. */
 enum status arguments_read(const char *name, const void *from, size_t least, void *to, size_t known)
@@ -93,9 +89,9 @@ static enum status check_members(const struct gt_problem *from)
                     "3 GT_TF32, 4 GT_BF16, 5 GT_FP16, 6 GT_BF16_TO_F32, 7 "
                     "GT_FP16_TO_F32",
                     (int)from->type);
-    if (from->flags & ~problem_flags)
+    if (from->flags & ~PUBLIC_FLAGS)
         return fail(E_INPUT, "flags of the problem are 0x%x, of which this version knows 0x%x",
-                    (unsigned)from->flags, (unsigned)problem_flags);
+                    (unsigned)from->flags, (unsigned)PUBLIC_FLAGS);
     const int least = element_bytes(gemm_type_row((enum gemm_type)from->type)->a);
     if (from->alignment != 0 && from->alignment != least && from->alignment != 4 && from->alignment != 8 &&
         from->alignment != 16)

@@ -4,6 +4,7 @@
 
 #include "operand.h"
 #include <cuda.h>
+#include <stdbool.h>
 
 struct gemm_call {
     CUdeviceptr at[OPERANDS]; /* of those that the problem has not: 0 */

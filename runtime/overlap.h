@@ -7,7 +7,7 @@
 #ifndef GT_OVERLAP_H
 #define GT_OVERLAP_H
 
-#include "operand.h"
+#include "operand_layout.h"
 
 /* What calls are checked by, of each operand. The source is as long as C, whether or not it is C itself. */
 struct extents {

@@ -6,13 +6,18 @@
 #define GT_PUBLIC_PROBLEM_H
 
 #include "gemmtune.h"
-#include "operand.h"
+#include "problem.h"
 
 _Static_assert((int)GT_BIAS_NONE == (int)BIAS_NONE && (int)GT_BIAS_COLUMN == (int)BIAS_COLUMN &&
                    (int)GT_BIAS_ROW == (int)BIAS_ROW && (int)GT_ACTIVATION_NONE == (int)ACTIVATION_NONE &&
                    (int)GT_ACTIVATION_RELU == (int)ACTIVATION_RELU &&
                    (int)GT_ACTIVATION_GELU == (int)ACTIVATION_GELU,
                "the caller's epilogues are ours");
+
+/* That a problem may have. */
+#define PUBLIC_FLAGS                                                                                         \
+    ((uint32_t)(GT_COLUMN_MAJOR | GT_SCALARS_ON_DEVICE | GT_ADDS_TO_C | GT_OUT_OF_PLACE |                    \
+                GT_POINTER_ARRAYS | GT_PREPARED_A | GT_PREPARED_B | GT_BATCH_INVARIANT))
 
 /* Of a problem whose members are known to be in range. */
 static inline int public_epilogue(const struct gt_problem *said)

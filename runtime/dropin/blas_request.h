@@ -3,6 +3,7 @@
 #ifndef GT_BLAS_REQUEST_H
 #define GT_BLAS_REQUEST_H
 
+#include "gemm_type.h"
 #include "operand.h"
 #include "real_api.h"
 

@@ -1,5 +1,7 @@
 #include "export_plan.h"
 
+#include "operand_layout.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,20 +1,21 @@
-/* operand.h — every matrix and vector of a product, in one list, with where each lies in memory.
+/* operand.h — every matrix and vector of a product, in one list:
  *
- * Launch plans, calls, the judge, the check for shared memory, exported headers and the library go over this
- * list. What they have of each operand, an address or an offset, is an array of OPERANDS members. A row of
- * operand.c says the rest. Exported headers contain the names (tools/export/launch_text.sh).
+ *     D = activation(alpha * op(A) * op(B) + beta * C + bias)
+ *
+ * D is where C is, or out of place a matrix of its own; then C is the source, which is only read. Launch
+ * plans, calls, the judge, the check for shared memory, exported headers and the library go over this list:
+ * what they have of each operand, an address or an offset, is an array of OPERANDS members. The rest is a row
+ * of operand_layout.c. The judge's kernels and exported headers contain this file: C99, C++ and CUDA.
  */
 #ifndef GT_OPERAND_H
 #define GT_OPERAND_H
-
-#include "problem.h"
 
 /* Matrices first, which kernels read and write by vectors, then vectors. */
 enum operand {
     OPERAND_A,
     OPERAND_B,
-    OPERAND_C,      /* written */
-    OPERAND_SOURCE, /* C as it is read: C itself, unless the product is out of place */
+    OPERAND_C,      /* D: written, and read as C where there is no other source */
+    OPERAND_SOURCE, /* C as it is read */
     OPERAND_BIAS,
     OPERANDS
 };
@@ -22,27 +23,9 @@ enum operand {
 /* Those that addresses promise an alignment of; of the others it is an element. */
 #define OPERAND_MATRICES OPERAND_BIAS
 
-/* Rows of `cols` elements, of each item of a batch. */
-struct operand_layout {
-    enum element element;
-    int64_t rows, cols, ld, batch;
-    int64_t stride; /* 0: all items share it. With pointers the default, which means nothing */
-};
-
-/* As if the product had it: a source that is C itself lies as C does. A bias that is none has no columns. */
-struct operand_layout operand_layout(const struct problem *problem, enum operand which);
-
-/* Does the product have it, in memory of its own? */
-bool operand_is_own(const struct problem *problem, enum operand which);
-
-/* Elements from the first to the end of the last one, padding and batch included; 0 if there are none. */
-int64_t operand_span(const struct operand_layout *layout);
-
-/* The same in bytes; 0 where it is not its own. */
-int64_t operand_bytes(const struct problem *problem, enum operand which);
-
-/* "a", "source": as the members of a problem or a call are named. "A", "the bias": in a sentence. */
-const char *operand_name(enum operand which);
-const char *operand_called(enum operand which);
+/* Bits of an epilogue's code (epilogue.h), any of which says that the product has the operand. */
+#define EPILOGUE_BIAS  3
+#define EPILOGUE_OUT   16
+#define EPILOGUE_CODES 32 /* all that are known are below */
 
 #endif

@@ -1,4 +1,4 @@
-#include "operand.h"
+#include "operand_layout.h"
 #include "problem_internal.h"
 
 #include <inttypes.h>

@@ -8,6 +8,7 @@
 
 #include "config.h"
 #include "operand.h"
+#include "problem.h"
 #include <cuda.h>
 #include <stddef.h>
 #include <stdint.h>

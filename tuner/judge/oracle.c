@@ -1,5 +1,7 @@
 #include "oracle.h"
 
+#include "operand_layout.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

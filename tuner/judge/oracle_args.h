@@ -3,6 +3,8 @@
 #ifndef GT_ORACLE_ARGS_H
 #define GT_ORACLE_ARGS_H
 
+#include "operand.h"
+
 #ifdef __CUDACC__
 #define ORACLE_INLINE static __device__ inline
 #else
@@ -17,9 +19,6 @@ enum { ORACLE_F32, ORACLE_F16, ORACLE_BF16 };
 /* With the values of enum epilogue_bias and enum epilogue_activation (epilogue.h). */
 enum { ORACLE_BIAS_NONE, ORACLE_BIAS_COLUMN, ORACLE_BIAS_ROW };
 enum { ORACLE_ACTIVATION_NONE, ORACLE_ACTIVATION_RELU, ORACLE_ACTIVATION_GELU };
-
-/* With the values of enum operand (operand.h). */
-enum { ORACLE_AT_A = 0, ORACLE_AT_B = 1, ORACLE_AT_C = 2, ORACLE_AT_BIAS = 4, ORACLE_AT_MAX = 8 };
 
 /* A batch of row-major matrices in device memory, in elements. */
 struct matrices {
@@ -216,7 +215,7 @@ struct reference_args {
 /* C = activation(alpha op(A) op(B) + bias), each element the sum of its products in the order of k by FFMA.
  */
 struct in_order_args {
-    struct matrices at[ORACLE_AT_MAX]; /* of one item */
+    struct matrices at[OPERANDS]; /* of one item */
     int trans_a, trans_b;
     int bias_is, activation;
     long long k;
@@ -226,7 +225,7 @@ struct in_order_args {
 /* The epilogue after the product: value = activation(value + bias), for the answers of a piece. */
 struct epilogue_args {
     struct piece piece;
-    struct matrices at[ORACLE_AT_MAX]; /* the bias: one for each column of C, or for each row */
+    struct matrices at[OPERANDS]; /* the bias: one for each column of C, or for each row */
     int bias_is, activation;
     double *value;
     float *mass;   /* in and out; of the product and the bias */

@@ -7,7 +7,7 @@
 
 #include "gpu.h"
 #include "oracle_args.h"
-#include "operand.h"
+#include "problem.h"
 
 #define ORACLE_PIECES_MAX  256
 #define ORACLE_SAMPLE_ROWS 64

@@ -1,5 +1,7 @@
 #include "workload.h"
 
+#include "operand_layout.h"
+
 static int64_t round_up(int64_t x, int64_t to)
 {
     return (x + to - 1) / to * to;
@@ -140,12 +142,7 @@ struct matrices workload_c(const struct workload *work, int set)
     return workload_matrices(work, set, OPERAND_C);
 }
 
-_Static_assert((int)OPERANDS <= (int)ORACLE_AT_MAX && (int)OPERAND_A == (int)ORACLE_AT_A &&
-                   (int)OPERAND_B == (int)ORACLE_AT_B && (int)OPERAND_C == (int)ORACLE_AT_C &&
-                   (int)OPERAND_BIAS == (int)ORACLE_AT_BIAS,
-               "the judge's kernels know the operands by the same numbers");
-
-void workload_list(const struct workload *work, int set, struct matrices at[ORACLE_AT_MAX])
+void workload_list(const struct workload *work, int set, struct matrices at[OPERANDS])
 {
     for (int i = 0; i < OPERANDS; i++) at[i] = workload_matrices(work, set, (enum operand)i);
 }

@@ -71,7 +71,7 @@ struct matrices workload_b(const struct workload *work, int set);
 struct matrices workload_c(const struct workload *work, int set); /* as it is written */
 
 /* All of them, for the judge's kernels. */
-void workload_list(const struct workload *work, int set, struct matrices at[ORACLE_AT_MAX]);
+void workload_list(const struct workload *work, int set, struct matrices at[OPERANDS]);
 
 /* The item of the batch that lies at a place. */
 int64_t workload_item(const struct problem *problem, int64_t place);

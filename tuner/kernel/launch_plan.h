@@ -10,6 +10,7 @@
 #ifndef GT_LAUNCH_PLAN_H
 #define GT_LAUNCH_PLAN_H
 
+#include "gemm_type.h"
 #include "operand.h"
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,4 @@
-#include "operand.h"
-
-#include "epilogue.h"
+#include "operand_layout.h"
 
 /* So that a leading dimension is never 0. */
 static int64_t row_length(int64_t cols)
