@@ -44,22 +44,6 @@ static int64_t row(int64_t length)
     return length > 0 ? length : 1;
 }
 
-static enum status check_epilogue(const struct gt_problem *from)
-{
-    if (from->bias < GT_BIAS_NONE || from->bias > GT_BIAS_ROW)
-        return fail(E_INPUT, "bias %d is unknown: 0 is GT_BIAS_NONE, 1 is GT_BIAS_COLUMN, 2 is GT_BIAS_ROW",
-                    (int)from->bias);
-    if (from->activation < GT_ACTIVATION_NONE || from->activation > GT_ACTIVATION_GELU)
-        return fail(E_INPUT,
-                    "activation %d is unknown: 0 is GT_ACTIVATION_NONE, 1 is GT_ACTIVATION_RELU, 2 is "
-                    "GT_ACTIVATION_GELU",
-                    (int)from->activation);
-    if (from->stride_bias != 0 && from->bias == GT_BIAS_NONE)
-        return fail(E_INPUT, "stride_bias is %lld, but the problem has no bias",
-                    (long long)from->stride_bias);
-    return OK;
-}
-
 /* Every matrix has its address in the call. */
 static enum status check_pointers(const struct gt_problem *from)
 {
@@ -103,7 +87,8 @@ static enum status check_members(const struct gt_problem *from)
     if (from->batch < 0) return fail(E_INPUT, "batch is %lld", (long long)from->batch);
     if (from->flags & GT_PREPARED_A && from->flags & GT_PREPARED_B)
         return fail(E_INPUT, "a call names one prepared operand: GT_PREPARED_A or GT_PREPARED_B");
-    enum status st = check_epilogue(from);
+    int epilogue;
+    enum status st = public_epilogue(from, &epilogue);
     return st ? st : check_pointers(from);
 }
 
@@ -147,12 +132,13 @@ enum status arguments_problem(const struct gt_problem *asked, struct problem *p)
                           .stride_c = from->stride_c,
                           .alpha = 1,
                           .beta = from->flags & GT_ADDS_TO_C ? 1 : 0,
-                          .epilogue = public_epilogue(from),
                           .stride_bias = from->batch > 1 ? from->stride_bias : 0,
                           .prepared = from->flags & GT_PREPARED_A   ? PREPARED_A
                                       : from->flags & GT_PREPARED_B ? PREPARED_B
                                                                     : PREPARED_NONE,
                           .invariant = from->flags & GT_BATCH_INVARIANT};
+    st = public_epilogue(from, &p->epilogue);
+    if (st) return st;
     if (p->lda == 0) p->lda = row(problem_cols_a(p));
     if (p->ldb == 0) p->ldb = row(problem_cols_b(p));
     if (p->ldc == 0) p->ldc = row(p->n);

@@ -1,6 +1,6 @@
 /* public_problem.h — which members of the structs that callers of the library fill in are which of ours: the
- * epilogue of a problem, and the operands of a call; and an internal problem as such a struct. arguments.h
- * does the reverse, with checks.
+ * flags and the epilogue of a problem, and the operands of a call. And an internal problem as such a struct;
+ * arguments.h does the reverse, with checks.
  */
 #ifndef GT_PUBLIC_PROBLEM_H
 #define GT_PUBLIC_PROBLEM_H
@@ -19,11 +19,23 @@ _Static_assert((int)GT_BIAS_NONE == (int)BIAS_NONE && (int)GT_BIAS_COLUMN == (in
     ((uint32_t)(GT_COLUMN_MAJOR | GT_SCALARS_ON_DEVICE | GT_ADDS_TO_C | GT_OUT_OF_PLACE |                    \
                 GT_POINTER_ARRAYS | GT_PREPARED_A | GT_PREPARED_B | GT_BATCH_INVARIANT))
 
-/* Of a problem whose members are known to be in range. */
-static inline int public_epilogue(const struct gt_problem *said)
+/* A code of epilogue.h, from a problem whose flags are known. Errors: E_INPUT. */
+static inline enum status public_epilogue(const struct gt_problem *from, int *epilogue)
 {
-    return epilogue_code((enum epilogue_bias)said->bias, (enum epilogue_activation)said->activation,
-                         said->flags & GT_OUT_OF_PLACE);
+    if (from->bias < GT_BIAS_NONE || from->bias > GT_BIAS_ROW)
+        return fail(E_INPUT, "bias %d is unknown: 0 is GT_BIAS_NONE, 1 is GT_BIAS_COLUMN, 2 is GT_BIAS_ROW",
+                    (int)from->bias);
+    if (from->activation < GT_ACTIVATION_NONE || from->activation > GT_ACTIVATION_GELU)
+        return fail(E_INPUT,
+                    "activation %d is unknown: 0 is GT_ACTIVATION_NONE, 1 is GT_ACTIVATION_RELU, 2 is "
+                    "GT_ACTIVATION_GELU",
+                    (int)from->activation);
+    if (from->stride_bias != 0 && from->bias == GT_BIAS_NONE)
+        return fail(E_INPUT, "stride_bias is %lld, but the problem has no bias",
+                    (long long)from->stride_bias);
+    *epilogue = epilogue_code((enum epilogue_bias)from->bias, (enum epilogue_activation)from->activation,
+                              from->flags & GT_OUT_OF_PLACE);
+    return OK;
 }
 
 /* The operands of a call. swap: A and B change places, as the problem is by columns. */
