@@ -44,7 +44,8 @@ bool epilogue_is_known(int code)
 
 bool epilogue_in_cublaslt(int code)
 {
-    return !(code & ~(EPILOGUE_BIAS | ACTIVATION_MASK | EPILOGUE_OUT)) && epilogue_bias(code) != BIAS_ROW;
+    const bool of_cublaslt = !(code & ~(EPILOGUE_BIAS | ACTIVATION_MASK | EPILOGUE_OUT));
+    return of_cublaslt && epilogue_is_known(code) && epilogue_bias(code) != BIAS_ROW;
 }
 
 void epilogue_format(int code, char text[EPILOGUE_TEXT_MAX])
