@@ -1,5 +1,7 @@
 #include "gemm_block.h"
 
+#include "operand_layout.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -9,12 +11,13 @@
 #define PLAIN_BYTES AT(source)
 _Static_assert(PLAIN_BYTES == (AT(beta) + sizeof(float) + 7) / 8 * 8, "the size that these kernels know");
 
-static const struct launch_slots slots = {.a = AT(a),
-                                          .b = AT(b),
-                                          .c = AT(c),
+/* Of those that kernels without an epilogue are not passed, too. */
+static const struct launch_slots slots = {.at = {[OPERAND_A] = AT(a),
+                                                 [OPERAND_B] = AT(b),
+                                                 [OPERAND_C] = AT(c),
+                                                 [OPERAND_SOURCE] = AT(source),
+                                                 [OPERAND_BIAS] = AT(bias)},
                                           .workspace = AT(workspace),
-                                          .source = LAUNCH_NOWHERE,
-                                          .bias = LAUNCH_NOWHERE,
                                           .alpha_device = AT(alpha_device),
                                           .beta_device = AT(beta_device),
                                           .alpha = AT(alpha),
@@ -48,26 +51,19 @@ bool gemm_plan_begin(struct launch_plan *plan, const struct problem *p)
 
 void gemm_args_put(struct launch_plan *plan, const struct problem *p, const struct gemm_args *args)
 {
-    const struct gemm_type_row *type = gemm_type_row(p->type);
-    const int64_t a = element_bytes(type->a), b = element_bytes(type->b), c = element_bytes(type->c);
     plan->counters = args->counters;
     plan->batch = p->batch;
     plan->k = p->k;
-    plan->batch_step_bytes[LAUNCH_A] = a * p->stride_a;
-    plan->batch_step_bytes[LAUNCH_B] = b * p->stride_b;
-    plan->batch_step_bytes[LAUNCH_C] = c * p->stride_c;
-    plan->batch_step_bytes[LAUNCH_SOURCE] = c * p->stride_c;
-    plan->batch_step_bytes[LAUNCH_BIAS] = c * p->stride_bias;
-    if (p->pointers)
-        for (int i = LAUNCH_A; i <= LAUNCH_C; i++) plan->batch_step_bytes[i] = sizeof(uint64_t);
-    plan->k_step_bytes[LAUNCH_A] = a * (p->trans_a ? p->lda : 1);
-    plan->k_step_bytes[LAUNCH_B] = b * (p->trans_b ? 1 : p->ldb);
     plan->slots = slots;
-    plan->argument_bytes = PLAIN_BYTES;
-    if (p->epilogue) {
-        plan->argument_bytes = sizeof *args;
-        plan->slots.source = AT(source);
-        plan->slots.bias = AT(bias);
+    plan->argument_bytes = p->epilogue ? (int)sizeof *args : PLAIN_BYTES;
+    for (int i = 0; i < OPERANDS; i++) {
+        const struct operand_layout x = operand_layout(p, (enum operand)i);
+        const int64_t bytes = element_bytes(x.element);
+        const bool array = p->pointers && i <= OPERAND_C;
+        plan->batch_step_bytes[i] = array ? (int64_t)sizeof(uint64_t) : bytes * x.stride;
+        if (slots.at[i] >= plan->argument_bytes) plan->slots.at[i] = LAUNCH_NOWHERE;
+        if (i == OPERAND_A) plan->k_step_bytes[i] = bytes * (p->trans_a ? x.ld : 1);
+        if (i == OPERAND_B) plan->k_step_bytes[i] = bytes * (p->trans_b ? 1 : x.ld);
     }
     memcpy(plan->argument, args, (size_t)plan->argument_bytes);
 }

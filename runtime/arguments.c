@@ -1,10 +1,8 @@
 #include "arguments.h"
 
-#include <string.h>
+#include "public_problem.h"
 
-static const uint32_t problem_flags = GT_COLUMN_MAJOR | GT_SCALARS_ON_DEVICE | GT_ADDS_TO_C |
-                                      GT_OUT_OF_PLACE | GT_POINTER_ARRAYS | GT_PREPARED_A | GT_PREPARED_B |
-                                      GT_BATCH_INVARIANT;
+#include <string.h>
 
 /* A struct that begins with its size as the caller knows it, into ours: what the caller does not know is 0,
  * and what we do not know must be. */
@@ -46,22 +44,6 @@ static int64_t row(int64_t length)
     return length > 0 ? length : 1;
 }
 
-static enum status check_epilogue(const struct gt_problem *from)
-{
-    if (from->bias < GT_BIAS_NONE || from->bias > GT_BIAS_ROW)
-        return fail(E_INPUT, "bias %d is unknown: 0 is GT_BIAS_NONE, 1 is GT_BIAS_COLUMN, 2 is GT_BIAS_ROW",
-                    (int)from->bias);
-    if (from->activation < GT_ACTIVATION_NONE || from->activation > GT_ACTIVATION_GELU)
-        return fail(E_INPUT,
-                    "activation %d is unknown: 0 is GT_ACTIVATION_NONE, 1 is GT_ACTIVATION_RELU, 2 is "
-                    "GT_ACTIVATION_GELU",
-                    (int)from->activation);
-    if (from->stride_bias != 0 && from->bias == GT_BIAS_NONE)
-        return fail(E_INPUT, "stride_bias is %lld, but the problem has no bias",
-                    (long long)from->stride_bias);
-    return OK;
-}
-
 /* Every matrix has its address in the call. */
 static enum status check_pointers(const struct gt_problem *from)
 {
@@ -91,9 +73,9 @@ static enum status check_members(const struct gt_problem *from)
                     "3 GT_TF32, 4 GT_BF16, 5 GT_FP16, 6 GT_BF16_TO_F32, 7 "
                     "GT_FP16_TO_F32",
                     (int)from->type);
-    if (from->flags & ~problem_flags)
+    if (from->flags & ~PUBLIC_FLAGS)
         return fail(E_INPUT, "flags of the problem are 0x%x, of which this version knows 0x%x",
-                    (unsigned)from->flags, (unsigned)problem_flags);
+                    (unsigned)from->flags, (unsigned)PUBLIC_FLAGS);
     const int least = element_bytes(gemm_type_row((enum gemm_type)from->type)->a);
     if (from->alignment != 0 && from->alignment != least && from->alignment != 4 && from->alignment != 8 &&
         from->alignment != 16)
@@ -105,7 +87,8 @@ static enum status check_members(const struct gt_problem *from)
     if (from->batch < 0) return fail(E_INPUT, "batch is %lld", (long long)from->batch);
     if (from->flags & GT_PREPARED_A && from->flags & GT_PREPARED_B)
         return fail(E_INPUT, "a call names one prepared operand: GT_PREPARED_A or GT_PREPARED_B");
-    enum status st = check_epilogue(from);
+    int epilogue;
+    enum status st = public_epilogue(from, &epilogue);
     return st ? st : check_pointers(from);
 }
 
@@ -126,16 +109,6 @@ static struct gt_problem by_rows(struct gt_problem p)
     if (x.flags & (GT_PREPARED_A | GT_PREPARED_B)) p.flags ^= GT_PREPARED_A | GT_PREPARED_B;
     if (x.bias != GT_BIAS_NONE) p.bias = x.bias == GT_BIAS_COLUMN ? GT_BIAS_ROW : GT_BIAS_COLUMN;
     return p;
-}
-
-static int epilogue_of(const struct gt_problem *from)
-{
-    static const enum epilogue_bias biases[] = {
-        [GT_BIAS_NONE] = BIAS_NONE, [GT_BIAS_COLUMN] = BIAS_COLUMN, [GT_BIAS_ROW] = BIAS_ROW};
-    static const enum epilogue_activation activations[] = {[GT_ACTIVATION_NONE] = ACTIVATION_NONE,
-                                                           [GT_ACTIVATION_RELU] = ACTIVATION_RELU,
-                                                           [GT_ACTIVATION_GELU] = ACTIVATION_GELU};
-    return epilogue_code(biases[from->bias], activations[from->activation], from->flags & GT_OUT_OF_PLACE);
 }
 
 /* Ours from the caller's, with defaults filled in, checked. */
@@ -159,12 +132,13 @@ enum status arguments_problem(const struct gt_problem *asked, struct problem *p)
                           .stride_c = from->stride_c,
                           .alpha = 1,
                           .beta = from->flags & GT_ADDS_TO_C ? 1 : 0,
-                          .epilogue = epilogue_of(from),
                           .stride_bias = from->batch > 1 ? from->stride_bias : 0,
                           .prepared = from->flags & GT_PREPARED_A   ? PREPARED_A
                                       : from->flags & GT_PREPARED_B ? PREPARED_B
                                                                     : PREPARED_NONE,
                           .invariant = from->flags & GT_BATCH_INVARIANT};
+    st = public_epilogue(from, &p->epilogue);
+    if (st) return st;
     if (p->lda == 0) p->lda = row(problem_cols_a(p));
     if (p->ldb == 0) p->ldb = row(problem_cols_b(p));
     if (p->ldc == 0) p->ldc = row(p->n);

@@ -4,6 +4,7 @@
 #include "relaxed.h"
 
 #include <sched.h>
+#include <string.h>
 
 void blas_pool_start(struct blas_pool *pool)
 {
@@ -117,7 +118,7 @@ enum status blas_pool_run(struct blas_pool *pool, const struct problem *problem,
     if (!result)
         result =
             blas.SetPointerMode(handle, call->scalars_on_device ? BLAS_DEVICE_SCALARS : BLAS_HOST_SCALARS);
-    if (!result) result = blas_run(handle, problem, call->a, call->b, call->c, call->alpha, call->beta);
+    if (!result) result = blas_run(handle, problem, call->at[OPERAND_A], call->at[OPERAND_B], call->at[OPERAND_C], call->alpha, call->beta);
     relaxed_end(mode);
     atomic_flag_clear_explicit(&pool->slots[i].busy, memory_order_release);
     return result ? refused(pool, problem, result) : OK;
@@ -167,16 +168,13 @@ enum status blas_pool_load_lt(const struct blas_pool *pool, const struct problem
 enum status blas_pool_run_lt(const struct blas_lt_product *product, CUdeviceptr workspace,
                              const struct gemm_call *call)
 {
-    const struct blas_lt_call by_lt = {.a = call->a,
-                                       .b = call->b,
-                                       .c = call->c,
-                                       .source = call->source ? call->source : call->c,
-                                       .bias = call->bias,
-                                       .alpha = call->alpha,
-                                       .beta = call->beta,
-                                       .scalars_on_device = call->scalars_on_device,
-                                       .workspace = workspace,
-                                       .stream = call->stream};
+    struct blas_lt_call by_lt = {.alpha = call->alpha,
+                                 .beta = call->beta,
+                                 .scalars_on_device = call->scalars_on_device,
+                                 .workspace = workspace,
+                                 .stream = call->stream};
+    memcpy(by_lt.at, call->at, sizeof by_lt.at);
+    if (!by_lt.at[OPERAND_SOURCE]) by_lt.at[OPERAND_SOURCE] = call->at[OPERAND_C];
     if (device_forked()) return fail(E_GPU, DEVICE_FORKED);
     CUstreamCaptureMode mode = relaxed_begin();
     const int result = blas_lt_run(product, &by_lt);

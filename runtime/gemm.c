@@ -4,6 +4,7 @@
 #include "launcher.h"
 #include "lookup.h"
 #include "plan.h"
+#include "public_problem.h"
 
 #include <string.h>
 
@@ -45,13 +46,8 @@ launch_only(const struct executable *x, const struct gemm_call *call, bool exten
     const struct launch_slots *slots = &x->form.slots;
     _Alignas(16) unsigned char argument[LAUNCH_NOWHERE + sizeof(uintptr_t)];
     memcpy(argument, x->only.argument, extended ? EXTENDED_ARGUMENT_MAX : PLAIN_ARGUMENT_MAX);
-    launch_write_address(argument, slots->a, call->a);
-    launch_write_address(argument, slots->b, call->b);
-    launch_write_address(argument, slots->c, call->c);
-    if (extended) {
-        launch_write_address(argument, slots->source, call->source);
-        launch_write_address(argument, slots->bias, call->bias);
-    }
+    for (int i = 0; i < (extended ? OPERANDS : OPERAND_C + 1); i++)
+        launch_write_address(argument, slots->at[i], call->at[i]);
     if (call->scalars_on_device) {
         launch_write_address(argument, slots->alpha_device, (uintptr_t)call->alpha);
         launch_write_address(argument, slots->beta_device, (uintptr_t)call->beta);
@@ -67,13 +63,9 @@ launch_only(const struct executable *x, const struct gemm_call *call, bool exten
 static enum launch_result launch_kernels(const struct executable *x, CUdeviceptr workspace,
                                          const struct gemm_call *call)
 {
-    struct launch_call with = {.operand = {[LAUNCH_A] = call->a,
-                                           [LAUNCH_B] = call->b,
-                                           [LAUNCH_C] = call->c,
-                                           [LAUNCH_WORKSPACE] = workspace,
-                                           [LAUNCH_SOURCE] = call->source,
-                                           [LAUNCH_BIAS] = call->bias}};
+    struct launch_call with = {.operand = {[LAUNCH_WORKSPACE] = workspace}};
     bool touched;
+    for (int i = 0; i < OPERANDS; i++) with.operand[i] = call->at[i];
     if (call->scalars_on_device) {
         with.alpha_device = (uintptr_t)call->alpha;
         with.beta_device = (uintptr_t)call->beta;
@@ -199,11 +191,6 @@ static enum status enter_context(const struct gt_plan *plan)
     return st;
 }
 
-static inline CUdeviceptr address_bits(const struct gemm_call *call)
-{
-    return call->a | call->b | call->c | call->source;
-}
-
 /* True if beta is 0 where the plan's is not, or the other way round. */
 static inline bool has_other_beta(const struct gt_plan *plan, const struct gemm_call *call)
 {
@@ -213,7 +200,7 @@ static inline bool has_other_beta(const struct gt_plan *plan, const struct gemm_
 /* True if an algorithm of cublasLt cannot take this call's bias. */
 static bool lacks_bias(const struct executable *x, const struct gemm_call *call)
 {
-    return x->lt.needs_alignment && call->bias % (CUdeviceptr)x->lt.needs_alignment;
+    return x->lt.needs_alignment && call->at[OPERAND_BIAS] % (CUdeviceptr)x->lt.needs_alignment;
 }
 
 /* The key of a call that the plan's executable has not launched. */
@@ -223,7 +210,7 @@ static struct plan_key key_of_call(const struct gt_plan *plan, const struct exec
     uint64_t context = plan->entry.key.context;
     struct gt_problem p = plan_key_problem(&plan->entry.key);
     if (has_other_beta(plan, call)) p.flags ^= GT_ADDS_TO_C;
-    else if (lacks_bias(x, call) || address_bits(call) & (CUdeviceptr)(plan->traits.alignment - 1))
+    else if (lacks_bias(x, call) || gemm_call_bits(call) & (CUdeviceptr)(plan->traits.alignment - 1))
         p.alignment = plan->traits.element;
     if (result == LAUNCH_NO_WORKSPACE) context |= KEY_WITHOUT_WORKSPACE;
     return plan_key_of(context, &p);
@@ -257,7 +244,7 @@ static enum status launch_otherwise(struct gt_plan *const own, struct executable
         else if (plan_ready(plan, &x)) break;
         if (result == LAUNCH_NO_WORKSPACE)
             atomic_fetch_add_explicit(&plan->launches, 1, memory_order_relaxed);
-        result = address_bits(call) & x->unaligned ? LAUNCH_OTHER_KEY : launch_executable(plan, x, call);
+        result = gemm_call_bits(call) & x->unaligned ? LAUNCH_OTHER_KEY : launch_executable(plan, x, call);
         if (result == LAUNCH_DONE) return OK;
         if (result == LAUNCH_NO_CONTEXT || result == LAUNCH_FAILED) break;
     }
@@ -288,7 +275,7 @@ static __attribute__((noinline)) enum status launch_slowly(struct gt_plan *plan,
 static inline __attribute__((always_inline)) enum status launch_checked(struct gt_plan *plan,
                                                                         const struct gemm_call *call)
 {
-    const CUdeviceptr bits = address_bits(call);
+    const CUdeviceptr bits = gemm_call_bits(call);
     struct executable *x = atomic_load_explicit(&plan->now, memory_order_acquire);
     const bool other_beta = has_other_beta(plan, call);
     if ((bits & x->unaligned) || other_beta) return launch_slowly(plan, x, LAUNCH_OTHER_KEY, call);
@@ -302,23 +289,30 @@ static bool is_empty(const struct problem *p)
     return p->m == 0 || p->n == 0;
 }
 
-/* Checks bias and source. not_read: C, because beta is 0. */
+/* Checks an operand beside A, B and C. A source that is not read may be anything. */
+static enum status check_operand(const struct gt_plan *plan, enum operand which, CUdeviceptr at,
+                                 bool not_read)
+{
+    const bool source = which == OPERAND_SOURCE;
+    const bool own = source ? plan->traits.out_of_place : plan->extents.own[which];
+    const unsigned element = plan->extents.element[which];
+    if (at && !own)
+        return fail(E_INPUT, "the call has a %s, and its problem %s", operand_name(which),
+                    source ? "is not GT_OUT_OF_PLACE" : "has none");
+    if (!own || is_empty(&plan->problem) || (source && not_read)) return OK;
+    if (!at) return fail(E_INPUT, "the %s is NULL", operand_name(which));
+    if (at & (element - 1))
+        return fail(E_INPUT, "the %s must be a multiple of %u bytes", operand_name(which), element);
+    return OK;
+}
+
+/* not_read: C, because beta is 0. */
 static enum status check_extended(const struct gt_plan *plan, const struct gemm_call *call, bool not_read)
 {
-    const bool bias = epilogue_bias(plan->problem.epilogue) != BIAS_NONE;
-    if (call->bias && !bias) return fail(E_INPUT, "the call has a bias, and its problem has none");
-    if (call->source && !plan->traits.out_of_place)
-        return fail(E_INPUT, "the call has a source, and its problem is not GT_OUT_OF_PLACE");
-    if (is_empty(&plan->problem)) return OK;
-    if (bias && !call->bias) return fail(E_INPUT, "the bias is NULL");
-    const int element = plan->traits.element_c;
-    if (call->bias & (CUdeviceptr)(element - 1))
-        return fail(E_INPUT, "the bias must be a multiple of %d bytes", element);
-    if (!plan->traits.out_of_place || not_read) return OK;
-    if (!call->source) return fail(E_INPUT, "the source is NULL");
-    return call->source & (CUdeviceptr)(element - 1)
-               ? fail(E_INPUT, "the source must be a multiple of %d bytes", element)
-               : OK;
+    enum status st = OK;
+    for (int i = OPERAND_C + 1; i < OPERANDS && !st; i++)
+        st = check_operand(plan, (enum operand)i, call->at[i], not_read);
+    return st;
 }
 
 static __attribute__((noinline)) enum status launch_extended(struct gt_plan *plan,
@@ -329,12 +323,11 @@ static __attribute__((noinline)) enum status launch_extended(struct gt_plan *pla
     enum status st = check_extended(plan, call, not_read);
     if (st) return st;
     if (plan->traits.pointers) { /* the host does not see the addresses, nor what the matrices share */
-        if ((call->a | call->b | call->c) & 7)
+        if (gemm_call_bits(call) & 7)
             return fail(E_INPUT, "the arrays of addresses must be multiples of 8 bytes");
     } else {
-        if (!plan->traits.out_of_place || not_read) with.source = with.c;
-        const struct places at = {with.a, with.b, with.c, with.source, with.bias};
-        const char *shared = overlap_find(&plan->problem, &plan->extents, &at);
+        if (!plan->traits.out_of_place || not_read) with.at[OPERAND_SOURCE] = with.at[OPERAND_C];
+        const char *shared = overlap_find(&plan->problem, &plan->extents, with.at);
         if (shared) return fail(E_INPUT, "the result shares memory with %s", shared);
     }
     return launch_checked(plan, &with);
@@ -344,33 +337,30 @@ static inline enum status launch(struct gt_plan *plan, const struct gemm_call *c
 {
     if (!call->alpha || !call->beta) return fail(E_INPUT, "alpha or beta is NULL");
     const int element = plan->traits.element, element_c = plan->traits.element_c;
-    if (((call->a | call->b) & (CUdeviceptr)(element - 1)) | (call->c & (CUdeviceptr)(element_c - 1)))
+    const CUdeviceptr a = call->at[OPERAND_A], b = call->at[OPERAND_B], c = call->at[OPERAND_C];
+    if (((a | b) & (CUdeviceptr)(element - 1)) | (c & (CUdeviceptr)(element_c - 1)))
         return fail(E_INPUT, "A and B must be multiples of %d bytes, C of %d", element, element_c);
     if (call->workspace & 15) return fail(E_INPUT, "the workspace must be a multiple of 16 bytes");
-    if ((!call->c || ((!call->a || !call->b) && plan->problem.k > 0)) && !is_empty(&plan->problem))
+    if ((!c || ((!a || !b) && plan->problem.k > 0)) && !is_empty(&plan->problem))
         return fail(E_INPUT, "A, B or C is NULL");
-    return plan->traits.extended || call->bias || call->source ? launch_extended(plan, call)
-                                                               : launch_checked(plan, call);
+    return plan->traits.extended || gemm_call_has_more(call) ? launch_extended(plan, call)
+                                                             : launch_checked(plan, call);
 }
 
 /* ---- a caller's call ---- */
 
 static inline struct gemm_call call_by_rows(const struct gt_plan *plan, const struct gt_call *x)
 {
-    const bool swap = plan->traits.column_major;
-    return (struct gemm_call){.a = (CUdeviceptr)(swap ? x->b : x->a),
-                              .b = (CUdeviceptr)(swap ? x->a : x->b),
-                              .c = (CUdeviceptr)x->c,
-                              .source = (CUdeviceptr)x->source,
-                              .bias = (CUdeviceptr)x->bias,
-                              .alpha = x->alpha,
-                              .beta = x->beta,
-                              .scalars_on_device = plan->traits.scalars_on_device,
-                              .stream = x->stream,
-                              .workspace = (CUdeviceptr)x->workspace,
-                              .workspace_bytes = x->workspace_bytes,
-                              .prepared = x->prepared,
-                              .as_planned = x->flags & GT_AS_PLANNED};
+    struct gemm_call call = {.alpha = x->alpha,
+                             .beta = x->beta,
+                             .scalars_on_device = plan->traits.scalars_on_device,
+                             .stream = x->stream,
+                             .workspace = (CUdeviceptr)x->workspace,
+                             .workspace_bytes = x->workspace_bytes,
+                             .prepared = x->prepared,
+                             .as_planned = x->flags & GT_AS_PLANNED};
+    public_addresses(x, plan->traits.column_major, call.at);
+    return call;
 }
 
 static inline enum gt_status launch_public(struct gt_plan *plan, const struct gt_call *call)

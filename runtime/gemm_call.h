@@ -2,12 +2,12 @@
 #ifndef GT_GEMM_CALL_H
 #define GT_GEMM_CALL_H
 
+#include "operand.h"
 #include <cuda.h>
 #include <stdbool.h>
 
 struct gemm_call {
-    CUdeviceptr a, b, c;
-    CUdeviceptr source, bias; /* C of an epilogue that stores out of place, and its bias; 0: none */
+    CUdeviceptr at[OPERANDS]; /* of those that the problem has not: 0 */
     const void *alpha, *beta; /* floats, on the host unless scalars_on_device */
     bool scalars_on_device;
     CUstream stream;
@@ -16,5 +16,21 @@ struct gemm_call {
     const struct gt_prepared *prepared; /* A or B; NULL: none */
     bool as_planned;                    /* by the plan's own executable or not at all */
 };
+
+/* The bits of the addresses that kernels read and write by vectors. */
+static inline CUdeviceptr gemm_call_bits(const struct gemm_call *call)
+{
+    CUdeviceptr bits = 0;
+    for (int i = 0; i < OPERAND_MATRICES; i++) bits |= call->at[i];
+    return bits;
+}
+
+/* Has it operands beside A, B and C? */
+static inline bool gemm_call_has_more(const struct gemm_call *call)
+{
+    CUdeviceptr bits = 0;
+    for (int i = OPERAND_C + 1; i < OPERANDS; i++) bits |= call->at[i];
+    return bits != 0;
+}
 
 #endif

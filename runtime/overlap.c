@@ -2,11 +2,14 @@
 
 struct extents extents_of(const struct problem *p)
 {
-    const struct gemm_type_row *row = gemm_type_row(p->type);
-    const uint64_t a = (uint64_t)element_bytes(row->a), b = (uint64_t)element_bytes(row->b),
-                   c = (uint64_t)element_bytes(row->c);
-    return (struct extents){a * (uint64_t)problem_span_a(p), b * (uint64_t)problem_span_b(p),
-                            c * (uint64_t)problem_span_c(p), c * (uint64_t)problem_span_bias(p)};
+    struct extents x;
+    for (int i = 0; i < OPERANDS; i++) {
+        const struct operand_layout layout = operand_layout(p, (enum operand)i);
+        x.own[i] = operand_is_own(p, (enum operand)i);
+        x.element[i] = (unsigned)element_bytes(layout.element);
+        x.bytes[i] = x.element[i] * (uint64_t)operand_span(&layout);
+    }
+    return x;
 }
 
 /* Equal rows at equal distances. */
@@ -17,11 +20,11 @@ struct rows {
 };
 
 /* A batch without gaps is one matrix; of one with gaps only the first matrix is looked at. */
-static struct rows rows_of(uint64_t at, enum element element, int64_t rows, int64_t columns, int64_t ld,
-                           int64_t batch, int64_t stride)
+static struct rows rows_of(uint64_t at, const struct operand_layout *x)
 {
-    const int bytes = element_bytes(element);
-    struct rows r = {at, stride == rows * ld ? rows * batch : rows, bytes * columns, bytes * ld};
+    const int bytes = element_bytes(x->element);
+    struct rows r = {at, x->stride == x->rows * x->ld ? x->rows * x->batch : x->rows, bytes * x->cols,
+                     bytes * x->ld};
     if (r.length == r.ld || r.count == 1)
         r = (struct rows){at, 1, r.length == r.ld ? r.count * r.length : r.length, 0};
     return r;
@@ -53,20 +56,16 @@ static bool share(struct rows x, struct rows y)
     return share_by_ld(&x, &y, x.ld ? x.ld : y.ld);
 }
 
-const char *overlap_look(const struct problem *p, const struct places *at)
+const char *overlap_look(const struct problem *p, const unsigned long long at[OPERANDS])
 {
-    const struct gemm_type_row *type = gemm_type_row(p->type);
-    const int64_t bias_length = problem_bias_length(p);
-    const struct rows d = rows_of(at->c, type->c, p->m, p->n, p->ldc, p->batch, p->stride_c),
-                      c = rows_of(at->source, type->c, p->m, p->n, p->ldc, p->batch, p->stride_c),
-                      a = rows_of(at->a, type->a, problem_rows_a(p), problem_cols_a(p), p->lda, p->batch,
-                                  p->stride_a),
-                      b = rows_of(at->b, type->b, problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch,
-                                  p->stride_b),
-                      bias =
-                          rows_of(at->bias, type->c, 1, bias_length, bias_length, p->batch, p->stride_bias);
-    if (share(d, a)) return "A";
-    if (share(d, b)) return "B";
-    if (share(d, bias)) return "the bias";
-    return at->source != at->c && share(d, c) ? "C" : NULL;
+    struct rows rows[OPERANDS];
+    for (int i = 0; i < OPERANDS; i++) {
+        const struct operand_layout x = operand_layout(p, (enum operand)i);
+        rows[i] = rows_of(at[i], &x);
+    }
+    for (int i = 0; i < OPERANDS; i++) {
+        const bool itself = i == OPERAND_C || (i == OPERAND_SOURCE && at[i] == at[OPERAND_C]);
+        if (!itself && share(rows[OPERAND_C], rows[i])) return operand_called((enum operand)i);
+    }
+    return NULL;
 }

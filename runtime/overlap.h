@@ -7,36 +7,44 @@
 #ifndef GT_OVERLAP_H
 #define GT_OVERLAP_H
 
-#include "problem.h"
+#include "operand_layout.h"
 
-/* Bytes from the first element of an operand to the end of its last one, batch included. */
+/* What calls are checked by, of each operand. The source is as long as C, whether or not it is C itself. */
 struct extents {
-    uint64_t a, b, c, bias;
+    uint64_t bytes[OPERANDS];   /* from the first element to the end of the last one, batch included */
+    unsigned element[OPERANDS]; /* bytes of an element */
+    bool own[OPERANDS];         /* operand_is_own */
 };
 
 struct extents extents_of(const struct problem *problem);
 
-/* Addresses. source: C as it is read, which may also be c itself. */
-struct places {
-    uint64_t a, b, c, source, bias;
-};
-
-const char *overlap_look(const struct problem *problem, const struct places *at);
+/* Looks at the rows; as overlap_find. */
+const char *overlap_look(const struct problem *problem, const unsigned long long at[OPERANDS]);
 
 static inline bool ranges_meet(uint64_t x, uint64_t x_bytes, uint64_t y, uint64_t y_bytes)
 {
     return x < y + y_bytes && y < x + x_bytes;
 }
 
-/* The operand that D at `c` shares memory with: "A", "B", "the bias" or "C"; NULL: nothing. */
-static inline const char *overlap_find(const struct problem *problem, const struct extents *bytes,
-                                       const struct places *at)
+/* True if an operand at another address than the result's may share memory with it. */
+static inline bool overlap_meets(const struct extents *extents, const unsigned long long at[OPERANDS])
 {
-    const bool apart = !ranges_meet(at->a, bytes->a, at->c, bytes->c) &&
-                       !ranges_meet(at->b, bytes->b, at->c, bytes->c) &&
-                       !ranges_meet(at->bias, bytes->bias, at->c, bytes->c) &&
-                       (at->source == at->c || !ranges_meet(at->source, bytes->c, at->c, bytes->c));
-    return apart ? NULL : overlap_look(problem, at);
+    const unsigned long long c = at[OPERAND_C];
+    const uint64_t *bytes = extents->bytes;
+    bool meets = false;
+    for (int i = 0; i < OPERANDS; i++) {
+        const bool itself = i == OPERAND_C || (i == OPERAND_SOURCE && at[i] == c);
+        meets |= !itself && ranges_meet(at[i], bytes[i], c, bytes[OPERAND_C]);
+    }
+    return meets;
+}
+
+/* The operand that the result shares memory with, as operand_called; NULL: none. Addresses; the source is C
+ * as it is read, which may be C itself. */
+static inline const char *overlap_find(const struct problem *problem, const struct extents *extents,
+                                       const unsigned long long at[OPERANDS])
+{
+    return overlap_meets(extents, at) ? overlap_look(problem, at) : NULL;
 }
 
 #endif

@@ -310,9 +310,7 @@ static struct plan_traits traits_of(const struct gt_problem *p)
                                 .scalars_on_device = p->flags & GT_SCALARS_ON_DEVICE,
                                 .column_major = p->flags & GT_COLUMN_MAJOR,
                                 .out_of_place = p->flags & GT_OUT_OF_PLACE,
-                                .pointers = pointers,
-                                .extended =
-                                    p->flags & GT_OUT_OF_PLACE || p->bias || p->activation || pointers};
+                                .pointers = pointers};
 }
 
 enum status plan_open(struct gt_handle *handle, const struct plan_key *key, struct gt_plan **out)
@@ -329,9 +327,9 @@ enum status plan_open(struct gt_handle *handle, const struct plan_key *key, stru
     enum status st = arguments_problem(&request, p);
     if (!st) st = gpu_context_of(handle, key->context & ~KEY_WITHOUT_WORKSPACE, &plan->context);
     if (!st) {
+        plan->traits.extended = p->epilogue || plan->traits.pointers;
         /* If C is not read, it does not matter which matrix it is: then the problem is that in place. */
-        if (p->beta == 0 && !plan->traits.scalars_on_device)
-            p->epilogue = epilogue_code(epilogue_bias(p->epilogue), epilogue_activation(p->epilogue), false);
+        if (p->beta == 0 && !plan->traits.scalars_on_device) p->epilogue &= ~EPILOGUE_OUT;
         plan->extents = extents_of(p);
         st = decide(plan, &first);
     }

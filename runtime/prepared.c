@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 /* An operand of a problem by rows, apart from its address and values. */
-struct operand {
+struct matrix {
     enum launch_operand which; /* LAUNCH_A or LAUNCH_B */
     enum gemm_type type;
     int trans;
@@ -23,7 +23,7 @@ struct gt_prepared {
     struct gt_prepared *next; /* of the handle */
     struct gpu_context *context;
     const struct template *template;
-    struct operand operand;
+    struct matrix operand;
     CUdeviceptr at;
     size_t bytes;
 };
@@ -98,22 +98,22 @@ uintptr_t prepared_at(const struct gt_prepared *prepared)
 
 /* ---- which operand ---- */
 
-static struct operand operand_of(const struct problem *p, enum launch_operand which)
+static struct matrix matrix_of(const struct problem *p, enum launch_operand which)
 {
     const bool b = which == LAUNCH_B;
     const int64_t stride = b ? p->stride_b : p->stride_a;
     const bool items = p->batch > 1 && stride != 0;
-    return (struct operand){.which = which,
-                            .type = p->type,
-                            .trans = b ? p->trans_b : p->trans_a,
-                            .lines = b ? p->n : p->m,
-                            .k = p->k,
-                            .ld = b ? p->ldb : p->lda,
-                            .items = items ? p->batch : 1,
-                            .stride = items ? stride : 0};
+    return (struct matrix){.which = which,
+                           .type = p->type,
+                           .trans = b ? p->trans_b : p->trans_a,
+                           .lines = b ? p->n : p->m,
+                           .k = p->k,
+                           .ld = b ? p->ldb : p->lda,
+                           .items = items ? p->batch : 1,
+                           .stride = items ? stride : 0};
 }
 
-static bool is_same(const struct operand *x, const struct operand *y)
+static bool is_same(const struct matrix *x, const struct matrix *y)
 {
     return x->which == y->which && x->type == y->type && x->trans == y->trans && x->lines == y->lines &&
            x->k == y->k && x->ld == y->ld && x->items == y->items && x->stride == y->stride;
@@ -144,7 +144,7 @@ enum status prepared_check(const struct gt_prepared *prepared, const struct gt_p
         return fail(E_INPUT, "the operand was prepared with another handle, or in another context");
     if (wanted && (wanted == PREPARED_A) != (prepared->operand.which == LAUNCH_A))
         return fail(E_INPUT, "the plan is for calls with the other operand prepared");
-    const struct operand own = operand_of(&plan->problem, prepared->operand.which), *was = &prepared->operand;
+    const struct matrix own = matrix_of(&plan->problem, prepared->operand.which), *was = &prepared->operand;
     if (plan->problem.pointers || !is_same(&own, was))
         return fail(E_INPUT,
                     "the prepared operand is another than the problem's: %s, %s, %lld x %lld, leading "
@@ -200,7 +200,7 @@ static enum status make(struct gt_plan *plan, enum launch_operand which, CUdevic
         return fail(E_ABSENT, "what computes this problem takes no prepared operand: %s", x->info.config);
     prepared->context = plan->context;
     prepared->template = x->prepared->config.template;
-    prepared->operand = operand_of(&plan->problem, which);
+    prepared->operand = matrix_of(&plan->problem, which);
     const CUstreamCaptureMode before = relaxed_begin(); /* of other streams */
     const enum status st = fill(prepared, x, &preparation, matrix, stream);
     if (st && prepared->at) cuda.MemFree(prepared->at);

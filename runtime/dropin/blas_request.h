@@ -4,6 +4,7 @@
 #define GT_BLAS_REQUEST_H
 
 #include "gemm_type.h"
+#include "operand.h"
 #include "real_api.h"
 
 struct calls;
@@ -39,5 +40,15 @@ struct blas_request {
     void *workspace;               /* the program's own, for this call; NULL: none */
     size_t workspace_bytes;
 };
+
+/* By rows: A and B change places (route.c). The source is C where the call names none. */
+static inline void blas_request_addresses(const struct blas_request *x, unsigned long long at[OPERANDS])
+{
+    at[OPERAND_A] = (uintptr_t)x->b;
+    at[OPERAND_B] = (uintptr_t)x->a;
+    at[OPERAND_C] = (uintptr_t)x->c;
+    at[OPERAND_SOURCE] = (uintptr_t)(x->source ? x->source : x->c);
+    at[OPERAND_BIAS] = (uintptr_t)x->bias;
+}
 
 #endif

@@ -111,8 +111,10 @@ enum status faulty_launch(void *self, const struct operands *operands, double al
 {
     struct faulty_kernel *faulty = self;
     struct problem p = faulty->problem;
-    float *a = host_memory(operands->a), *b = host_memory(operands->b), *c = host_memory(operands->c);
-    float *source = host_memory(operands->source), *bias = host_memory(operands->bias);
+    float *a = host_memory(operands->at[OPERAND_A]), *b = host_memory(operands->at[OPERAND_B]),
+          *c = host_memory(operands->at[OPERAND_C]);
+    float *source = host_memory(operands->at[OPERAND_SOURCE]),
+          *bias = host_memory(operands->at[OPERAND_BIAS]);
     faulty->calls++;
     host_spend(faulty->us);
     if (p.m == 0 || p.n == 0) return OK;

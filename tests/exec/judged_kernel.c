@@ -35,11 +35,11 @@ static enum status run(void *self, const struct operands *operands, double alpha
     p.alpha = alpha;
     p.beta = beta;
     host_spend(CALL_US);
-    const struct cpu_operands here = {.a = (const void *)(uintptr_t)operands->a,
-                                      .b = (const void *)(uintptr_t)operands->b,
-                                      .c = (void *)(uintptr_t)operands->c,
-                                      .source = (const void *)(uintptr_t)operands->source,
-                                      .bias = (const void *)(uintptr_t)operands->bias};
+    const struct cpu_operands here = {.a = (const void *)(uintptr_t)operands->at[OPERAND_A],
+                                      .b = (const void *)(uintptr_t)operands->at[OPERAND_B],
+                                      .c = (void *)(uintptr_t)operands->at[OPERAND_C],
+                                      .source = (const void *)(uintptr_t)operands->at[OPERAND_SOURCE],
+                                      .bias = (const void *)(uintptr_t)operands->at[OPERAND_BIAS]};
     cpu_kernel_run(&built, &p, &(struct run_mode){.seed = 1, .prepared = prepared_in(&p)}, &here);
     return OK;
 }

@@ -31,12 +31,13 @@ static void check_answers(struct cpu_judge *cpu_judge, int set, struct device_bu
     double *answer = calloc(count + 1, sizeof *answer), *magnitude = calloc(count + 1, sizeof *magnitude);
     struct operands x = workload_operands(&cpu_judge->work, set);
     workload_scalars(&cpu_judge->work, set, &p.alpha, &p.beta);
-    reference_double(&p, host_memory(x.a), host_memory(x.b), host_memory(x.source ? x.source : x.c), answer,
+    reference_double(&p, host_memory(x.at[OPERAND_A]), host_memory(x.at[OPERAND_B]),
+                     host_memory(x.at[OPERAND_SOURCE] ? x.at[OPERAND_SOURCE] : x.at[OPERAND_C]), answer,
                      magnitude);
     const double *value = (const double *)(const void *)host_memory(values.address);
     const float *mass = host_memory(cpu_judge->oracle.mass.address);
     for (size_t i = 0; i < count; i++) {
-        finish_answer(&p, host_memory(x.bias), (int64_t)i, &answer[i], &magnitude[i]);
+        finish_answer(&p, host_memory(x.at[OPERAND_BIAS]), (int64_t)i, &answer[i], &magnitude[i]);
         double slack =
             set == 0 || epilogue_activation(p.epilogue) == ACTIVATION_GELU ? 1e-13 * magnitude[i] : 0;
         if (!(fabs(value[i] - answer[i]) <= slack))
@@ -69,10 +70,11 @@ TEST(padding_of_a_and_b_is_nan_and_their_elements_are_as_the_rule_says)
 {
     struct cpu_judge cpu_judge;
     cpu_judge_open("tn:5x6x4:lda=7:ldb=9:batch=2:stride_a=40:stride_b=50", ROOM, &cpu_judge);
-    const float *a = host_memory(workload_operands(&cpu_judge.work, 1).a);
+    const float *a = host_memory(workload_operands(&cpu_judge.work, 1).at[OPERAND_A]);
     for (int64_t at = -WORKLOAD_GUARD; at < 40 + 28; at++) {
         bool element = at >= 0 && at % 40 / 7 < 4 && at % 40 % 7 < 5;
-        if (element) assert_true(a[at] == oracle_value(cpu_judge.work.random.a, (oracle_u64)at));
+        if (element)
+            assert_true(a[at] == oracle_value(cpu_judge.work.random.rule[OPERAND_A], (oracle_u64)at));
         else assert_true(isnan(a[at]));
     }
     cpu_judge_close(&cpu_judge);
@@ -84,16 +86,18 @@ TEST(padding_of_the_c_that_is_only_read_and_between_biases_is_nan)
     cpu_judge_open("nn:5x6x4:ldc=8:batch=2:stride_c=50:beta=1:epilogue=bias+out:stride_bias=9", ROOM,
                    &cpu_judge);
     struct operands x = workload_operands(&cpu_judge.work, 1);
-    const float *source = host_memory(x.source), *bias = host_memory(x.bias);
-    assert_true(x.source != x.c);
+    const float *source = host_memory(x.at[OPERAND_SOURCE]), *bias = host_memory(x.at[OPERAND_BIAS]);
+    assert_true(x.at[OPERAND_SOURCE] != x.at[OPERAND_C]);
     for (int64_t at = -WORKLOAD_GUARD; at < 100; at++) {
         bool element = at >= 0 && at % 50 / 8 < 5 && at % 50 % 8 < 6;
-        if (element) assert_true(source[at] == oracle_value(cpu_judge.work.random.c, (oracle_u64)at));
+        if (element)
+            assert_true(source[at] == oracle_value(cpu_judge.work.random.rule[OPERAND_C], (oracle_u64)at));
         else assert_true(isnan(source[at]));
     }
     for (int64_t at = -WORKLOAD_GUARD; at < 15 + 32; at++) {
         bool element = at >= 0 && at < 15 && at % 9 < 6;
-        if (element) assert_true(bias[at] == oracle_value(cpu_judge.work.random.bias, (oracle_u64)at));
+        if (element)
+            assert_true(bias[at] == oracle_value(cpu_judge.work.random.rule[OPERAND_BIAS], (oracle_u64)at));
         else assert_true(isnan(bias[at]));
     }
     cpu_judge_close(&cpu_judge);
@@ -103,7 +107,7 @@ TEST(one_bias_serves_all_items_where_their_stride_is_0)
 {
     struct cpu_judge cpu_judge;
     cpu_judge_open("nn:5x6x4:batch=3:epilogue=rowbias", ROOM, &cpu_judge);
-    const float *bias = host_memory(workload_operands(&cpu_judge.work, 0).bias);
+    const float *bias = host_memory(workload_operands(&cpu_judge.work, 0).at[OPERAND_BIAS]);
     for (int64_t at = 0; at < 32; at++) assert_true(isnan(bias[at]) == (at >= 5));
     cpu_judge_close(&cpu_judge);
 }

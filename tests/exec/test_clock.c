@@ -29,7 +29,7 @@ static enum status run(void *self, const struct operands *operands, double alpha
     struct runner *r = self;
     (void)alpha, (void)beta;
     if (r->calls < 4096) {
-        r->c[r->calls] = operands->c;
+        r->c[r->calls] = operands->at[OPERAND_C];
         r->prepared[r->calls] = operands->prepared;
     }
     r->calls++;
@@ -45,7 +45,7 @@ static enum status make_prepared(void *self, const struct operands *operands, CU
 {
     struct runner *r = self;
     if (r->preparations == 64 || r->calls > 0) return fail(E_GPU, "it was prepared after the first call");
-    r->b_of[r->preparations] = operands->b;
+    r->b_of[r->preparations] = operands->at[OPERAND_B];
     r->at[r->preparations++] = at;
     host_spend(5e6);
     return device_check(cuda.MemsetD8Async(at, 1, PREPARED_BYTES, device.stream), "prepare");
@@ -91,12 +91,12 @@ TEST(what_is_prepared_is_made_once_for_each_set_and_before_the_clock_runs)
     for (int i = 0; i < 3; i++) assert_true(fabs(samples[i] - 2) < 1e-3);
     assert_int_equal(r.preparations, work.layout.sets);
     for (int i = 0; i < r.preparations; i++) {
-        assert_true(r.b_of[i] == workload_operands(&work, i).b && r.at[i] % 256 == 0);
+        assert_true(r.b_of[i] == workload_operands(&work, i).at[OPERAND_B] && r.at[i] % 256 == 0);
         for (int j = 0; j < i; j++) assert_true(r.at[i] >= r.at[j] + PREPARED_BYTES);
     }
     for (int i = 0; i < r.calls && i < 4096; i++) {
         int set = 0;
-        while (workload_operands(&work, set).c != r.c[i]) set++;
+        while (workload_operands(&work, set).at[OPERAND_C] != r.c[i]) set++;
         assert_true(r.prepared[i] == r.at[set]);
     }
     timed_stop(&timed);
@@ -170,7 +170,7 @@ TEST(a_graph_visits_every_set_equally_often_in_turn)
     const int estimate = r.calls - timed.graph_calls; /* before the capture */
     assert_int_equal(estimate, 2 + 2 * 8);
     for (int i = 0; i < timed.graph_calls; i++)
-        assert_true(r.c[estimate + i] == workload_operands(&work, i % 43).c);
+        assert_true(r.c[estimate + i] == workload_operands(&work, i % 43).at[OPERAND_C]);
     assert_int_equal(timed.sets_used, 43);
     timed_stop(&timed);
 }
@@ -186,7 +186,7 @@ TEST(a_long_call_is_launched_one_by_one_over_the_sets)
     assert_ok(timed_blocks(&timed, 3, 1000, samples, &calls, NULL));
     assert_int_equal(calls, 1);
     assert_int_equal(r.calls, 4 + 3);
-    for (int i = 0; i < 7; i++) assert_true(r.c[i] == workload_operands(&work, i).c);
+    for (int i = 0; i < 7; i++) assert_true(r.c[i] == workload_operands(&work, i).at[OPERAND_C]);
     assert_int_equal(timed.sets_used, 7);
     for (int i = 0; i < 3; i++) assert_true(fabs(samples[i] - 2705) < 0.1);
     timed_stop(&timed);

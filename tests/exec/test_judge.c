@@ -46,8 +46,8 @@ static struct operands cpu_judge_open_infinite(const char *text, struct cpu_judg
     const struct problem p = problem_of(text);
     assert_ok(workload_open(&kernels, &p, false, SEED, ROOM, &cpu_judge->work));
     const struct operands x = workload_operands(&cpu_judge->work, 0);
-    host_memory(x.a)[3] = INFINITY;
-    host_memory(x.b)[2 * 7 + 6] = NAN;
+    host_memory(x.at[OPERAND_A])[3] = INFINITY;
+    host_memory(x.at[OPERAND_B])[2 * 7 + 6] = NAN;
     const struct oracle_limits limits = limits_of(ROOM);
     assert_ok(oracle_open(&cpu_judge->work, SEED, &limits, &cpu_judge->oracle));
     return x;
@@ -110,8 +110,8 @@ TEST(errors_are_the_largest_and_the_root_mean_square_of_what_c_is_off)
         const float *mass = host_memory(cpu_judge.oracle.mass.address);
         double componentwise = 0, squares = 0, max = 0, largest = 0;
         /* The judge's last call left its C in one of the sets. */
-        const float *c =
-            host_memory(workload_operands(&cpu_judge.work, cpu_judge.work.layout.sets > 1 ? 1 : 0).c);
+        const float *c = host_memory(
+            workload_operands(&cpu_judge.work, cpu_judge.work.layout.sets > 1 ? 1 : 0).at[OPERAND_C]);
         for (int i = 0; i < 67 * 131; i++) {
             const double error = fabs((double)c[i] - value[i]);
             componentwise = fmax(componentwise, error / (double)mass[i]);
@@ -187,9 +187,9 @@ TEST(faults_of_an_epilogue_are_found_and_described)
         {"nn:8x9x17:epilogue=gelu", GELU_BY_ERF, "random data"},
         {"nn:8x9x1:epilogue=gelu", GELU_COARSE, "wrong"},
         {"nn:8x9x64:epilogue=bias+gelu", GELU_COARSE, "wrong"},
-        {"nn:8x9x17:epilogue=out", SOURCE_WRITTEN,
-         "the C of a product out of place, or its bias, was written"},
-        {"nn:8x9x17:ldc=12:beta=1:epilogue=bias+out", SOURCE_WRITTEN, "which is only read"},
+        {"nn:8x9x17:epilogue=out", SOURCE_WRITTEN, "the source was written, which is only read"},
+        {"nn:8x9x17:ldc=12:beta=1:epilogue=bias+out", SOURCE_WRITTEN,
+         "the source or the bias was written, which is only read"},
         {"nn:8x9x17:beta=2:epilogue=out", D_READ, "= nan"},
         {"nn:8x9x17:beta=2:epilogue=out", BETA_IGNORED, "wrong"},
         {"nn:8x9x17:epilogue=out", BETA_TIMES_NAN, "= nan"},
@@ -215,10 +215,10 @@ TEST(an_activation_is_applied_to_nan_and_infinity_too)
         const struct kernel kernel = {.self = &faulty, .launch = faulty_launch};
         assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
         if (!j.right) fail_msg("%s", j.detail);
-        const float *c = host_memory(x.c);
+        const float *c = host_memory(x.at[OPERAND_C]);
         int plus = 0, minus = 0;
         for (int col = 0; col < 6; col++) {
-            const bool positive = host_memory(x.b)[3 * 7 + col] > 0;
+            const bool positive = host_memory(x.at[OPERAND_B])[3 * 7 + col] > 0;
             plus += positive, minus += !positive;
             if (positive) assert_true(c[col] == cases[i].plus);
             else assert_true(isnan(cases[i].minus) ? isnan(c[col]) : c[col] == cases[i].minus);
@@ -250,7 +250,7 @@ TEST(after_timing_out_of_place_every_set_still_has_the_judged_bits)
     const int calls = faulty.calls;
     assert_ok(oracle_recheck(&cpu_judge.oracle, &kernel, &j, sets, &same));
     assert_true(same && faulty.calls == calls);
-    float *d = host_memory(workload_operands(&cpu_judge.work, sets - 1).c);
+    float *d = host_memory(workload_operands(&cpu_judge.work, sets - 1).at[OPERAND_C]);
     d[63] = nextafterf(d[63], INFINITY);
     assert_ok(oracle_recheck(&cpu_judge.oracle, &kernel, &j, sets, &same));
     assert_false(same);
@@ -294,7 +294,7 @@ TEST(a_c_that_timing_left_different_is_found_in_any_set)
     }
     assert_ok(oracle_recheck(&cpu_judge.oracle, &kernel, &j, sets, &same));
     assert_true(same);
-    float *c = host_memory(workload_operands(&cpu_judge.work, sets - 1).c);
+    float *c = host_memory(workload_operands(&cpu_judge.work, sets - 1).at[OPERAND_C]);
     c[63] = nextafterf(c[63], INFINITY);
     assert_ok(oracle_recheck(&cpu_judge.oracle, &kernel, &j, sets, &same));
     assert_false(same);
@@ -330,8 +330,9 @@ TEST(nan_and_infinity_must_reach_c_and_nothing_else)
     const struct kernel kernel = {.self = &faulty, .launch = faulty_launch};
     assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     if (!j.right) fail_msg("%s", j.detail);
-    assert_true(isinf(host_memory(x.c)[0]) && isnan(host_memory(x.c)[6]) && isfinite(host_memory(x.c)[7]));
-    host_memory(x.a)[3] = FLT_MAX / 4; /* for a kernel that clamps infinity */
+    assert_true(isinf(host_memory(x.at[OPERAND_C])[0]) && isnan(host_memory(x.at[OPERAND_C])[6]) &&
+                isfinite(host_memory(x.at[OPERAND_C])[7]));
+    host_memory(x.at[OPERAND_A])[3] = FLT_MAX / 4; /* for a kernel that clamps infinity */
     assert_ok(oracle_judge(&cpu_judge.oracle, &kernel, &j));
     assert_false(j.right);
     cpu_judge_close(&cpu_judge);
@@ -409,8 +410,8 @@ TEST(with_alpha_0_nan_operands_do_not_matter)
     assert_ok(workload_open(&kernels, &p, false, SEED, ROOM, &cpu_judge.work));
     for (int i = 0; i < 2; i++) {
         struct operands x = workload_operands(&cpu_judge.work, i ? WORKLOAD_EXACT : 0);
-        for (int at = 0; at < 48; at++) host_memory(x.a)[at] = NAN;
-        for (int at = 0; at < 56; at++) host_memory(x.b)[at] = NAN;
+        for (int at = 0; at < 48; at++) host_memory(x.at[OPERAND_A])[at] = NAN;
+        for (int at = 0; at < 56; at++) host_memory(x.at[OPERAND_B])[at] = NAN;
     }
     const struct oracle_limits limits = limits_of(ROOM);
     assert_ok(oracle_open(&cpu_judge.work, SEED, &limits, &cpu_judge.oracle));

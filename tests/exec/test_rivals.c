@@ -339,7 +339,7 @@ TEST(a_long_batch_is_two_calls)
     enum { ITEMS = 70000 };
     static float a[ITEMS][3], b[ITEMS][6], c[ITEMS][2];
     const struct operands operands = {
-        .a = (CUdeviceptr)(uintptr_t)a, .b = (CUdeviceptr)(uintptr_t)b, .c = (CUdeviceptr)(uintptr_t)c};
+        .at = {(CUdeviceptr)(uintptr_t)a, (CUdeviceptr)(uintptr_t)b, (CUdeviceptr)(uintptr_t)c}};
     for (int i = 0; i < ITEMS; i++) {
         for (int j = 0; j < 3; j++) a[i][j] = (float)(i % 100 + j);
         for (int j = 0; j < 6; j++) b[i][j] = (float)(i % 70 - j);
@@ -359,9 +359,8 @@ TEST(a_long_batch_of_pointers_is_two_calls)
 {
     enum { ITEMS = 70000 };
     static float a[ITEMS], b[ITEMS], c[ITEMS], *at_a[ITEMS], *at_b[ITEMS], *at_c[ITEMS];
-    const struct operands operands = {.a = (CUdeviceptr)(uintptr_t)at_a,
-                                      .b = (CUdeviceptr)(uintptr_t)at_b,
-                                      .c = (CUdeviceptr)(uintptr_t)at_c};
+    const struct operands operands = {
+        .at = {(CUdeviceptr)(uintptr_t)at_a, (CUdeviceptr)(uintptr_t)at_b, (CUdeviceptr)(uintptr_t)at_c}};
     for (int i = 0; i < ITEMS; i++) {
         a[i] = (float)(i % 100), b[i] = (float)(i % 70);
         at_a[i] = &a[ITEMS - 1 - i], at_b[i] = &b[i], at_c[i] = &c[i];

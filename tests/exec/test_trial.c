@@ -255,7 +255,7 @@ TEST(a_wrong_candidate_is_not_timed_and_harms_no_later_one)
 TEST(an_innocent_is_not_blamed_for_operands_that_another_spoilt)
 {
     prepare("17x9x5");
-    host_memory(workload_operands(&setup.work, 0).b)[7] = 1e9f;
+    host_memory(workload_operands(&setup.work, 0).at[OPERAND_B])[7] = 1e9f;
     assert_int_equal(try(0).verdict, VERDICT_MEASURED);
 }
 

@@ -19,7 +19,7 @@
 enum { GUARD = 64, GUARD_BYTE = 0x5c }; /* elements on both sides: a multiple of 16 bytes */
 
 /* An operand: [guard | misalignment][span][guard]. */
-struct operand {
+struct guarded {
     enum element type;
     char *block, *at; /* at: the first element */
     float *x;         /* the values of the elements when they were last written or read here */
@@ -27,10 +27,10 @@ struct operand {
     size_t before, bytes, after; /* bytes of the three */
 };
 
-static struct operand operand_build(enum element type, int64_t span, int misalign)
+static struct guarded operand_build(enum element type, int64_t span, int misalign)
 {
     const size_t size = (size_t)element_bytes(type);
-    struct operand o = {.type = type,
+    struct guarded o = {.type = type,
                         .span = span,
                         .before = (size_t)(GUARD + misalign) * size,
                         .bytes = (size_t)span * size,
@@ -45,38 +45,38 @@ static struct operand operand_build(enum element type, int64_t span, int misalig
     return o;
 }
 
-static void operand_free(struct operand *o)
+static void operand_free(struct guarded *o)
 {
     free(o->block);
     free(o->x);
 }
 
-static void operand_read(const struct operand *o)
+static void operand_read(const struct guarded *o)
 {
     for (int64_t i = 0; i < o->span; i++) o->x[i] = elements_get(o->at, o->type, i);
 }
 
 /* Stores the values, and rounds them so. */
-static void operand_write(const struct operand *o)
+static void operand_write(const struct guarded *o)
 {
     for (int64_t i = 0; i < o->span; i++) elements_put(o->at, o->type, i, o->x[i]);
     operand_read(o);
 }
 
 /* From now on, until operand_open_guards, an access to a guard band ends the process. */
-static void operand_close_guards(const struct operand *o)
+static void operand_close_guards(const struct guarded *o)
 {
     ASAN_POISON_MEMORY_REGION(o->block, o->before);
     ASAN_POISON_MEMORY_REGION(o->at + o->bytes, o->after);
 }
 
-static void operand_open_guards(const struct operand *o)
+static void operand_open_guards(const struct guarded *o)
 {
     ASAN_UNPOISON_MEMORY_REGION(o->block, o->before);
     ASAN_UNPOISON_MEMORY_REGION(o->at + o->bytes, o->after);
 }
 
-static bool guards_intact(const struct operand *o)
+static bool guards_intact(const struct guarded *o)
 {
     for (size_t i = 0; i < o->before; i++)
         if (o->block[i] != GUARD_BYTE) return false;
@@ -101,7 +101,7 @@ static float draw_value(enum trial_data data, uint64_t *state)
 }
 
 /* Fills a stored matrix of rows x cols, batch times; the gaps get `padding`. */
-static void fill(const struct operand *o, int64_t rows, int64_t cols, int64_t ld, int64_t batch,
+static void fill(const struct guarded *o, int64_t rows, int64_t cols, int64_t ld, int64_t batch,
                  int64_t stride, enum trial_data data, bool poisoned, float padding, uint64_t *state)
 {
     for (int64_t i = 0; i < o->span; i++) o->x[i] = padding;
@@ -113,7 +113,7 @@ static void fill(const struct operand *o, int64_t rows, int64_t cols, int64_t ld
 }
 
 /* The same for one item, by the judge's rule. */
-static void fill_kind(const struct operand *o, int64_t rows, int64_t cols, int64_t ld, struct fill_rule rule)
+static void fill_kind(const struct guarded *o, int64_t rows, int64_t cols, int64_t ld, struct fill_rule rule)
 {
     for (int64_t row = 0; row < rows; row++)
         for (int64_t col = 0; col < cols; col++) {
@@ -125,7 +125,7 @@ static void fill_kind(const struct operand *o, int64_t rows, int64_t cols, int64
 
 /* Multiplies one item by powers of 2. The lines of the product's operand, of op(A) or columns of op(B), have
  * exponents from `first` on within `range`, those of k from -10 to 0, of op(B) the opposite ones. */
-static void grade(const struct operand *o, int64_t rows, int64_t cols, int64_t ld, bool k_in_rows, int first,
+static void grade(const struct guarded *o, int64_t rows, int64_t cols, int64_t ld, bool k_in_rows, int first,
                   int range, int sign)
 {
     for (int64_t row = 0; row < rows; row++)
@@ -144,7 +144,7 @@ static bool is_element_of_c(const struct problem *p, int64_t offset)
     return in_item / p->ldc < p->m && in_item % p->ldc < p->n;
 }
 
-static bool padding_intact(const struct problem *p, const struct operand *c, const char *before, char *why)
+static bool padding_intact(const struct problem *p, const struct guarded *c, const char *before, char *why)
 {
     const size_t size = (size_t)element_bytes(c->type);
     for (int64_t i = 0; i < c->span; i++)
@@ -187,14 +187,11 @@ static double steepest(const struct problem *p)
     return epilogue_activation(p->epilogue) == ACTIVATION_GELU ? 1.13 : 1.0;
 }
 
-/* What there is of a trial: a, b, what is read as C, what is written, and the bias. */
-enum { OPERAND_A, OPERAND_B, OPERAND_D, OPERAND_SOURCE, OPERAND_BIAS, OPERANDS };
-
 /* `old` is C before the run. */
-static bool equals_reference(const struct problem *p, const struct operand *x, const float *old, bool by_rows,
+static bool equals_reference(const struct problem *p, const struct guarded *x, const float *old, bool by_rows,
                              char *why)
 {
-    const struct operand *const d = &x[OPERAND_D];
+    const struct guarded *const d = &x[OPERAND_C];
     float *want = malloc((size_t)d->span * sizeof *want + 1);
     if (!want) abort();
     memcpy(want, old, (size_t)d->span * sizeof *want);
@@ -225,7 +222,7 @@ static float rounded(float x, double roundoff)
 }
 
 /* The operand rounded as kernels of the problem's type do; must be freed. */
-static float *taken(const struct problem *p, const struct operand *o)
+static float *taken(const struct problem *p, const struct guarded *o)
 {
     const double roundoff = gemm_type_row(p->type)->operand_roundoff;
     float *x = malloc((size_t)o->span * sizeof *x + 1);
@@ -236,9 +233,9 @@ static float *taken(const struct problem *p, const struct operand *o)
 
 /* |c - ref| <= 4 u K g + u |ref| with u = 2^-24 and g = |alpha| |A| |B| + |beta| |C| + |bias|; and what an
  * activation makes of it, and storing it in 16 bits. */
-static bool is_near_reference(const struct problem *p, const struct operand *x, const float *old, char *why)
+static bool is_near_reference(const struct problem *p, const struct guarded *x, const float *old, char *why)
 {
-    const struct operand *const c = &x[OPERAND_D];
+    const struct guarded *const c = &x[OPERAND_C];
     size_t count = (size_t)(p->m * p->n * p->batch);
     double *want = malloc(2 * count * sizeof *want + 1), *magnitude = want + count;
     if (!want) abort();
@@ -284,16 +281,16 @@ static struct accuracy errors_of(const struct problem *p, const float *c, const 
 }
 
 /* One item, alpha 1, beta 0, no epilogue. */
-static bool is_accurate(const struct problem *p, const struct operand *x, enum data_class kind, char *why)
+static bool is_accurate(const struct problem *p, const struct guarded *x, enum data_class kind, char *why)
 {
-    const size_t count = (size_t)(p->m * p->n), bytes = (size_t)x[OPERAND_D].span * sizeof(float);
+    const size_t count = (size_t)(p->m * p->n), bytes = (size_t)x[OPERAND_C].span * sizeof(float);
     double *const want = malloc(2 * count * sizeof *want), *const magnitude = want + count;
     float *const in_order = malloc(bytes);
     if (!want || !in_order) abort();
     memset(in_order, 0, bytes);
     reference_double(p, x[OPERAND_A].x, x[OPERAND_B].x, in_order, want, magnitude);
     reference_ijk(p, x[OPERAND_A].x, x[OPERAND_B].x, in_order);
-    const struct accuracy own = errors_of(p, x[OPERAND_D].x, want, magnitude),
+    const struct accuracy own = errors_of(p, x[OPERAND_C].x, want, magnitude),
                           other = errors_of(p, in_order, want, magnitude);
     const bool compared = data_class_is_compared(kind);
     const bool accurate = compared ? accuracy_answers(gemm_type_row(p->type), &own, &other)
@@ -329,12 +326,12 @@ struct addresses {
     void **a, **b, **c;
 };
 
-static void *element_at(const struct operand *o, int64_t i)
+static void *element_at(const struct guarded *o, int64_t i)
 {
     return o->at + i * element_bytes(o->type);
 }
 
-static struct addresses addresses_build(const struct problem *lies, const struct operand x[OPERANDS],
+static struct addresses addresses_build(const struct problem *lies, const struct guarded x[OPERANDS],
                                         uint64_t seed)
 {
     const size_t count = (size_t)lies->batch, bytes = count * sizeof(void *);
@@ -350,7 +347,7 @@ static struct addresses addresses_build(const struct problem *lies, const struct
     for (size_t i = 0; i < count; i++) {
         at.a[i] = element_at(&x[OPERAND_A], place[i] * lies->stride_a);
         at.b[i] = element_at(&x[OPERAND_B], place[i] * lies->stride_b);
-        at.c[i] = element_at(&x[OPERAND_D], place[i] * lies->stride_c);
+        at.c[i] = element_at(&x[OPERAND_C], place[i] * lies->stride_c);
     }
     free(place);
     return at;
@@ -363,14 +360,14 @@ static void addresses_free(struct addresses *at)
     free(at->c);
 }
 
-static void add_operands(struct cpu_operands *operands, const struct operand x[OPERANDS])
+static void add_operands(struct cpu_operands *operands, const struct guarded x[OPERANDS])
 {
     for (int i = 0; i < OPERANDS; i++)
         operands->region[operands->regions++] = (struct region){x[i].at, x[i].bytes};
 }
 
 static void run_on_addresses(const struct cpu_kernel *kernel, const struct trial *trial,
-                             const struct problem *lies, const struct operand x[OPERANDS])
+                             const struct problem *lies, const struct guarded x[OPERANDS])
 {
     struct addresses at = addresses_build(lies, x, trial->mode.seed);
     const size_t bytes = (size_t)lies->batch * sizeof(void *);
@@ -385,7 +382,7 @@ static void run_on_addresses(const struct cpu_kernel *kernel, const struct trial
 }
 
 /* Fills in the operands. What must not be read is NaN, and sometimes one value of the bias. */
-static void build_operands(const struct trial *trial, const struct problem *p, struct operand x[OPERANDS])
+static void build_operands(const struct trial *trial, const struct problem *p, struct guarded x[OPERANDS])
 {
     const bool unread = p->alpha == 0.0, apart = epilogue_out_of_place(p->epilogue);
     const int64_t bias = problem_bias_length(p);
@@ -404,8 +401,8 @@ static void build_operands(const struct trial *trial, const struct problem *p, s
          unread, NAN, &state);
     if (trial->data == DATA_ACCURATE) {
         const struct random_test test = data_class_test(trial->kind, p, trial->mode.seed);
-        fill_kind(&x[OPERAND_A], problem_rows_a(p), problem_cols_a(p), p->lda, test.a);
-        fill_kind(&x[OPERAND_B], problem_rows_b(p), problem_cols_b(p), p->ldb, test.b);
+        fill_kind(&x[OPERAND_A], problem_rows_a(p), problem_cols_a(p), p->lda, test.rule[OPERAND_A]);
+        fill_kind(&x[OPERAND_B], problem_rows_b(p), problem_cols_b(p), p->ldb, test.rule[OPERAND_B]);
     }
     if (trial->data == DATA_GRADED) {
         /* Products down to the least denormal number; elements, too, but for BF16, which has fewer. */
@@ -421,7 +418,7 @@ static void build_operands(const struct trial *trial, const struct problem *p, s
         operand_write(&x[OPERAND_A]);
         operand_write(&x[OPERAND_B]);
     }
-    fill(&x[OPERAND_D], p->m, p->n, p->ldc, p->batch, p->stride_c, trial->data, apart || p->beta == 0.0,
+    fill(&x[OPERAND_C], p->m, p->n, p->ldc, p->batch, p->stride_c, trial->data, apart || p->beta == 0.0,
          0x1.5p77F, &state);
     if (apart)
         fill(&x[OPERAND_SOURCE], p->m, p->n, p->ldc, p->batch, p->stride_c, trial->data, p->beta == 0.0, NAN,
@@ -436,7 +433,7 @@ static void build_operands(const struct trial *trial, const struct problem *p, s
 
 /* lies: where the operands are. */
 static void run(const struct cpu_kernel *kernel, const struct trial *trial, const struct problem *lies,
-                const struct operand x[OPERANDS])
+                const struct guarded x[OPERANDS])
 {
     if (trial->problem.pointers) {
         run_on_addresses(kernel, trial, lies, x);
@@ -444,7 +441,7 @@ static void run(const struct cpu_kernel *kernel, const struct trial *trial, cons
     }
     struct cpu_operands operands = {.a = x[OPERAND_A].at,
                                     .b = x[OPERAND_B].at,
-                                    .c = x[OPERAND_D].at,
+                                    .c = x[OPERAND_C].at,
                                     .source =
                                         epilogue_out_of_place(lies->epilogue) ? x[OPERAND_SOURCE].at : NULL,
                                     .bias = x[OPERAND_BIAS].span > 0 ? x[OPERAND_BIAS].at : NULL};
@@ -455,19 +452,19 @@ static void run(const struct cpu_kernel *kernel, const struct trial *trial, cons
 /* Runs in the other orders, from the same C: the result must be the same bit for bit, whatever runs first. */
 static bool same_in_other_orders(const struct cpu_kernel *kernel, const struct trial *trial,
                                  const struct problem *lies, char *const before[OPERANDS],
-                                 const struct operand x[OPERANDS], char *why)
+                                 const struct guarded x[OPERANDS], char *why)
 {
-    const size_t bytes = x[OPERAND_D].bytes;
+    const size_t bytes = x[OPERAND_C].bytes;
     struct trial other = *trial;
     char *const first = malloc(bytes + 1);
     if (!first) abort();
-    memcpy(first, x[OPERAND_D].at, bytes);
+    memcpy(first, x[OPERAND_C].at, bytes);
     bool same = true;
     for (int i = 1; i < ORDER_COUNT && same; i++) {
-        memcpy(x[OPERAND_D].at, before[OPERAND_D], bytes);
+        memcpy(x[OPERAND_C].at, before[OPERAND_C], bytes);
         other.mode.order = (other.mode.order + 1) % ORDER_COUNT;
         run(kernel, &other, lies, x);
-        same = memcmp(first, x[OPERAND_D].at, bytes) == 0;
+        same = memcmp(first, x[OPERAND_C].at, bytes) == 0;
     }
     if (!same) snprintf(why, TRIAL_TEXT_MAX, "wrong answer: other bits in another order");
     free(first);
@@ -479,7 +476,7 @@ bool trial_passes(const struct cpu_kernel *kernel, const struct trial *trial, ch
     static const char *const names[OPERANDS] = {"A", "B", "C", "source", "bias"};
     const struct problem lies = laid_out(&trial->problem), *const p = &lies;
     const bool apart = epilogue_out_of_place(p->epilogue);
-    struct operand x[OPERANDS];
+    struct guarded x[OPERANDS];
     char *before[OPERANDS];
     build_operands(trial, p, x);
     for (int i = 0; i < OPERANDS; i++) {
@@ -487,10 +484,10 @@ bool trial_passes(const struct cpu_kernel *kernel, const struct trial *trial, ch
         memcpy(before[i], x[i].at, x[i].bytes);
         operand_close_guards(&x[i]);
     }
-    const size_t c_bytes = (size_t)x[OPERAND_D].span * sizeof(float);
+    const size_t c_bytes = (size_t)x[OPERAND_C].span * sizeof(float);
     float *const old = malloc(c_bytes + 1);
     if (!old) abort();
-    memcpy(old, x[apart ? OPERAND_SOURCE : OPERAND_D].x, c_bytes);
+    memcpy(old, x[apart ? OPERAND_SOURCE : OPERAND_C].x, c_bytes);
 
     bool passes = true;
     gt_sums_again = 0;
@@ -505,13 +502,13 @@ bool trial_passes(const struct cpu_kernel *kernel, const struct trial *trial, ch
     for (int i = 0; i < OPERANDS; i++) {
         operand_open_guards(&x[i]);
         bool kept = guards_intact(&x[i]);
-        bool same = i == OPERAND_D || memcmp(before[i], x[i].at, x[i].bytes) == 0;
+        bool same = i == OPERAND_C || memcmp(before[i], x[i].at, x[i].bytes) == 0;
         if (passes && !kept) snprintf(why, TRIAL_TEXT_MAX, "guard band of %s written", names[i]);
         else if (passes && !same) snprintf(why, TRIAL_TEXT_MAX, "operand %s changed", names[i]);
         passes = passes && kept && same;
     }
-    operand_read(&x[OPERAND_D]);
-    passes = passes && padding_intact(p, &x[OPERAND_D], before[OPERAND_D], why);
+    operand_read(&x[OPERAND_C]);
+    passes = passes && padding_intact(p, &x[OPERAND_C], before[OPERAND_C], why);
     if (passes && trial->data == DATA_UNIFORM) passes = is_near_reference(p, x, old, why);
     else if (passes && trial->data == DATA_ACCURATE) passes = is_accurate(p, x, trial->kind, why);
     else if (passes) passes = equals_reference(p, x, old, trial->mode.seed % 2 == 0, why);

@@ -46,6 +46,13 @@ gt_test(export_gpu ${CMAKE_CURRENT_SOURCE_DIR}/export/gpu.sh $<TARGET_FILE:tune>
   $<TARGET_FILE:make_winners> ${CMAKE_C_COMPILER} ${GT_CUDA_INCLUDE})
 set_tests_properties(export_gpu PROPERTIES LABELS gpu TIMEOUT 600 SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu)
 
+# Byte for byte what is exported of the winners that ship.
+add_executable(headers golden/golden_headers.c)
+target_link_libraries(headers PRIVATE gt_tools gt_gpu gt_flags m)
+gt_test(headers ${CMAKE_CURRENT_SOURCE_DIR}/golden/headers.sh $<TARGET_FILE:headers> $<TARGET_FILE:tune> $<TARGET_FILE:make_winners>
+  ${CMAKE_C_COMPILER} ${GT_CUDA_INCLUDE} ${CMAKE_CURRENT_BINARY_DIR}/golden ${CMAKE_CURRENT_SOURCE_DIR}/data/headers.txt)
+set_tests_properties(headers PROPERTIES LABELS cli TIMEOUT 600)
+
 find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)
   gt_test(export_t4 ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/export/t4.py $<TARGET_FILE:tune>

@@ -117,12 +117,14 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuui
                                 CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
                                 CUtensorMapFloatOOBfill fill)
 {
-    struct fake_map told = {.address = (CUdeviceptr)(uintptr_t)address,
-                            .type = (int)type,
-                            .rank = (int)rank,
-                            .swizzle = (int)swizzle};
+    struct fake_map told;
     (void)interleave, (void)promotion, (void)fill;
-    if ((uintptr_t)map % 64 || told.address % 16 || rank > 3) return CUDA_ERROR_INVALID_VALUE;
+    memset(&told, 0, sizeof told);
+    told.address = (CUdeviceptr)(uintptr_t)address;
+    told.type = (int)type;
+    told.rank = (int)rank;
+    told.swizzle = (int)swizzle;
+    if ((uintptr_t)map % 64 || told.address % 16 || rank > 5) return CUDA_ERROR_INVALID_VALUE;
     for (cuuint32_t i = 0; i < rank; i++) {
         if (step[i] != 1) return CUDA_ERROR_INVALID_VALUE;
         told.extent[i] = (unsigned)extent[i];

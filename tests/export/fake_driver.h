@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #define FAKE_LAUNCHES_MAX 64
+#define FAKE_ARGUMENT_MAX 1536
 
 struct fake_launch {
     int kernel; /* 0 gemm_pack, 1 gemm, 2 gemm_reduce, 3 gemm_maxima */
@@ -14,7 +15,7 @@ struct fake_launch {
     CUstream stream;
     int extended, dependent; /* by cuLaunchKernelEx; with programmatic stream serialization */
     unsigned cluster[3];
-    unsigned char args[512]; /* and whatever lies behind what the kernel is passed */
+    unsigned char args[FAKE_ARGUMENT_MAX]; /* and whatever lies behind what the kernel is passed */
 };
 
 extern const char *const fake_names[4];
@@ -23,7 +24,7 @@ extern const char *const fake_names[4];
 struct fake_map {
     CUdeviceptr address;
     int type, rank, swizzle;
-    unsigned extent[3], stride[2], box[3];
+    unsigned extent[5], stride[4], box[5];
 };
 
 struct fake_function {

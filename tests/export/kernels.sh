@@ -49,7 +49,19 @@ expected=$(sed -nE 's/.*machine code of 1 kernel for sm_90a, about ([0-9]+) kB; 
 
 strict="-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -isystem $cuda -I. -I$here -I$here/../../kernel_templates/device"
 $cc -std=c99 -O1 $strict "$here/launch.c" "$here/fake_driver.c" -o launch
-./launch
+mkdir code
+./launch code
+# The machine code is byte for byte what was compiled, which an entry of the cache begins with.
+for code in code/*; do
+    bytes=$(stat -c %s "$code") same=0
+    for entry in cache/*.cubin; do
+        if cmp -s -n "$bytes" "$code" "$entry"; then same=1; fi
+    done
+    [ $same = 1 ] || {
+        echo "$code of $bytes bytes is not what was compiled"
+        exit 1
+    }
+done
 # PTX only where it is asked for, at a price.
 "$tune" export --db winners.db --header kernels.h --with-kernels --ptx
 [ "$(stat -c %s kernels.h)" -gt $((2 * $(stat -c %s first.h))) ]

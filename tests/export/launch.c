@@ -301,13 +301,12 @@ static const struct gt_winner_kernel mapped_kernel = {"\x7f"
                                                       NULL, 4, 0};
 static const struct gt_winner_planned mapped = {
     &mapped_kernel,
-    0,
-    0,
+    0x7,
     0x814,
     {{112, 48, 48, 64 * 112, 100 * 48, 64 * 48, 0},
      {GT_LAUNCH_FIXED, 24, GT_LAUNCH_FIXED, GT_LAUNCH_FIXED, GT_LAUNCH_UNTOLD, GT_LAUNCH_UNTOLD,
       GT_LAUNCH_FIXED},
-     {2, 2, 2},
+     {2, 2, 2, 2, 2},
      0,
      0},
     {{{"gemm", {4, 1, 2}, 3, 128, 100000, {2, 1, 1}, true, false, true, 0}},
@@ -319,10 +318,16 @@ static const struct gt_winner_planned mapped = {
      100,
      2,
      40,
-     {2 * 64 * 112, 2 * 100 * 48, 2 * 64 * 48, 0, 2 * 64 * 48, 0},
+     {2 * 64 * 112, 2 * 100 * 48, 2 * 64 * 48, 2 * 64 * 48, 0, 0},
      {2, 2 * 48},
-     {0, 8, 16, GT_LAUNCH_NOWHERE, GT_LAUNCH_NOWHERE, GT_LAUNCH_NOWHERE, GT_LAUNCH_NOWHERE, GT_LAUNCH_NOWHERE,
-      32, 36, 40, GT_LAUNCH_NOWHERE},
+     {{0, 8, 16, GT_LAUNCH_NOWHERE, GT_LAUNCH_NOWHERE},
+      GT_LAUNCH_NOWHERE,
+      GT_LAUNCH_NOWHERE,
+      GT_LAUNCH_NOWHERE,
+      32,
+      36,
+      40,
+      GT_LAUNCH_NOWHERE},
      2,
      AT_MAP_C + GT_LAUNCH_VIEW_BYTES,
      {{GT_LAUNCH_A,
@@ -416,11 +421,26 @@ static void check_mapped(void)
     CHECK(gt_winner_unload(&loaded) == CUDA_SUCCESS);
 }
 
-int main(void)
+/* The machine code of a GPU's winners, each as FOLDER/NUMBER. */
+static void write_code(const struct gt_winner_gpu *gpu, const char *folder)
+{
+    for (int32_t i = 0; i < gpu->count; i++) {
+        if (gpu->winners[i].kernel < 0) continue;
+        const struct gt_winner_kernel *kernel = gpu->plans[gpu->winners[i].kernel].kernel;
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%d", folder, (int)i);
+        FILE *file = fopen(path, "wb");
+        CHECK(file && fwrite(kernel->cubin, 1, kernel->cubin_bytes, file) == kernel->cubin_bytes);
+        CHECK(file && fclose(file) == 0);
+    }
+}
+
+int main(int argc, char **argv)
 {
     int kernels = 0;
     const struct gt_winner_gpu *gpu = gt_winner_gpu_find(&gt_kernels_winners, "NVIDIA H200", 90, 132);
     if (!gpu) return 2;
+    if (argc == 2) write_code(gpu, argv[1]);
     for (int32_t i = 0; i < gpu->count; i++) {
         check_winner(gpu, &gpu->winners[i]);
         kernels += gpu->winners[i].kernel >= 0;

@@ -75,7 +75,9 @@ static void check_judged(const char *text, const struct problem *p, int64_t byte
                 isfinite(bound.rounding),
             "%s: a bound of %g", text, bound.slope);
     const struct exact_test exact = oracle_exact_test(p, 7);
-    PROMISE(exact.a.range >= 1 && exact.b.range >= 1 && exact.c.range >= 0, "%s: nothing is exact", text);
+    PROMISE(exact.rule[OPERAND_A].range >= 1 && exact.rule[OPERAND_B].range >= 1 &&
+                exact.rule[OPERAND_C].range >= 0,
+            "%s: nothing is exact", text);
 }
 
 /* Only where two sets fit is a layout asked for (trial_setup.c). */
@@ -91,16 +93,20 @@ static void check_layout(const char *text, const struct problem *p)
         return;
     for (int cold = 0; cold < 2; cold++) {
         const struct workload_layout l = workload_layout(p, cold, fuzz_gpu.l2_bytes, fuzz_gpu.memory_bytes);
-        PROMISE(l.a >= WORKLOAD_GUARD && l.b >= l.a + a + WORKLOAD_GUARD && l.c >= l.b + b + WORKLOAD_GUARD &&
-                    l.set_words >= l.c + c + WORKLOAD_GUARD,
+        PROMISE(l.at[OPERAND_A] >= WORKLOAD_GUARD &&
+                    l.at[OPERAND_B] >= l.at[OPERAND_A] + a + WORKLOAD_GUARD &&
+                    l.at[OPERAND_C] >= l.at[OPERAND_B] + b + WORKLOAD_GUARD &&
+                    l.set_words >= l.at[OPERAND_C] + c + WORKLOAD_GUARD,
                 "%s: operands overlap", text);
-        PROMISE(source == 0 || (l.source >= l.b + b + WORKLOAD_GUARD && l.c >= l.source + c + WORKLOAD_GUARD),
+        PROMISE(source == 0 || (l.at[OPERAND_SOURCE] >= l.at[OPERAND_B] + b + WORKLOAD_GUARD &&
+                                l.at[OPERAND_C] >= l.at[OPERAND_SOURCE] + c + WORKLOAD_GUARD),
                 "%s: the C that is read overlaps", text);
-        PROMISE(bias == 0 || (l.bias >= l.source + source && l.bias >= l.b + b + WORKLOAD_GUARD &&
-                              l.c >= l.bias + bias + WORKLOAD_GUARD),
+        PROMISE(bias == 0 || (l.at[OPERAND_BIAS] >= l.at[OPERAND_SOURCE] + source &&
+                              l.at[OPERAND_BIAS] >= l.at[OPERAND_B] + b + WORKLOAD_GUARD &&
+                              l.at[OPERAND_C] >= l.at[OPERAND_BIAS] + bias + WORKLOAD_GUARD),
                 "%s: the bias overlaps", text);
-        PROMISE(arrays == 0 ||
-                    (l.arrays >= l.b + b + WORKLOAD_GUARD && l.c >= l.arrays + arrays + WORKLOAD_GUARD),
+        PROMISE(arrays == 0 || (l.arrays >= l.at[OPERAND_B] + b + WORKLOAD_GUARD &&
+                                l.at[OPERAND_C] >= l.arrays + arrays + WORKLOAD_GUARD),
                 "%s: the arrays overlap", text);
         PROMISE(l.sets >= 1 || 8 * l.set_words > fuzz_gpu.memory_bytes, "%s: %d sets", text, l.sets);
         PROMISE(4 * l.set_words * (l.sets + 1) <= fuzz_gpu.memory_bytes || l.sets == 0,

@@ -189,9 +189,22 @@ static void put_kernel(const struct kernel_launch *k)
     put("zero_at", k->zero_at);
 }
 
+/* In the order in which they are counted, which is that of the numbers in plans.txt. An operand that is added
+ * belongs at the end, and is counted only where a plan has it. */
+static const int counted[] = {OPERAND_A,      OPERAND_B,    OPERAND_C,      LAUNCH_WORKSPACE,
+                              OPERAND_SOURCE, OPERAND_BIAS, LAUNCH_PREPARED};
+enum { COUNTED = sizeof counted / sizeof *counted };
+
+static int number_in_order(int operand)
+{
+    int i = 0;
+    while (i < COUNTED && counted[i] != operand) i++;
+    return i;
+}
+
 static void put_view(const struct tensor_view *v)
 {
-    put("operand", (int)v->operand);
+    put("operand", number_in_order((int)v->operand));
     put("element", (int)v->element);
     put("rank", v->rank);
     put("offset_bytes", v->offset_bytes);
@@ -208,9 +221,18 @@ static void put_view(const struct tensor_view *v)
 
 static void put_slots(const struct launch_slots *s)
 {
-    const uint16_t slots[] = {
-        s->a,           s->b,     s->c,    s->workspace, s->source, s->bias, s->alpha_device,
-        s->beta_device, s->alpha, s->beta, s->k,         s->items};
+    const uint16_t slots[] = {s->at[OPERAND_A],
+                              s->at[OPERAND_B],
+                              s->at[OPERAND_C],
+                              s->workspace,
+                              s->at[OPERAND_SOURCE],
+                              s->at[OPERAND_BIAS],
+                              s->alpha_device,
+                              s->beta_device,
+                              s->alpha,
+                              s->beta,
+                              s->k,
+                              s->items};
     for (size_t i = 0; i < sizeof slots / sizeof *slots; i++) put("slot", slots[i]);
 }
 
@@ -225,7 +247,7 @@ static void put_plan(const char *name, const struct launch_plan *plan)
     put("k", plan->k);
     put("batch_per_launch", plan->batch_per_launch);
     put("k_slab", plan->k_slab);
-    for (int i = 0; i < LAUNCH_OPERANDS; i++) put("batch_step_bytes", plan->batch_step_bytes[i]);
+    for (int i = 0; i < COUNTED; i++) put("batch_step_bytes", plan->batch_step_bytes[counted[i]]);
     for (int i = 0; i < 2; i++) put("k_step_bytes", plan->k_step_bytes[i]);
     put_slots(&plan->slots);
     put("views", plan->views);

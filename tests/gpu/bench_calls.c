@@ -92,7 +92,7 @@ static void call(int runner)
         const int status = blas_run(cublas, &now.problem, at[0], at[1], at[2], &one, &zero);
         if (status) must(fail(E_GPU, "status %d", status), "cublasGemmEx");
     } else {
-        const struct operands operands = {.a = at[0], .b = at[1], .c = at[2]};
+        const struct operands operands = {.at = {at[0], at[1], at[2]}};
         must(now.lt.launch(now.lt.self, &operands, 1, 0), "cublasLtMatmul");
     }
 }
@@ -155,7 +155,7 @@ static void renew(void)
 /* Of a call, among so many; INFINITY: it does not run. */
 static double lt_block_us(int calls)
 {
-    const struct operands operands = {.a = now.at[LT][0], .b = now.at[LT][1], .c = now.at[LT][2]};
+    const struct operands operands = {.at = {now.at[LT][0], now.at[LT][1], now.at[LT][2]}};
     must_cuda(cuda.EventRecord(began, device.stream), "time");
     for (int i = 0; i < calls; i++)
         if (now.lt.launch(now.lt.self, &operands, 1, 0)) return INFINITY;

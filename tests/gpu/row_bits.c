@@ -27,7 +27,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { A, B, C, OPERANDS };
+enum { A, B, C, MATRICES };
 enum { PRODUCTS = 2, ROWS = 8, WHY_MAX = 256 };
 #define LINE_MAX_BYTES (PROBLEM_TEXT_MAX + CONFIG_TEXT_MAX + 4)
 
@@ -149,7 +149,7 @@ static void compile_all(void)
 /* ---- operands ---- */
 
 /* Elements on the host and on the GPU. Those of A and B stay while lines need the same. */
-struct operand {
+struct matrix {
     enum element element;
     int64_t count;
     unsigned char *host;
@@ -181,24 +181,24 @@ static float normal_at(int which, int64_t row, int64_t column)
     return normals[x >> 44];
 }
 
-static enum status allocate(struct operand *o, enum element element, int64_t count)
+static enum status allocate(struct matrix *o, enum element element, int64_t count)
 {
     const size_t bytes = (size_t)count * (size_t)element_bytes(element);
     device_free(&o->there);
     free(o->host);
-    *o = (struct operand){.element = element, .count = count, .host = calloc(bytes, 1)};
+    *o = (struct matrix){.element = element, .count = count, .host = calloc(bytes, 1)};
     if (!o->host) return fail(E_MEMORY, "out of memory for an operand of %zu bytes", bytes);
     return device_allocate(&o->there, bytes);
 }
 
-static enum status send(const struct operand *o)
+static enum status send(const struct matrix *o)
 {
     const size_t bytes = (size_t)o->count * (size_t)element_bytes(o->element);
     return device_check(cuda.MemcpyHtoD(o->there.address, o->host, bytes), "copy an operand");
 }
 
 /* op(X), rows x columns, which lies transposed in lines of `stride` elements if so. */
-static void fill(const struct operand *o, int which, bool transposed, int64_t rows, int64_t columns,
+static void fill(const struct matrix *o, int which, bool transposed, int64_t rows, int64_t columns,
                  int64_t stride)
 {
     const int64_t outer = transposed ? columns : rows, inner = transposed ? rows : columns;
@@ -208,7 +208,7 @@ static void fill(const struct operand *o, int which, bool transposed, int64_t ro
                        transposed ? normal_at(which, j, i) : normal_at(which, i, j));
 }
 
-static struct operand operands[OPERANDS];
+static struct matrix operands[MATRICES];
 
 static bool same_a(const struct problem *x, const struct problem *y)
 {
@@ -278,7 +278,7 @@ static double difference(const float *row, const float *first, int64_t n)
 /* Of C on the host. The lines' padding is not of the hash. */
 static void read_figures(const struct problem *p, int product, struct figures *f)
 {
-    const struct operand *c = &operands[C];
+    const struct matrix *c = &operands[C];
     const size_t element = (size_t)element_bytes(c->element), bytes = (size_t)p->n * element;
     XXH64_state_t *state = XXH64_createState();
     float *row = malloc((size_t)p->n * sizeof *row);
@@ -302,8 +302,8 @@ static enum status compute(const struct line *l, const struct kernel *kernel, in
     const struct problem *p = &l->problem;
     const double alpha = product ? 0.7 : 1, beta = product ? 0.3 : 0;
     const struct operands at = {
-        .a = operands[A].there.address, .b = operands[B].there.address, .c = operands[C].there.address};
-    const struct operand *c = &operands[C];
+        .at = {operands[A].there.address, operands[B].there.address, operands[C].there.address}};
+    const struct matrix *c = &operands[C];
     const size_t bytes = (size_t)c->count * (size_t)element_bytes(c->element);
     if (product) fill(c, C, false, p->m, p->n, p->ldc);
     enum status st = send(c);
@@ -356,7 +356,7 @@ static bool on_gpu(void)
     }
     make_normals();
     const bool all = run_all();
-    for (int i = 0; i < OPERANDS; i++) {
+    for (int i = 0; i < MATRICES; i++) {
         device_free(&operands[i].there);
         free(operands[i].host);
     }

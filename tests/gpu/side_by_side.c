@@ -120,14 +120,14 @@ static void compile_all(const char *cache)
 
 /* Of all members of a group, so that where they lie makes no difference: each is as long as the longest. D of
  * a problem out of place is C, and the C that it reads is SOURCE. */
-enum { A, B, SOURCE, BIAS, C, ARRAYS, OPERANDS };
+enum { A, B, SOURCE, BIAS, C, ARRAYS, PLACES };
 static struct {
     struct device_buffer slab;
-    int64_t at[OPERANDS], set_words; /* words from the start of a set */
-    int sets, calls;                 /* calls of a graph */
+    int64_t at[PLACES], set_words; /* words from the start of a set */
+    int sets, calls;               /* calls of a graph */
 } group;
 
-static void spans_of(const struct problem *problem, int64_t spans[OPERANDS])
+static void spans_of(const struct problem *problem, int64_t spans[PLACES])
 {
     const struct problem p = workload_placed(problem, 0);
     spans[A] = problem_span_a(&p);
@@ -142,18 +142,18 @@ static void spans_of(const struct problem *problem, int64_t spans[OPERANDS])
 static void lay_out(const struct line *first, int count, int64_t room_words)
 {
     enum { LINE = 64, SETS_MAX = 1024 };
-    int64_t longest[OPERANDS] = {0}, least = INT64_MAX;
+    int64_t longest[PLACES] = {0}, least = INT64_MAX;
     for (int i = 0; i < count; i++) {
-        int64_t spans[OPERANDS], words = 0;
+        int64_t spans[PLACES], words = 0;
         spans_of(&first[i].problem, spans);
-        for (int j = 0; j < OPERANDS; j++) {
+        for (int j = 0; j < PLACES; j++) {
             words += spans[j];
             if (spans[j] > longest[j]) longest[j] = spans[j];
         }
         if (words < least) least = words;
     }
     group.set_words = 0;
-    for (int j = 0; j < OPERANDS; j++) {
+    for (int j = 0; j < PLACES; j++) {
         group.at[j] = group.set_words;
         group.set_words += (longest[j] + LINE - 1) / LINE * LINE;
     }

@@ -11,8 +11,7 @@
 
 static struct operands operands_of(const struct set *set)
 {
-    return (struct operands){
-        .a = set->buffer[0].address, .b = set->buffer[1].address, .c = set->buffer[2].address};
+    return (struct operands){.at = {set->buffer[0].address, set->buffer[1].address, set->buffer[2].address}};
 }
 
 static const char *const rests[] = {
@@ -168,7 +167,7 @@ static int lose_the_device(void)
     struct kernel kernel;
     if (device_open(0, &device)) return 1;
     load("ladder_naive BM=16 BN=16", &p, &kernel);
-    struct operands wild = {.a = 1 << 20, .b = 1 << 20, .c = 1 << 20};
+    struct operands wild = {.at = {1 << 20, 1 << 20, 1 << 20}};
     if (kernel.launch(kernel.self, &wild, 1, 0) || device_lost()) return 3;
     enum status st = device_check(cuda.StreamSynchronize(device.stream), "run");
     return st == E_GPU && device_lost() && strstr(status_text(), "CUDA_ERROR_ILLEGAL_ADDRESS") ? 0 : 4;

@@ -56,9 +56,9 @@ static enum status meddle(void *self, const struct operands *operands, double al
     struct meddler *m = self;
     enum status st = m->inner.launch(m->inner.self, operands, alpha, beta);
     if (st || !m->active || ++m->calls % m->every) return st;
-    return device_check(
-        cuda.MemsetD32Async(operands->c + (CUdeviceptr)(4 * m->word), 0x42f70000u, 1, device.stream),
-        "meddling"); /* 123.5 */
+    return device_check(cuda.MemsetD32Async(operands->at[OPERAND_C] + (CUdeviceptr)(4 * m->word), 0x42f70000u,
+                                            1, device.stream),
+                        "meddling"); /* 123.5 */
 }
 
 static struct meddler open_meddler(void)
@@ -391,7 +391,7 @@ TEST(the_roofline_is_near_what_the_clocks_promise)
 static enum status go_wild(void *self, const struct operands *operands, double alpha, double beta)
 {
     struct kernel *inner = self;
-    struct operands wild = {.a = 1 << 20, .b = 1 << 20, .c = 1 << 20};
+    struct operands wild = {.at = {1 << 20, 1 << 20, 1 << 20}};
     (void)operands;
     return inner->launch(inner->self, &wild, alpha, beta);
 }

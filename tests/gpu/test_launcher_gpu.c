@@ -73,17 +73,14 @@ static struct launch_plan plan_of(const struct toy_problem *p)
     plan.batch_step_bytes[LAUNCH_A] = 4 * p->m * p->lda;
     plan.batch_step_bytes[LAUNCH_C] = 4 * p->m;
     plan.k_step_bytes[LAUNCH_A] = 4;
-    plan.slots = (struct launch_slots){.a = LAUNCH_NOWHERE,
-                                       .b = LAUNCH_NOWHERE,
-                                       .c = offsetof(struct toy, c),
-                                       .workspace = offsetof(struct toy, workspace),
-                                       .source = LAUNCH_NOWHERE,
-                                       .bias = LAUNCH_NOWHERE,
-                                       .alpha_device = LAUNCH_NOWHERE,
-                                       .beta_device = LAUNCH_NOWHERE,
-                                       .alpha = offsetof(struct toy, alpha),
-                                       .beta = offsetof(struct toy, beta),
-                                       .k = offsetof(struct toy, k)};
+    plan.slots = (struct launch_slots){
+        .at = {LAUNCH_NOWHERE, LAUNCH_NOWHERE, offsetof(struct toy, c), LAUNCH_NOWHERE, LAUNCH_NOWHERE},
+        .workspace = offsetof(struct toy, workspace),
+        .alpha_device = LAUNCH_NOWHERE,
+        .beta_device = LAUNCH_NOWHERE,
+        .alpha = offsetof(struct toy, alpha),
+        .beta = offsetof(struct toy, beta),
+        .k = offsetof(struct toy, k)};
     plan.views = 1;
     plan.view[0] = (struct tensor_view){.operand = LAUNCH_A,
                                         .element = ELEMENT_F32,

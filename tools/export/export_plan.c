@@ -1,5 +1,7 @@
 #include "export_plan.h"
 
+#include "operand_layout.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,9 +58,8 @@ static int32_t needs_of(const struct config *config, const struct problem *probl
 static int32_t vector_of(const struct config *config, const struct problem *problem, const struct gpu *gpu,
                          int i)
 {
-    const struct gemm_type_row *type = gemm_type_row(problem->type);
-    const enum element elements[] = {type->a, type->b, type->c};
-    return needs_of(config, problem, gpu, i, element_vector(elements[i]));
+    const enum element element = operand_layout(problem, (enum operand)i).element;
+    return needs_of(config, problem, gpu, i, element_vector(element));
 }
 
 /* The largest m, n or k (i) that the rules allow with the others as they are. */
@@ -176,13 +177,13 @@ static int32_t place_of(const struct config *config, const struct problem *probl
 enum status plan_make(const struct config *config, const struct problem *p, const struct gpu *gpu,
                       struct planned *planned)
 {
-    const struct gemm_type_row *type = gemm_type_row(p->type);
     struct problem copy = *p;
     bool enough = true;
-    *planned = (struct planned){
-        .lengths = {.bytes = {element_bytes(type->a), element_bytes(type->b), element_bytes(type->c)},
-                    .trans_a = p->trans_a,
-                    .trans_b = p->trans_b}};
+    *planned = (struct planned){.lengths = {.trans_a = p->trans_a, .trans_b = p->trans_b}};
+    for (int i = 0; i < OPERANDS; i++) {
+        planned->lengths.bytes[i] = element_bytes(operand_layout(p, (enum operand)i).element);
+        planned->takes |= operand_is_own(p, (enum operand)i) << i;
+    }
     make(config, p, &planned->plan);
     for (int i = 0; i < LAUNCH_LENGTHS; i++) planned->lengths.planned[i] = *length_in(&copy, i);
     for (int i = 0; i < LAUNCH_LENGTHS; i++) {
@@ -206,8 +207,8 @@ void plan_write_lengths(const struct launch_lengths *l, FILE *f)
     putc('{', f);
     write_list(l->planned, LAUNCH_LENGTHS, f);
     for (int i = 0; i < LAUNCH_LENGTHS; i++) fprintf(f, "%s%" PRId32, i ? ", " : ", {", l->at[i]);
-    fprintf(f, "}, {%" PRId32 ", %" PRId32 ", %" PRId32 "}, %" PRId32 ", %" PRId32 "}", l->bytes[0],
-            l->bytes[1], l->bytes[2], l->trans_a, l->trans_b);
+    for (int i = 0; i < OPERANDS; i++) fprintf(f, "%s%" PRId32, i ? ", " : "}, {", l->bytes[i]);
+    fprintf(f, "}, %" PRId32 ", %" PRId32 "}", l->trans_a, l->trans_b);
 }
 
 static const char *truth(bool x)
@@ -253,9 +254,9 @@ void plan_write(const struct launch_plan *p, FILE *f)
     write_list(p->batch_step_bytes, LAUNCH_OPERANDS, f);
     fprintf(f, ", ");
     write_list(p->k_step_bytes, 2, f);
-    fprintf(f, ", {%d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d, %d}, %d, %d, {", s->a, s->b, s->c,
-            s->workspace, s->source, s->bias, s->alpha_device, s->beta_device, s->alpha, s->beta, s->k,
-            s->items, p->views, p->argument_bytes);
+    for (int i = 0; i < OPERANDS; i++) fprintf(f, "%s%d", i ? ", " : ", {{", s->at[i]);
+    fprintf(f, "}, %d, %d, %d, %d, %d, %d, %d}, %d, %d, {", s->workspace, s->alpha_device, s->beta_device,
+            s->alpha, s->beta, s->k, s->items, p->views, p->argument_bytes);
     for (int i = 0; i < p->views || i == 0; i++) {
         if (i) fprintf(f, ", ");
         write_view(i < p->views ? &p->view[i] : &no_view, f);

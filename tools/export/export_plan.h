@@ -21,6 +21,7 @@ struct gt_winner plan_winner(const struct config *config, const struct problem *
 struct planned {
     struct launch_plan plan;
     struct launch_lengths lengths;
+    int32_t takes;   /* bits of operands: those in memory of their own */
     int32_t aligned; /* elements of which the addresses of A, B, C are multiples, 4 bits each */
 };
 

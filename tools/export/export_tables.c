@@ -35,9 +35,8 @@ static enum status write_plans(const struct header *h, FILE *f)
         if (h->winners[i].kernel < 0) continue;
         enum status st = plan_make(&pick->config, p, &h->picks->gpus[pick->gpu], &planned);
         if (st) return st;
-        fprintf(f, "    {&gt_%s_kernels[%d], %d, %d, 0x%" PRIx32 ", ", h->name,
-                h->kernel_of[h->winners[i].kernel], epilogue_bias(p->epilogue) != BIAS_NONE,
-                epilogue_out_of_place(p->epilogue), (uint32_t)planned.aligned);
+        fprintf(f, "    {&gt_%s_kernels[%d], 0x%" PRIx32 ", 0x%" PRIx32 ", ", h->name,
+                h->kernel_of[h->winners[i].kernel], (uint32_t)planned.takes, (uint32_t)planned.aligned);
         plan_write_lengths(&planned.lengths, f);
         fprintf(f, ", ");
         plan_write(&planned.plan, f);

@@ -23,7 +23,7 @@ enum launch_length {
 struct launch_lengths {
     int64_t planned[LAUNCH_LENGTHS]; /* elements */
     int32_t at[LAUNCH_LENGTHS];      /* offset of the length in the argument, 8 bytes; or one of the above */
-    int32_t bytes[3];                /* of an element of A, B, C */
+    int32_t bytes[OPERANDS];         /* of an element */
     int32_t trans_a, trans_b;
 };
 
@@ -33,7 +33,7 @@ static inline bool launch_relength(struct launch_plan *plan, const struct launch
                                    const int64_t wanted[LAUNCH_LENGTHS])
 {
     for (int i = 0; i < LAUNCH_LENGTHS; i++) {
-        const int operand = i == LAUNCH_STRIDE_BIAS ? (int)LAUNCH_C : i % 3; /* of whose elements */
+        const int operand = i == LAUNCH_STRIDE_BIAS ? (int)OPERAND_BIAS : i % 3;
         const int64_t more = (wanted[i] - lengths->planned[i]) * lengths->bytes[operand];
         if (more == 0) continue;
         if (lengths->at[i] == LAUNCH_FIXED) return false;
@@ -41,8 +41,8 @@ static inline bool launch_relength(struct launch_plan *plan, const struct launch
         if (plan->k_slab && ((i == LAUNCH_LDA && lengths->trans_a) || (i == LAUNCH_LDB && !lengths->trans_b)))
             plan->k_step_bytes[operand] += more;
         if (plan->batch == 1 || i < LAUNCH_STRIDE_A) continue;
-        plan->batch_step_bytes[i == LAUNCH_STRIDE_BIAS ? (int)LAUNCH_BIAS : operand] += more;
-        if (i == LAUNCH_STRIDE_C) plan->batch_step_bytes[LAUNCH_SOURCE] += more;
+        plan->batch_step_bytes[operand] += more;
+        if (i == LAUNCH_STRIDE_C) plan->batch_step_bytes[OPERAND_SOURCE] += more;
     }
     return true;
 }

@@ -13,11 +13,14 @@ s/\bstruct launch_plan\b/struct gt_winner_plan/g
 s/\b\(launch_\|launcher_\|kernel_launch\b\|tensor_view\b\)/gt_\1/g
 s/\bstruct launch\b/struct gt_launch/g
 s/\benum element\b/enum gt_element/g
+s/\benum operand\b/enum gt_winner_operand/g
+s/\bOPERAND\(_\|S\b\)/GT_WINNER_OPERAND\1/g
 s/\b\(LAUNCH_\|TENSOR_RANK_MAX\b\|ELEMENT_\)/GT_\1/g
 s/^\(void\|bool\|CUresult\) gt_launch/static inline &/' "$@"
 }
 {
     sed -n '/^enum element {/p' tuner/gemm/gemm_type.h | rename
+    sed -n '/^enum operand {/,/^};/p' tuner/gemm/operand.h | rename
     rename tuner/kernel/launch_plan.h tools/export/launch_lengths.h
 } >"$2"
 {

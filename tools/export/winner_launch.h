@@ -22,7 +22,7 @@
  * Every function may be called from any thread; a loaded kernel belongs to the context it was loaded in.
  */
 #ifndef GT_WINNER_LAUNCH
-#define GT_WINNER_LAUNCH 4
+#define GT_WINNER_LAUNCH 5
 
 #if CUDA_VERSION < 12000
 #error "the launcher of exported headers needs cuda.h of CUDA 12.0 or later"
@@ -37,7 +37,7 @@ struct gt_winner_kernel {
 /* How a winner runs the shape that it was measured for. */
 struct gt_winner_planned {
     const struct gt_winner_kernel *kernel;
-    int32_t has_bias, out_of_place; /* what its epilogue takes */
+    int32_t takes;   /* bits of operands (enum gt_winner_operand): those in memory of their own */
     int32_t aligned; /* elements of which the addresses of A, B, C are multiples, 4 bits each */
     struct gt_launch_lengths lengths;
     struct gt_winner_plan plan;
@@ -55,6 +55,14 @@ struct gt_winner_extra {
     int64_t stride_bias; /* elements from the bias of one item of a batch to the next; 0: all have the same */
     CUdeviceptr source;  /* out of place: C, which is not read if beta = 0; in place: 0 */
 };
+
+/* The same by operand. */
+static inline void gt_winner_extra_list(const struct gt_winner_extra *extra,
+                                        CUdeviceptr at[GT_WINNER_OPERANDS])
+{
+    at[GT_WINNER_OPERAND_SOURCE] = extra->source;
+    at[GT_WINNER_OPERAND_BIAS] = extra->bias;
+}
 
 #ifdef __cplusplus
 extern "C" {
@@ -113,6 +121,6 @@ GT_WINNERS_API CUresult gt_winner_launch_extra(const struct gt_winner_loaded *lo
 }
 #endif
 
-#elif GT_WINNER_LAUNCH != 4
+#elif GT_WINNER_LAUNCH != 5
 #error "headers exported by different versions of gemmtune do not go together: export them again"
 #endif

@@ -95,23 +95,32 @@ GT_WINNERS_API CUresult gt_winner_clear(const struct gt_winner_plan *plan, CUdev
     return plan->counters > 0 ? cuMemsetD32Async(workspace, 0, (size_t)plan->counters, stream) : CUDA_SUCCESS;
 }
 
+/* 1 if the winner's product has the operand in memory of its own. */
+static inline int gt_winner_takes(const struct gt_winner_loaded *loaded, int operand)
+{
+    return loaded->planned->takes >> operand & 1;
+}
+
 /* 1 if every vector that is read or written at the pointer of an operand lies at a multiple of its size. */
 static inline int gt_winner_at(const struct gt_winner_loaded *loaded, int operand, CUdeviceptr pointer)
 {
-    const int32_t width = loaded->planned->aligned >> 4 * operand & 15;
+    const int as = operand == GT_WINNER_OPERAND_SOURCE ? (int)GT_WINNER_OPERAND_C : operand;
+    const int32_t width = as <= GT_WINNER_OPERAND_C ? loaded->planned->aligned >> 4 * as & 15 : 1;
     return pointer % (unsigned)(loaded->planned->lengths.bytes[operand] * width) == 0;
 }
 
-/* 1 if these operands are what the kernel takes. */
-static inline int gt_winner_extra_valid(const struct gt_winner_loaded *loaded,
-                                        const struct gt_winner_extra *extra, float beta, CUdeviceptr d)
+/* 1 if these operands are what the kernel takes. A source that is not read, as beta is 0, may be anything. */
+static inline int gt_winner_operands_valid(const struct gt_winner_loaded *loaded,
+                                           const CUdeviceptr at[GT_WINNER_OPERANDS], float beta)
 {
-    const struct gt_winner_planned *planned = loaded->planned;
-    if ((extra->bias != 0) != (planned->has_bias != 0)) return 0;
-    if (extra->bias % (unsigned)planned->lengths.bytes[2]) return 0;
-    if (extra->stride_bias < 0 || extra->stride_bias > ((int64_t)1 << 60) / planned->plan.batch) return 0;
-    if (!planned->out_of_place) return extra->source == 0 || extra->source == d;
-    return beta == 0 || (extra->source != 0 && gt_winner_at(loaded, 2, extra->source));
+    int i;
+    for (i = 0; i < GT_WINNER_OPERANDS; i++) {
+        if (i == GT_WINNER_OPERAND_SOURCE && gt_winner_takes(loaded, i) && beta == 0) continue;
+        if (i == GT_WINNER_OPERAND_SOURCE && at[i] == at[GT_WINNER_OPERAND_C]) continue;
+        if (i > GT_WINNER_OPERAND_C && (at[i] != 0) != gt_winner_takes(loaded, i)) return 0;
+        if (!gt_winner_at(loaded, i, at[i])) return 0;
+    }
+    return 1;
 }
 
 GT_WINNERS_API CUresult gt_winner_launch_extra(const struct gt_winner_loaded *loaded,
@@ -122,17 +131,24 @@ GT_WINNERS_API CUresult gt_winner_launch_extra(const struct gt_winner_loaded *lo
                                                CUstream stream)
 {
     const struct gt_winner_extra none = {0, 0, 0};
+    CUdeviceptr at[GT_WINNER_OPERANDS];
     struct gt_winner_plan with_bias;
     struct gt_launch_call call;
     bool touched;
+    int i;
     if (!loaded || !plan || !shape) return CUDA_ERROR_INVALID_VALUE;
     if (!loaded->module) return CUDA_ERROR_NOT_FOUND;
     if (!extra) extra = &none;
+    at[GT_WINNER_OPERAND_A] = a;
+    at[GT_WINNER_OPERAND_B] = b;
+    at[GT_WINNER_OPERAND_C] = d;
+    gt_winner_extra_list(extra, at);
     if (plan->kernels == 0 || plan->kernels != loaded->planned->plan.kernels ||
-        (plan->workspace_bytes > 0 && workspace == 0) || workspace % 16 != 0 || !gt_winner_at(loaded, 0, a) ||
-        !gt_winner_at(loaded, 1, b) || !gt_winner_at(loaded, 2, d) ||
-        !gt_winner_extra_valid(loaded, extra, beta, d))
+        (plan->workspace_bytes > 0 && workspace == 0) || workspace % 16 != 0 ||
+        !gt_winner_operands_valid(loaded, at, beta) || extra->stride_bias < 0 ||
+        extra->stride_bias > ((int64_t)1 << 60) / plan->batch)
         return CUDA_ERROR_INVALID_VALUE;
+    if (!gt_winner_takes(loaded, GT_WINNER_OPERAND_SOURCE) || beta == 0) at[GT_WINNER_OPERAND_SOURCE] = d;
     if (extra->bias && extra->stride_bias != loaded->planned->lengths.planned[GT_LAUNCH_STRIDE_BIAS]) {
         int64_t wanted[GT_LAUNCH_LENGTHS];
         memcpy(wanted, loaded->planned->lengths.planned, sizeof wanted);
@@ -143,13 +159,8 @@ GT_WINNERS_API CUresult gt_winner_launch_extra(const struct gt_winner_loaded *lo
         plan = &with_bias;
     }
     memset(&call, 0, sizeof call);
-    call.operand[GT_LAUNCH_A] = (uintptr_t)a;
-    call.operand[GT_LAUNCH_B] = (uintptr_t)b;
-    call.operand[GT_LAUNCH_C] = (uintptr_t)d;
+    for (i = 0; i < GT_WINNER_OPERANDS; i++) call.operand[i] = (uintptr_t)at[i];
     call.operand[GT_LAUNCH_WORKSPACE] = (uintptr_t)workspace;
-    call.operand[GT_LAUNCH_SOURCE] =
-        (uintptr_t)(loaded->planned->out_of_place && beta != 0 ? extra->source : d);
-    call.operand[GT_LAUNCH_BIAS] = (uintptr_t)extra->bias;
     call.alpha = alpha;
     call.beta = beta;
     return gt_launcher_enqueue(plan, loaded->function, &call, stream, &touched);

@@ -3,29 +3,27 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BIAS_MASK       3
 #define ACTIVATION_MASK 12
-#define OUT_MASK        16
 
 /* In the order of the text. */
 static const struct {
     const char *name;
     int code, mask; /* mask: of this part and its alternatives */
-} parts[] = {{"bias", BIAS_COLUMN, BIAS_MASK},
-             {"rowbias", BIAS_ROW, BIAS_MASK},
+} parts[] = {{"bias", BIAS_COLUMN, EPILOGUE_BIAS},
+             {"rowbias", BIAS_ROW, EPILOGUE_BIAS},
              {"relu", 4 * ACTIVATION_RELU, ACTIVATION_MASK},
              {"gelu", 4 * ACTIVATION_GELU, ACTIVATION_MASK},
-             {"out", OUT_MASK, OUT_MASK}};
+             {"out", EPILOGUE_OUT, EPILOGUE_OUT}};
 #define PARTS ((int)(sizeof parts / sizeof *parts))
 
 int epilogue_code(enum epilogue_bias bias, enum epilogue_activation activation, bool out_of_place)
 {
-    return (int)bias + 4 * (int)activation + (out_of_place ? OUT_MASK : 0);
+    return (int)bias + 4 * (int)activation + (out_of_place ? EPILOGUE_OUT : 0);
 }
 
 enum epilogue_bias epilogue_bias(int code)
 {
-    return (enum epilogue_bias)(code & BIAS_MASK);
+    return (enum epilogue_bias)(code & EPILOGUE_BIAS);
 }
 
 enum epilogue_activation epilogue_activation(int code)
@@ -35,13 +33,19 @@ enum epilogue_activation epilogue_activation(int code)
 
 bool epilogue_out_of_place(int code)
 {
-    return (code & OUT_MASK) != 0;
+    return (code & EPILOGUE_OUT) != 0;
 }
 
 bool epilogue_is_known(int code)
 {
-    return code >= 0 && code < EPILOGUE_CODES && (code & BIAS_MASK) <= BIAS_ROW &&
+    return code >= 0 && code < EPILOGUE_CODES && (code & EPILOGUE_BIAS) <= BIAS_ROW &&
            (code & ACTIVATION_MASK) <= 4 * ACTIVATION_GELU;
+}
+
+bool epilogue_in_cublaslt(int code)
+{
+    const bool of_cublaslt = !(code & ~(EPILOGUE_BIAS | ACTIVATION_MASK | EPILOGUE_OUT));
+    return of_cublaslt && epilogue_is_known(code) && epilogue_bias(code) != BIAS_ROW;
 }
 
 void epilogue_format(int code, char text[EPILOGUE_TEXT_MAX])

@@ -1,8 +1,7 @@
-/* epilogue.h — what a kernel does to the product before it stores it, as a number and as text.
+/* epilogue.h — what a kernel does to the product before it stores it (operand.h), as a number and as text.
  *
- * D = activation(alpha * op(A) * op(B) + beta * C + bias). The bias is a vector of the elements of C: one for
- * each column of row-major C (as in a linear layer), or one for each row. D is C itself, or out of place a
- * matrix of its own, with the leading dimension and batch stride of C, which is then only read.
+ * The bias is a vector of the elements of C: one for each column of row-major C (as in a linear layer), or
+ * one for each row. Out of place D has the leading dimension and batch stride of C.
  *
  * The number (code) is what problems and kernels are told: bias + 4 * activation + 16 * out_of_place; 0: no
  * epilogue. The text joins the names of its parts by '+': "bias+gelu+out"; it is empty for 0.
@@ -10,6 +9,7 @@
 #ifndef GT_EPILOGUE_H
 #define GT_EPILOGUE_H
 
+#include "operand.h"
 #include "status.h"
 #include <stdbool.h>
 
@@ -32,7 +32,9 @@ bool epilogue_out_of_place(int code);
 
 bool epilogue_is_known(int code);
 
-#define EPILOGUE_CODES    32 /* all that are known are below */
+/* Does cublasLt apply it? It has no bias for the rows of row-major C. */
+bool epilogue_in_cublaslt(int code);
+
 #define EPILOGUE_TEXT_MAX 24
 
 /* Parts in the order bias or rowbias, relu or gelu, out. The code must be known. */

@@ -1,3 +1,4 @@
+#include "operand_layout.h"
 #include "problem_internal.h"
 
 #include <inttypes.h>
@@ -37,25 +38,25 @@ int64_t problem_count_b(const struct problem *p)
     return p->stride_b ? p->batch : 1;
 }
 
-static int64_t span(int64_t rows, int64_t cols, int64_t ld, int64_t batch, int64_t stride)
+static int64_t span(const struct problem *p, enum operand which)
 {
-    if (rows == 0 || cols == 0) return 0;
-    return (batch - 1) * stride + (rows - 1) * ld + cols;
+    const struct operand_layout layout = operand_layout(p, which);
+    return operand_span(&layout);
 }
 
 int64_t problem_span_a(const struct problem *p)
 {
-    return span(problem_rows_a(p), problem_cols_a(p), p->lda, p->batch, p->stride_a);
+    return span(p, OPERAND_A);
 }
 
 int64_t problem_span_b(const struct problem *p)
 {
-    return span(problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch, p->stride_b);
+    return span(p, OPERAND_B);
 }
 
 int64_t problem_span_c(const struct problem *p)
 {
-    return span(p->m, p->n, p->ldc, p->batch, p->stride_c);
+    return span(p, OPERAND_C);
 }
 
 int64_t problem_bias_length(const struct problem *p)
@@ -66,7 +67,7 @@ int64_t problem_bias_length(const struct problem *p)
 
 int64_t problem_span_bias(const struct problem *p)
 {
-    return span(1, problem_bias_length(p), 0, p->batch, p->stride_bias);
+    return span(p, OPERAND_BIAS);
 }
 
 static int alignment(const struct problem *p, enum element element, int64_t cols, int64_t ld, int64_t stride)
@@ -100,24 +101,22 @@ double problem_flop(const struct problem *p)
 
 double problem_bytes(const struct problem *p)
 {
-    const struct gemm_type_row *row = gemm_type_row(p->type);
-    const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
-    const double a = m * k * element_bytes(row->a), b = k * n * element_bytes(row->b),
-                 c = m * n * element_bytes(row->c),
-                 bias = (double)problem_bias_length(p) * element_bytes(row->c),
-                 biases = p->stride_bias ? (double)p->batch : 1;
-    return (double)problem_count_a(p) * a + (double)problem_count_b(p) * b +
-           (double)p->batch * (p->beta != 0.0 ? 2.0 * c : c) + biases * bias;
+    double sum = 0;
+    for (int i = 0; i < OPERANDS; i++) {
+        const struct operand_layout x = operand_layout(p, (enum operand)i);
+        const double items = x.stride ? (double)x.batch : 1;
+        const bool moved = i == OPERAND_SOURCE ? p->beta != 0.0 : operand_is_own(p, (enum operand)i);
+        if (moved) sum += items * (double)x.rows * (double)x.cols * element_bytes(x.element);
+    }
+    return sum;
 }
 
 /* In floating point, because the sum for the largest legal operands overflows 64 bits. */
 double problem_memory_bytes(const struct problem *p)
 {
-    const struct gemm_type_row *row = gemm_type_row(p->type);
-    const double copies_of_c = epilogue_out_of_place(p->epilogue) ? 2 : 1;
-    return (double)problem_span_a(p) * element_bytes(row->a) +
-           (double)problem_span_b(p) * element_bytes(row->b) +
-           ((double)problem_span_c(p) * copies_of_c + (double)problem_span_bias(p)) * element_bytes(row->c);
+    double sum = 0;
+    for (int i = 0; i < OPERANDS; i++) sum += (double)operand_bytes(p, (enum operand)i);
+    return sum;
 }
 
 const char *problem_op_name(const struct problem *p)
@@ -159,24 +158,35 @@ struct problem problem_make(int64_t m, int64_t n, int64_t k)
     return p;
 }
 
-static enum status check_operand(const char *name, int64_t rows, int64_t cols, int64_t ld, int64_t batch,
-                                 int64_t stride, bool written)
+static enum status check_operand(const struct problem *p, enum operand which)
 {
     const int64_t limit = INT64_C(1) << 60; /* elements: 2^62 bytes */
-    if (ld < row_length(cols))
+    const struct operand_layout x = operand_layout(p, which);
+    const char *name = operand_name(which);
+    if (x.ld < row_length(x.cols))
         return fail(E_INPUT, "ld%s = %" PRId64 " is smaller than the stored row of %" PRId64 " elements",
-                    name, ld, row_length(cols));
-    if (stride < 0) return fail(E_INPUT, "stride_%s = %" PRId64 " is negative", name, stride);
-    if (rows > 0 && ld > limit / rows) return fail(E_INPUT, "operand %s spans more than 2^60 elements", name);
-    if (batch > 1 && stride > limit / batch)
+                    name, x.ld, row_length(x.cols));
+    if (x.stride < 0) return fail(E_INPUT, "stride_%s = %" PRId64 " is negative", name, x.stride);
+    if (x.rows > 0 && x.ld > limit / x.rows)
+        return fail(E_INPUT, "operand %s spans more than 2^60 elements", name);
+    if (x.batch > 1 && x.stride > limit / x.batch)
         return fail(E_INPUT, "the batch of operand %s spans more than 2^60 elements", name);
-    if (span(rows, cols, ld, batch, stride) > limit) /* the end of the last item may exceed it, too */
+    if (operand_span(&x) > limit) /* the end of the last item may exceed it, too */
         return fail(E_INPUT, "operand %s and its batch span more than 2^60 elements", name);
-    if (written && batch > 1 && stride < rows * ld)
+    if (which == OPERAND_C && x.batch > 1 && x.stride < x.rows * x.ld)
         return fail(E_INPUT,
                     "stride_c = %" PRId64 " makes the batch items of C overlap (at least %" PRId64 ")",
-                    stride, rows * ld);
+                    x.stride, x.rows * x.ld);
     return OK;
+}
+
+/* From one to before another of the list. */
+static enum status check_operands(const struct problem *p, int from, int end)
+{
+    enum status st = OK;
+    for (int i = from; i < end && !st; i++)
+        if (operand_is_own(p, (enum operand)i)) st = check_operand(p, (enum operand)i);
+    return st;
 }
 
 static enum status check_sizes(const struct problem *p)
@@ -203,10 +213,9 @@ enum status problem_check_ld(const struct problem *p)
 static enum status check_epilogue(const struct problem *p)
 {
     if (!epilogue_is_known(p->epilogue)) return fail(E_INPUT, "there is no epilogue %d", p->epilogue);
-    if (epilogue_bias(p->epilogue) == BIAS_NONE)
-        return p->stride_bias == 0 ? OK : fail(E_INPUT, "stride_bias needs an epilogue with a bias");
-    return check_operand("bias", 1, problem_bias_length(p), row_length(problem_bias_length(p)), p->batch,
-                         p->stride_bias, false);
+    if (epilogue_bias(p->epilogue) == BIAS_NONE && p->stride_bias != 0)
+        return fail(E_INPUT, "stride_bias needs an epilogue with a bias");
+    return check_operands(p, OPERAND_MATRICES, OPERANDS);
 }
 
 static enum status check_pointers(const struct problem *p)
@@ -298,12 +307,8 @@ enum status problem_check(const struct problem *p)
     if (!isfinite((float)p->alpha) || !isfinite((float)p->beta))
         return fail(E_INPUT, "alpha and beta must be finite single-precision numbers");
     if ((st = problem_check_ld(p))) return st;
-    if ((st = check_operand("a", problem_rows_a(p), problem_cols_a(p), p->lda, p->batch, p->stride_a, false)))
-        return st;
-    if ((st = check_operand("b", problem_rows_b(p), problem_cols_b(p), p->ldb, p->batch, p->stride_b, false)))
-        return st;
-    if ((st = check_operand("c", p->m, p->n, p->ldc, p->batch, p->stride_c, true))) return st;
-    st = check_epilogue(p);
+    st = check_operands(p, OPERAND_A, OPERAND_MATRICES);
+    if (!st) st = check_epilogue(p);
     if (!st) st = check_pointers(p);
     if (!st) st = check_prepared(p);
     return st ? st : check_invariant(p);

@@ -332,7 +332,7 @@ enum status blas_lt_open(struct blas_lt_product *product, blas_lt_handle handle,
 {
     *product = (struct blas_lt_product){.handle = handle, .problem = *problem, .compute = wish->compute};
     *status = LT_SUCCESS;
-    if (epilogue_bias(problem->epilogue) == BIAS_ROW)
+    if (!epilogue_in_cublaslt(problem->epilogue))
         return fail(E_ABSENT, "cublasLt has no bias for the rows of row-major C");
     if (problem->k == 0) return fail(E_ABSENT, "cublasLt takes no product with K = 0");
     *status = blas_lt_describe(product);
@@ -396,9 +396,10 @@ static void *address(CUdeviceptr pointer)
 /* Two threads may want different biases, and the descriptor holds one: each call with a bias has its own. */
 int blas_lt_run(const struct blas_lt_product *product, const struct blas_lt_call *call)
 {
-    const CUdeviceptr bits = call->a | call->b | call->c | call->source | call->bias;
+    CUdeviceptr bits = 0;
+    for (int i = 0; i < OPERANDS; i++) bits |= call->at[i];
     const struct blas_lt_choice *choice = bits % BLAS_LT_ALIGNMENT ? &product->promised : &product->aligned;
-    void *bias = address(call->bias);
+    void *bias = address(call->at[OPERAND_BIAS]);
     const bool kept = product->desc && !bias && call->scalars_on_device == product->scalars_on_device;
     blas_lt_object desc = kept ? product->desc : NULL;
     int result = LT_SUCCESS;
@@ -409,8 +410,9 @@ int blas_lt_run(const struct blas_lt_product *product, const struct blas_lt_call
     if (!result && bias) result = blas_lt_set_bias(desc, bias);
     if (!result)
         result = blas_lt.Matmul(
-            product->handle, desc, call->alpha, address(call->b), product->a, address(call->a), product->b,
-            call->beta, address(call->source), product->c, address(call->c), product->c, &choice->algorithm,
+            product->handle, desc, call->alpha, address(call->at[OPERAND_B]), product->a,
+            address(call->at[OPERAND_A]), product->b, call->beta, address(call->at[OPERAND_SOURCE]),
+            product->c, address(call->at[OPERAND_C]), product->c, &choice->algorithm,
             choice->workspace_bytes ? address(call->workspace) : NULL, choice->workspace_bytes, call->stream);
     if (desc && !kept) blas_lt.DescDestroy(desc);
     return result;

@@ -7,6 +7,7 @@
 #define GT_BLAS_LT_H
 
 #include "config.h"
+#include "operand.h"
 #include "problem.h"
 #include <cuda.h>
 #include <stddef.h>
@@ -100,7 +101,7 @@ struct blas_lt_product {
 
 /* Where a call's matrices and scalars are. */
 struct blas_lt_call {
-    CUdeviceptr a, b, c, source, bias; /* source: C that is read; bias 0: none */
+    CUdeviceptr at[OPERANDS]; /* bias 0: none */
     const void *alpha, *beta;
     bool scalars_on_device;
     CUdeviceptr workspace; /* of blas_lt_workspace bytes; 0 where these are 0 */

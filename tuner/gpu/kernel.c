@@ -127,8 +127,8 @@ static enum status loaded_prepare(void *opaque, const struct operands *operands,
 {
     struct loaded *self = opaque;
     bool touched;
-    const struct launch_call call = {.operand = {[LAUNCH_A] = operands->a, /* only one of the two is read */
-                                                 [LAUNCH_B] = operands->b,
+    const struct launch_call call = {.operand = {[OPERAND_A] = operands->at[OPERAND_A], /* one is read */
+                                                 [OPERAND_B] = operands->at[OPERAND_B],
                                                  [LAUNCH_WORKSPACE] = at},
                                      .alpha = 1};
     const CUresult result =
@@ -144,16 +144,13 @@ static enum status loaded_launch(void *opaque, const struct operands *operands, 
     enum status st = makes ? loaded_prepare(self, operands, self->prepared.address) : OK;
     if (!st && self->unclean) st = clear_counters(self);
     if (st) return st;
-    const struct launch_call call = {
-        .operand = {[LAUNCH_A] = operands->a,
-                    [LAUNCH_B] = operands->b,
-                    [LAUNCH_C] = operands->c,
-                    [LAUNCH_WORKSPACE] = self->workspace.address,
-                    [LAUNCH_SOURCE] = operands->source ? operands->source : operands->c,
-                    [LAUNCH_BIAS] = operands->bias,
+    struct launch_call call = {
+        .operand = {[LAUNCH_WORKSPACE] = self->workspace.address,
                     [LAUNCH_PREPARED] = makes ? self->prepared.address : operands->prepared},
         .alpha = (float)alpha,
         .beta = (float)beta};
+    for (int i = 0; i < OPERANDS; i++) call.operand[i] = operands->at[i];
+    if (!call.operand[OPERAND_SOURCE]) call.operand[OPERAND_SOURCE] = operands->at[OPERAND_C];
     CUresult result = launcher_enqueue(&self->plan, self->function, &call, self->device->stream, &touched);
     self->unclean = result != CUDA_SUCCESS;
     return result == CUDA_SUCCESS ? OK : check(result, "launch the kernel");

@@ -10,9 +10,7 @@
 #include "template.h"
 
 struct operands {
-    CUdeviceptr a, b, c;
-    CUdeviceptr source;   /* C as it is read; 0: c */
-    CUdeviceptr bias;     /* 0: none */
+    CUdeviceptr at[OPERANDS]; /* 0: none; of the source: C */
     CUdeviceptr prepared; /* what kernel.prepare made of the problem's prepared operand; 0: the call makes it
                              first, in memory of the kernel's own */
 };

@@ -30,12 +30,13 @@ static enum status launch(void *opaque, const struct operands *operands, double 
     const struct lt_kernel *self = opaque;
     const struct blas_lt_product *x = &self->product;
     float alpha_f = (float)alpha, beta_f = (float)beta;
-    void *d = address(operands->c), *c = operands->source ? address(operands->source) : d;
+    const CUdeviceptr *at = operands->at;
+    void *d = address(at[OPERAND_C]), *c = at[OPERAND_SOURCE] ? address(at[OPERAND_SOURCE]) : d;
     /* Every set has a bias of its own. */
-    int result = operands->bias ? blas_lt_set_bias(self->desc, address(operands->bias)) : 0;
+    int result = at[OPERAND_BIAS] ? blas_lt_set_bias(self->desc, address(at[OPERAND_BIAS])) : 0;
     if (!result)
         result =
-            blas_lt.Matmul(x->handle, self->desc, &alpha_f, address(operands->b), x->a, address(operands->a),
+            blas_lt.Matmul(x->handle, self->desc, &alpha_f, address(at[OPERAND_B]), x->a, address(at[OPERAND_A]),
                            x->b, &beta_f, c, x->c, d, x->c, &self->algorithm,
                            address(self->workspace.address), self->workspace.bytes, self->device->stream);
     return check(result, "run the problem");

@@ -39,11 +39,11 @@ struct random_test data_class_test(enum data_class which, const struct problem *
 {
     struct random_test t = oracle_random_test(seed);
     const bool along_k = classes[which].along_k;
-    t.a.data = (int)classes[which].a;
-    t.b.data = (int)classes[which].b;
-    t.a.axis = along_k == problem->trans_a ? ORACLE_AXIS_ROWS : ORACLE_AXIS_COLUMNS;
-    t.b.axis = along_k == problem->trans_b ? ORACLE_AXIS_COLUMNS : ORACLE_AXIS_ROWS;
-    t.a.grades = t.b.grades = oracle_mix(seed);
-    if (classes[which].keep) t.a.keep = classes[which].keep;
+    t.rule[OPERAND_A].data = (int)classes[which].a;
+    t.rule[OPERAND_B].data = (int)classes[which].b;
+    t.rule[OPERAND_A].axis = along_k == problem->trans_a ? ORACLE_AXIS_ROWS : ORACLE_AXIS_COLUMNS;
+    t.rule[OPERAND_B].axis = along_k == problem->trans_b ? ORACLE_AXIS_COLUMNS : ORACLE_AXIS_ROWS;
+    t.rule[OPERAND_A].grades = t.rule[OPERAND_B].grades = oracle_mix(seed);
+    if (classes[which].keep) t.rule[OPERAND_A].keep = classes[which].keep;
     return t;
 }

@@ -1,5 +1,7 @@
 #include "oracle.h"
 
+#include "operand_layout.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -48,17 +50,15 @@ static double *device_double(struct device_buffer buffer)
 static enum status apply_epilogue(const struct oracle *o, int set, const struct reference_args *product)
 {
     const struct problem *p = &o->work->problem;
-    const struct epilogue_args args = {.piece = product->piece,
-                                       .bias = (const void *)(uintptr_t)workload_operands(o->work, set).bias,
-                                       .bias_element = (int)gemm_type_row(p->type)->c,
-                                       .bias_is = (int)epilogue_bias(p->epilogue),
-                                       .activation = (int)epilogue_activation(p->epilogue),
-                                       .stride_bias = p->stride_bias,
-                                       .value = product->value,
-                                       .mass = product->mass,
-                                       .mass_of_x = set == WORKLOAD_EXACT,
-                                       .largest_mass = &slot_address(o, SLOT_EPILOGUE)->worst,
-                                       .largest_value = &slot_address(o, SLOT_EPILOGUE)->largest};
+    struct epilogue_args args = {.piece = product->piece,
+                                 .bias_is = (int)epilogue_bias(p->epilogue),
+                                 .activation = (int)epilogue_activation(p->epilogue),
+                                 .value = product->value,
+                                 .mass = product->mass,
+                                 .mass_of_x = set == WORKLOAD_EXACT,
+                                 .largest_mass = &slot_address(o, SLOT_EPILOGUE)->worst,
+                                 .largest_value = &slot_address(o, SLOT_EPILOGUE)->largest};
+    workload_list(o->work, set, args.at);
     return oracle_epilogue(o->kernels, &args);
 }
 
@@ -70,7 +70,7 @@ static enum status compute_set(struct oracle *o, int set, struct device_buffer v
     const bool epilogue = w->problem.epilogue != 0;
     struct reference_args args = {.a = workload_a(w, set),
                                   .b = workload_b(w, set),
-                                  .c = workload_source(w, set),
+                                  .c = workload_matrices(w, set, OPERAND_SOURCE),
                                   .partial = (struct partial *)(uintptr_t)partial.address,
                                   .value = device_double(value),
                                   .mass = (float *)(uintptr_t)mass.address,
@@ -241,6 +241,20 @@ static void describe_guard(const struct oracle *o, int set, const struct finding
              element_bytes(gemm_type_row(p->type)->c) == 4 ? "words" : "elements", where);
 }
 
+/* One of these was written: "the source or the bias". */
+static void describe_read_only(const struct oracle *o, char *detail)
+{
+    const struct workload_layout *l = &o->work->layout;
+    char names[160] = "";
+    size_t used = 0;
+    for (int i = OPERAND_C + 1; i < OPERANDS; i++)
+        if (l->at[i])
+            used += (size_t)snprintf(names + used, sizeof names - used, "%sthe %s", used ? " or " : "",
+                                     operand_name((enum operand)i));
+    snprintf(detail, OUTCOME_DETAIL_MAX, "%s was written, which is only read",
+             used ? names : "an array of addresses");
+}
+
 /* Describes the first wrong element: its value and the correct one. */
 static enum status describe_value(const struct oracle *o, int set, const struct finding *f, char *detail)
 {
@@ -284,12 +298,8 @@ static enum status conclude(const struct oracle *o, int set, uint64_t read_only,
         return OK;
     }
     if (findings[SLOT_SOURCE].hash != read_only) {
-        const struct workload_layout *l = &o->work->layout;
         j->right = false;
-        snprintf(j->detail, OUTCOME_DETAIL_MAX, "%s was written, which is only read",
-                 l->source ? "the C of a product out of place, or its bias,"
-                 : l->bias ? "the bias"
-                           : "an array of addresses");
+        describe_read_only(o, j->detail);
     }
     return OK;
 }

@@ -243,8 +243,9 @@ extern "C" __global__ void __launch_bounds__(256) epilogue(struct epilogue_args 
         double x = p.value[at], mass = p.mass[at];
         if (p.bias_is != ORACLE_BIAS_NONE) {
             long long which = p.bias_is == ORACLE_BIAS_ROW ? p.piece.row + r : p.piece.col + col;
-            const long long place = (p.piece.item + z) * p.stride_bias + which;
-            double bias = oracle_widened(p.bias_element, oracle_load(p.bias_element, p.bias, place));
+            const struct matrices &biases = p.at[OPERAND_BIAS];
+            const long long place = (p.piece.item + z) * biases.stride + which;
+            double bias = oracle_widened(biases.element, oracle_load(biases.element, biases.data, place));
             x += bias;
             mass += fabs(bias);
         }
@@ -262,17 +263,18 @@ extern "C" __global__ void __launch_bounds__(256) epilogue(struct epilogue_args 
 
 extern "C" __global__ void __launch_bounds__(256) in_order(struct in_order_args p)
 {
-    each_element(p.c.batch, p.c.rows, p.c.cols, [&](long long item, long long row, long long col) {
-        const float *a = (const float *)p.a.data + item * p.a.stride + (p.trans_a ? row : row * p.a.ld);
-        const float *b = (const float *)p.b.data + item * p.b.stride + (p.trans_b ? col * p.b.ld : col);
-        const long long step_a = p.trans_a ? p.a.ld : 1, step_b = p.trans_b ? 1 : p.b.ld;
+    const struct matrices &of_a = p.at[OPERAND_A], &of_b = p.at[OPERAND_B], &c = p.at[OPERAND_C];
+    const float *bias = (const float *)p.at[OPERAND_BIAS].data;
+    each_element(c.batch, c.rows, c.cols, [&](long long item, long long row, long long col) {
+        const float *a = (const float *)of_a.data + item * of_a.stride + (p.trans_a ? row : row * of_a.ld);
+        const float *b = (const float *)of_b.data + item * of_b.stride + (p.trans_b ? col * of_b.ld : col);
+        const long long step_a = p.trans_a ? of_a.ld : 1, step_b = p.trans_b ? 1 : of_b.ld;
         float sum = 0.0f;
 #pragma unroll 4
         for (long long k = 0; k < p.k; k++) sum = fmaf(a[k * step_a], b[k * step_b], sum);
         float x = p.alpha * sum;
-        if (p.bias_is != ORACLE_BIAS_NONE) x += p.bias[p.bias_is == ORACLE_BIAS_ROW ? row : col];
-        ((float *)p.c.data)[item * p.c.stride + row * p.c.ld + col] =
-            (float)activated(p.activation, (double)x);
+        if (p.bias_is != ORACLE_BIAS_NONE) x += bias[p.bias_is == ORACLE_BIAS_ROW ? row : col];
+        ((float *)c.data)[item * c.stride + row * c.ld + col] = (float)activated(p.activation, (double)x);
     });
 }
 

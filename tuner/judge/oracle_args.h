@@ -3,6 +3,8 @@
 #ifndef GT_ORACLE_ARGS_H
 #define GT_ORACLE_ARGS_H
 
+#include "operand.h"
+
 #ifdef __CUDACC__
 #define ORACLE_INLINE static __device__ inline
 #else
@@ -228,8 +230,7 @@ struct reference_args {
 /* C = activation(alpha op(A) op(B) + bias), each element the sum of its products in the order of k by FFMA.
  */
 struct in_order_args {
-    struct matrices a, b, c;
-    const float *bias; /* as in epilogue_args, of the first item */
+    struct matrices at[OPERANDS]; /* of one item */
     int trans_a, trans_b;
     int bias_is, activation;
     long long k;
@@ -239,9 +240,8 @@ struct in_order_args {
 /* The epilogue after the product: value = activation(value + bias), for the answers of a piece. */
 struct epilogue_args {
     struct piece piece;
-    const void *bias; /* one for each column of C, or for each row; not read without a bias */
-    int bias_element, bias_is, activation;
-    long long stride_bias; /* elements between the biases of batch items */
+    struct matrices at[OPERANDS]; /* the bias: one for each column of C, or for each row */
+    int bias_is, activation;
     double *value;
     float *mass;   /* in and out; of the product and the bias */
     int mass_of_x; /* the mass becomes the magnitude of what the activation is applied to */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-extern const char text_oracle_cu[], text_oracle_args_h[];
+extern const char text_oracle_cu[], text_oracle_args_h[], text_operand_h[];
 
 enum { DEFINITIONS = 4 };
 #define STACK_BYTES (8u << 20) /* the compiler recurses */
@@ -27,13 +27,13 @@ struct oracle_build {
 
 static void *compile(void *self)
 {
-    static const struct source_text sources[] = {{"oracle.cu", text_oracle_cu},
-                                                 {"oracle_args.h", text_oracle_args_h}};
+    static const struct source_text sources[] = {
+        {"oracle.cu", text_oracle_cu}, {"oracle_args.h", text_oracle_args_h}, {"operand.h", text_operand_h}};
     struct part *part = self;
     const char *definitions[DEFINITIONS];
     for (int i = 0; i < DEFINITIONS; i++) definitions[i] = part->definition[i];
-    part->st = compile_sources(sources, 2, definitions, DEFINITIONS, part->build->arch, part->build->cache,
-                               &part->built);
+    part->st = compile_sources(sources, sizeof sources / sizeof *sources, definitions, DEFINITIONS,
+                               part->build->arch, part->build->cache, &part->built);
     if (!part->st && !part->built.built)
         part->st = fail(E_COMPILER, "the compiler refused the judge's own oracle.cu: %s", part->built.log);
     if (part->st) snprintf(part->why, sizeof part->why, "%s", status_text());

@@ -131,7 +131,7 @@ enum status oracle_reference(const struct oracle_kernels *kernels, const struct 
 
 enum status oracle_in_order(const struct oracle_kernels *kernels, const struct in_order_args *args)
 {
-    const struct matrices *c = &args->c;
+    const struct matrices *c = &args->at[OPERAND_C];
     if (c->batch == 0 || c->rows == 0 || c->cols == 0) return OK;
     return oracle_launch(kernels->device, kernels->in_order,
                          grid_for_elements(kernels, c->batch, c->rows, c->cols), 1, 1, args,

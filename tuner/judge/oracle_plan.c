@@ -53,6 +53,15 @@ static struct fill_rule rule(uint64_t seed, int which, int range, uint32_t keep)
         .seed = oracle_mix(seed + 0x51ed2701u * (uint64_t)(which + 1)), .range = range, .keep = keep};
 }
 
+/* Numbers of the operands' data, which are the same in all versions: those of C are its source's. */
+static const struct {
+    int random, exact;
+} streams[OPERANDS] = {[OPERAND_A] = {0, 3},
+                       [OPERAND_B] = {1, 4},
+                       [OPERAND_C] = {2, 5},
+                       [OPERAND_SOURCE] = {2, 5},
+                       [OPERAND_BIAS] = {6, 7}};
+
 struct exact_test oracle_exact_test(const struct problem *problem, uint64_t seed)
 {
     enum { RANGE_MAX = 32, RANGE_C = 8 };
@@ -76,23 +85,21 @@ struct exact_test oracle_exact_test(const struct problem *problem, uint64_t seed
         range = 1;
         keep = (uint32_t)(fmin(each / 4 / (sides * sides), 1) * (double)UINT32_MAX);
     }
-    t.a = rule(seed, 3, range, keep);
-    t.b = rule(seed, 4, range, UINT32_MAX);
-    t.c = rule(seed, 5, RANGE_C, UINT32_MAX);
-    t.bias = rule(seed, 7, RANGE_C, UINT32_MAX);
+    for (int i = 0; i < OPERANDS; i++)
+        t.rule[i] = rule(seed, streams[i].exact, i <= OPERAND_B ? range : RANGE_C,
+                         i == OPERAND_A ? keep : UINT32_MAX);
     if (sides == 2) {
-        t.a.shift = t.alpha < 0 ? -range : range;
-        t.b.shift = range;
+        t.rule[OPERAND_A].shift = t.alpha < 0 ? -range : range;
+        t.rule[OPERAND_B].shift = range;
     }
     return t;
 }
 
 struct random_test oracle_random_test(uint64_t seed)
 {
-    return (struct random_test){.a = rule(seed, 0, 0, UINT32_MAX),
-                                .b = rule(seed, 1, 0, UINT32_MAX),
-                                .c = rule(seed, 2, 0, UINT32_MAX),
-                                .bias = rule(seed, 6, 0, UINT32_MAX)};
+    struct random_test t;
+    for (int i = 0; i < OPERANDS; i++) t.rule[i] = rule(seed, streams[i].random, 0, UINT32_MAX);
+    return t;
 }
 
 struct oracle_limits oracle_limits(const struct gpu *gpu, int64_t bytes, double seconds)

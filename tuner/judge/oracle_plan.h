@@ -32,13 +32,13 @@ struct error_bound oracle_bound(const struct problem *problem);
  * limit is 2^18, below which its allowed error is less than 1/2. */
 struct exact_test {
     double alpha, beta, limit;
-    struct fill_rule a, b, c, bias;
+    struct fill_rule rule[OPERANDS]; /* C and the source have the same */
 };
 struct exact_test oracle_exact_test(const struct problem *problem, uint64_t seed);
 
 /* Operands of the test with random data, uniform in [-1, 1). */
 struct random_test {
-    struct fill_rule a, b, c, bias;
+    struct fill_rule rule[OPERANDS];
 };
 struct random_test oracle_random_test(uint64_t seed);
 

@@ -1,13 +1,10 @@
 #include "workload.h"
 
+#include "operand_layout.h"
+
 static int64_t round_up(int64_t x, int64_t to)
 {
     return (x + to - 1) / to * to;
-}
-
-static int64_t words_of(int64_t elements, enum element element)
-{
-    return (elements * element_bytes(element) + 3) / 4;
 }
 
 enum { ARRAYS = 3 };
@@ -23,33 +20,34 @@ struct problem workload_placed(const struct problem *problem, int set)
     return p;
 }
 
+/* Behind what has a place, with a guard band of its own. */
+static int64_t reserve_words(struct workload_layout *l, int64_t words)
+{
+    const int64_t at = l->set_words;
+    l->set_words += round_up(words, LINE) + WORKLOAD_GUARD;
+    return at;
+}
+
+static int64_t reserve(struct workload_layout *l, const struct problem *p, enum operand which)
+{
+    return reserve_words(l, (operand_bytes(p, which) + 3) / 4);
+}
+
 struct workload_layout workload_layout(const struct problem *problem, bool cold, int64_t l2_bytes,
                                        int64_t room_bytes)
 {
     const struct problem placed = workload_placed(problem, WORKLOAD_EXACT), *p = &placed; /* the larger */
-    const struct gemm_type_row *row = gemm_type_row(p->type);
-    int64_t a = words_of(problem_span_a(p), row->a), b = words_of(problem_span_b(p), row->b),
-            c = words_of(problem_span_c(p), row->c), bias = words_of(problem_span_bias(p), row->c),
-            source = epilogue_out_of_place(p->epilogue) ? c : 0,
-            arrays = problem->pointers ? ARRAYS * p->batch * (int64_t)sizeof(oracle_u64) / 4 : 0;
-    struct workload_layout l = {.a = WORKLOAD_GUARD};
-    l.b = l.a + round_up(a, LINE) + WORKLOAD_GUARD;
-    l.c = l.b + round_up(b, LINE) + WORKLOAD_GUARD;
-    if (source > 0) {
-        l.source = l.c;
-        l.c = l.source + round_up(source, LINE) + WORKLOAD_GUARD;
-    }
-    if (bias > 0) {
-        l.bias = l.c;
-        l.c = l.bias + round_up(bias, LINE) + WORKLOAD_GUARD;
-    }
-    if (arrays > 0) {
-        l.arrays = l.c;
-        l.c = l.arrays + round_up(arrays, LINE) + WORKLOAD_GUARD;
-    }
-    l.set_words = l.c + round_up(c, LINE) + WORKLOAD_GUARD;
+    const int64_t arrays = problem->pointers ? ARRAYS * p->batch * (int64_t)sizeof(oracle_u64) / 4 : 0;
+    struct workload_layout l = {.set_words = WORKLOAD_GUARD};
+    int64_t words = arrays;
+    for (int i = 0; i < OPERANDS; i++) words += (operand_bytes(p, (enum operand)i) + 3) / 4;
+    for (int i = OPERAND_A; i <= OPERAND_B; i++) l.at[i] = reserve(&l, p, (enum operand)i);
+    for (int i = OPERAND_C + 1; i < OPERANDS; i++)
+        if (operand_bytes(p, (enum operand)i) > 0) l.at[i] = reserve(&l, p, (enum operand)i);
+    if (arrays > 0) l.arrays = reserve_words(&l, arrays);
+    l.at[OPERAND_C] = reserve(&l, p, OPERAND_C);
 
-    int64_t wanted = 1, bytes = 4 * (a + b + c + source + bias + arrays);
+    int64_t wanted = 1, bytes = 4 * words;
     if (cold) wanted = bytes > 0 ? 2 * l2_bytes / bytes + (2 * l2_bytes % bytes != 0) : 2;
     if (cold && wanted < 2) wanted = 2;
     if (wanted > WORKLOAD_SETS_MAX) wanted = WORKLOAD_SETS_MAX;
@@ -91,13 +89,12 @@ static CUdeviceptr set_address(const struct workload *work, int set)
 /* Where the matrices are. */
 static struct operands places(const struct workload *work, int set)
 {
-    const struct workload_layout *l = &work->layout;
-    CUdeviceptr base = set_address(work, set);
-    return (struct operands){.a = base + (CUdeviceptr)(4 * l->a),
-                             .b = base + (CUdeviceptr)(4 * l->b),
-                             .c = base + (CUdeviceptr)(4 * l->c),
-                             .source = l->source ? base + (CUdeviceptr)(4 * l->source) : 0,
-                             .bias = l->bias ? base + (CUdeviceptr)(4 * l->bias) : 0};
+    const int64_t *at = work->layout.at;
+    const CUdeviceptr base = set_address(work, set);
+    struct operands operands = {.prepared = 0};
+    for (int i = 0; i < OPERANDS; i++)
+        if (at[i]) operands.at[i] = base + (CUdeviceptr)(4 * at[i]);
+    return operands;
 }
 
 struct operands workload_operands(const struct workload *work, int set)
@@ -105,7 +102,7 @@ struct operands workload_operands(const struct workload *work, int set)
     if (!work->problem.pointers) return places(work, set);
     const CUdeviceptr arrays = set_address(work, set) + (CUdeviceptr)(4 * work->layout.arrays),
                       bytes = sizeof(oracle_u64) * (CUdeviceptr)work->problem.batch;
-    return (struct operands){.a = arrays, .b = arrays + bytes, .c = arrays + 2 * bytes};
+    return (struct operands){.at = {arrays, arrays + bytes, arrays + 2 * bytes}};
 }
 
 static struct matrices matrices_at(CUdeviceptr at, enum element element, int64_t rows, int64_t cols,
@@ -120,55 +117,49 @@ static struct matrices matrices_at(CUdeviceptr at, enum element element, int64_t
                              .stride = stride};
 }
 
+struct matrices workload_matrices(const struct workload *work, int set, enum operand which)
+{
+    const struct problem placed = workload_placed(&work->problem, set);
+    const struct operand_layout x = operand_layout(&placed, which);
+    const struct operands operands = places(work, set);
+    CUdeviceptr at = operands.at[which];
+    if (!at && which == OPERAND_SOURCE) at = operands.at[OPERAND_C];
+    return matrices_at(at, x.element, at ? x.rows : 0, x.cols, x.ld, x.batch, x.stride);
+}
+
 struct matrices workload_a(const struct workload *work, int set)
 {
-    const struct problem placed = workload_placed(&work->problem, set), *p = &placed;
-    return matrices_at(places(work, set).a, gemm_type_row(p->type)->a, problem_rows_a(p), problem_cols_a(p),
-                       p->lda, p->batch, p->stride_a);
+    return workload_matrices(work, set, OPERAND_A);
 }
 
 struct matrices workload_b(const struct workload *work, int set)
 {
-    const struct problem placed = workload_placed(&work->problem, set), *p = &placed;
-    return matrices_at(places(work, set).b, gemm_type_row(p->type)->b, problem_rows_b(p), problem_cols_b(p),
-                       p->ldb, p->batch, p->stride_b);
+    return workload_matrices(work, set, OPERAND_B);
 }
 
 struct matrices workload_c(const struct workload *work, int set)
 {
-    const struct problem placed = workload_placed(&work->problem, set), *p = &placed;
-    return matrices_at(places(work, set).c, gemm_type_row(p->type)->c, p->m, p->n, p->ldc, p->batch,
-                       p->stride_c);
+    return workload_matrices(work, set, OPERAND_C);
 }
 
-struct matrices workload_source(const struct workload *work, int set)
+void workload_list(const struct workload *work, int set, struct matrices at[OPERANDS])
 {
-    struct matrices c = workload_c(work, set);
-    const CUdeviceptr source = places(work, set).source;
-    if (source) c.data = (void *)(uintptr_t)source;
-    return c;
-}
-
-struct matrices workload_bias(const struct workload *work, int set)
-{
-    const struct problem *p = &work->problem;
-    const CUdeviceptr bias = places(work, set).bias;
-    const int64_t length = problem_bias_length(p);
-    return matrices_at(bias, gemm_type_row(p->type)->c, bias ? 1 : 0, length, length,
-                       p->stride_bias ? p->batch : 1, p->stride_bias);
+    for (int i = 0; i < OPERANDS; i++) at[i] = workload_matrices(work, set, (enum operand)i);
 }
 
 struct matrices workload_read_only(const struct workload *work, int set)
 {
     const struct workload_layout *l = &work->layout;
-    const int64_t begin = l->source ? l->source : l->bias ? l->bias : l->arrays;
-    const int64_t words = begin ? l->c - WORKLOAD_GUARD - begin : 0;
+    int64_t begin = l->arrays;
+    for (int i = OPERANDS - 1; i > OPERAND_C; i--)
+        if (l->at[i]) begin = l->at[i];
+    const int64_t words = begin ? l->at[OPERAND_C] - WORKLOAD_GUARD - begin : 0;
     return matrices_at(set_address(work, set) + (CUdeviceptr)(4 * begin), ELEMENT_F32, 1, words, words, 1, 0);
 }
 
 bool workload_feeds_back(const struct workload *work)
 {
-    return work->problem.beta != 0 && !work->layout.source;
+    return work->problem.beta != 0 && !work->layout.at[OPERAND_SOURCE];
 }
 
 void workload_scalars(const struct workload *work, int set, double *alpha, double *beta)
@@ -185,6 +176,12 @@ static struct matrices distinct(struct matrices x)
     return x;
 }
 
+static enum status fill(const struct workload *work, int set, enum operand which)
+{
+    const struct fill_rule *rules = set == WORKLOAD_EXACT ? work->exact.rule : work->random.rule;
+    return oracle_fill(work->kernels, distinct(workload_matrices(work, set, which)), rules[which]);
+}
+
 /* An activation tells nothing from another where its argument is large, as it is after a sum over a long K.
  * So in the exact set every ninth row or column of C, whichever it has more of, is of one product, beta C and
  * the bias. */
@@ -197,31 +194,30 @@ static enum status fill_exact_operands(const struct workload *work)
     if (thin && !by_rows) of_b = p->trans_b ? ORACLE_THIN_ROWS : ORACLE_THIN_COLUMNS;
     const struct matrices a = distinct(workload_a(work, WORKLOAD_EXACT)),
                           b = distinct(workload_b(work, WORKLOAD_EXACT));
-    enum status st = oracle_fill_thinned(work->kernels, a, work->exact.a, of_a);
-    return st ? st : oracle_fill_thinned(work->kernels, b, work->exact.b, of_b);
+    enum status st = oracle_fill_thinned(work->kernels, a, work->exact.rule[OPERAND_A], of_a);
+    return st ? st : oracle_fill_thinned(work->kernels, b, work->exact.rule[OPERAND_B], of_b);
 }
 
 static enum status fill_random_operands(const struct workload *work, int set)
 {
-    enum status st = oracle_fill(work->kernels, distinct(workload_a(work, set)), work->random.a);
-    return st ? st : oracle_fill(work->kernels, distinct(workload_b(work, set)), work->random.b);
+    enum status st = fill(work, set, OPERAND_A);
+    return st ? st : fill(work, set, OPERAND_B);
 }
 
 /* C starts as poison with the values written over it, so that every set is a copy of the first. Out of place
  * with beta = 0 C must not be read: it stays NaN. */
 static enum status fill_set(const struct workload *work, int set)
 {
-    const struct oracle_kernels *k = work->kernels;
-    bool exact = set == WORKLOAD_EXACT;
     double alpha, beta;
     workload_scalars(work, set, &alpha, &beta);
-    enum status st = device_check(cuda.MemsetD32Async(set_address(work, set), POISON_NAN,
-                                                      (size_t)work->layout.set_words, k->device->stream),
-                                  "clearing the operands");
-    if (!st) st = exact ? fill_exact_operands(work) : fill_random_operands(work, set);
-    if (!st && (beta != 0 || !work->layout.source))
-        st = oracle_fill(k, workload_source(work, set), exact ? work->exact.c : work->random.c);
-    if (!st) st = oracle_fill(k, workload_bias(work, set), exact ? work->exact.bias : work->random.bias);
+    enum status st =
+        device_check(cuda.MemsetD32Async(set_address(work, set), POISON_NAN, (size_t)work->layout.set_words,
+                                         work->kernels->device->stream),
+                     "clearing the operands");
+    if (!st) st = set == WORKLOAD_EXACT ? fill_exact_operands(work) : fill_random_operands(work, set);
+    const bool reads_c = beta != 0 || !work->layout.at[OPERAND_SOURCE];
+    for (int i = OPERAND_C + 1; i < OPERANDS && !st; i++)
+        if (i != OPERAND_SOURCE || reads_c) st = fill(work, set, (enum operand)i);
     return st;
 }
 
@@ -259,14 +255,14 @@ static enum status fill_arrays(const struct workload *work, int set)
     if (!work->problem.pointers) return OK;
     const struct order order = order_of(&work->problem);
     const struct operands arrays = workload_operands(work, set);
-    const CUdeviceptr to[ARRAYS] = {arrays.a, arrays.b, arrays.c};
-    const struct matrices of[ARRAYS] = {workload_a(work, set), workload_b(work, set), workload_c(work, set)};
     enum status st = OK;
-    for (int i = 0; i < ARRAYS && !st; i++)
-        st = oracle_addresses(work->kernels, &(struct addresses_args){.to = (oracle_u64 *)(uintptr_t)to[i],
-                                                                      .of = of[i],
-                                                                      .step = order.step,
-                                                                      .first = order.first});
+    for (int i = 0; i < ARRAYS && !st; i++) {
+        const struct addresses_args args = {.to = (oracle_u64 *)(uintptr_t)arrays.at[i],
+                                            .of = workload_matrices(work, set, (enum operand)i),
+                                            .step = order.step,
+                                            .first = order.first};
+        st = oracle_addresses(work->kernels, &args);
+    }
     return st;
 }
 
@@ -296,12 +292,11 @@ unsigned workload_poison_word(const struct workload *work, unsigned poison)
 
 enum status workload_poison(const struct workload *work, int set, unsigned poison, double beta)
 {
-    int64_t words = work->layout.set_words - work->layout.c + WORKLOAD_GUARD;
-    CUdeviceptr start = places(work, set).c - 4 * WORKLOAD_GUARD;
+    int64_t words = work->layout.set_words - work->layout.at[OPERAND_C] + WORKLOAD_GUARD;
+    CUdeviceptr start = places(work, set).at[OPERAND_C] - 4 * WORKLOAD_GUARD;
     enum status st = device_check(cuda.MemsetD32Async(start, workload_poison_word(work, poison),
                                                       (size_t)words, work->kernels->device->stream),
                                   "poisoning C");
-    if (st || beta == 0 || work->layout.source) return st;
-    return oracle_fill(work->kernels, workload_c(work, set),
-                       set == WORKLOAD_EXACT ? work->exact.c : work->random.c);
+    if (st || beta == 0 || work->layout.at[OPERAND_SOURCE]) return st;
+    return fill(work, set, OPERAND_C);
 }

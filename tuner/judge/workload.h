@@ -25,10 +25,11 @@
 #define POISON_NAN    0x7fc0beefu
 #define POISON_NUMBER 0x4b1dbeefu
 
-/* Offsets in words of 4 bytes from the start of a set; of source, bias and arrays (those of A, B and C, one
- * after the other) 0 where the problem has none. C, or out of place D, is the last. */
+/* Offsets in words of 4 bytes from the start of a set; of arrays (those of A, B and C, one after the other)
+ * and operands other than A, B and C 0 where the problem has none. What lies between B and C is only read. C,
+ * or out of place D, is the last. */
 struct workload_layout {
-    int64_t a, b, source, bias, arrays, c, set_words;
+    int64_t at[OPERANDS], arrays, set_words;
     int sets; /* timed sets; the exact one follows them */
 };
 
@@ -62,17 +63,20 @@ struct problem workload_placed(const struct problem *problem, int set);
 /* The operands of a kernel: with pointers the arrays. */
 struct operands workload_operands(const struct workload *work, int set);
 
-/* The batches in memory. With pointers their order is not that of the addresses: workload_item. */
+/* The batch of an operand in memory; no rows where there is none. The source is C as it is read: mostly C.
+ * With pointers the order is not that of the addresses: workload_item. */
+struct matrices workload_matrices(const struct workload *work, int set, enum operand which);
 struct matrices workload_a(const struct workload *work, int set);
 struct matrices workload_b(const struct workload *work, int set);
-struct matrices workload_c(const struct workload *work, int set);      /* as it is written */
-struct matrices workload_source(const struct workload *work, int set); /* C as it is read: mostly the same */
-struct matrices workload_bias(const struct workload *work, int set);   /* no rows without a bias */
+struct matrices workload_c(const struct workload *work, int set); /* as it is written */
+
+/* All of them, for the judge's kernels. */
+void workload_list(const struct workload *work, int set, struct matrices at[OPERANDS]);
 
 /* The item of the batch that lies at a place. */
 int64_t workload_item(const struct problem *problem, int64_t place);
 
-/* Source, bias and arrays of a set and what lies between them, as words; none if there are none. */
+/* All that is only read of a set beside A and B, and what lies between, as words; none if there are none. */
 struct matrices workload_read_only(const struct workload *work, int set);
 
 /* True if a call changes what the next one reads: C, with a beta that is not 0. */

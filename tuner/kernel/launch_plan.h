@@ -11,6 +11,7 @@
 #define GT_LAUNCH_PLAN_H
 
 #include "gemm_type.h"
+#include "operand.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -43,21 +44,19 @@ struct kernel_launch {
 /* Where a launch writes into the argument: offsets in bytes, LAUNCH_NOWHERE for values that the argument
  * lacks. */
 struct launch_slots {
-    uint16_t a, b, c, workspace;        /* pointers */
-    uint16_t source, bias;              /* pointers, for an epilogue */
+    uint16_t at[OPERANDS], workspace;   /* pointers */
     uint16_t alpha_device, beta_device; /* pointers; null: use alpha and beta */
     uint16_t alpha, beta;               /* floats */
     uint16_t k;                         /* int: k of this launch, if k is computed in slabs */
     uint16_t items;                     /* int: items of this launch, for kernels with walks_items */
 };
 
+/* What a launch has addresses of: the operands of the product, by their numbers, and memory beside them. */
 enum launch_operand {
-    LAUNCH_A,
-    LAUNCH_B,
-    LAUNCH_C, /* written */
-    LAUNCH_WORKSPACE,
-    LAUNCH_SOURCE, /* C as an epilogue reads it: LAUNCH_C again, unless out of place */
-    LAUNCH_BIAS,
+    LAUNCH_A = OPERAND_A,
+    LAUNCH_B = OPERAND_B,
+    LAUNCH_C = OPERAND_C,
+    LAUNCH_WORKSPACE = OPERANDS,
     LAUNCH_PREPARED, /* the form of A or B that was made before, of a plan by template.prepare */
     LAUNCH_OPERANDS
 };

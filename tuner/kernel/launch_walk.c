@@ -19,7 +19,7 @@ static void launch_find_operands(const struct launch_walk *walk, struct launch *
     const struct launch_plan *plan = walk->plan;
     for (int i = 0; i < LAUNCH_OPERANDS; i++)
         launch->operand[i] = launch_moved(walk->call.operand[i], walk->item, plan->batch_step_bytes[i]);
-    for (int i = LAUNCH_A; i <= LAUNCH_B; i++)
+    for (int i = OPERAND_A; i <= OPERAND_B; i++)
         launch->operand[i] = launch_moved(launch->operand[i], walk->k_done, plan->k_step_bytes[i]);
 }
 
@@ -30,12 +30,8 @@ static void launch_fill_argument(const struct launch_walk *walk, struct launch *
     const bool adds = walk->k_done > 0; /* to the sum of the earlier slabs in C */
     unsigned char *argument = launch->argument;
     memcpy(argument, plan->argument, (size_t)plan->argument_bytes);
-    launch_write_address(argument, slots->a, launch->operand[LAUNCH_A]);
-    launch_write_address(argument, slots->b, launch->operand[LAUNCH_B]);
-    launch_write_address(argument, slots->c, launch->operand[LAUNCH_C]);
+    for (int i = 0; i < OPERANDS; i++) launch_write_address(argument, slots->at[i], launch->operand[i]);
     launch_write_address(argument, slots->workspace, launch->operand[LAUNCH_WORKSPACE]);
-    launch_write_address(argument, slots->source, launch->operand[LAUNCH_SOURCE]);
-    launch_write_address(argument, slots->bias, launch->operand[LAUNCH_BIAS]);
     launch_write_address(argument, slots->alpha_device, walk->call.alpha_device);
     launch_write_address(argument, slots->beta_device, adds ? 0 : walk->call.beta_device);
     launch_write_scalar(argument, slots->alpha, walk->call.alpha);

@@ -41,7 +41,7 @@ struct problem accuracy_problem(const struct problem *tuned)
 static int set_of(const struct workload *work, const struct operands *operands)
 {
     for (int set = 0; set < work->layout.sets; set++)
-        if (workload_operands(work, set).a == operands->a) return set;
+        if (workload_operands(work, set).at[OPERAND_A] == operands->at[OPERAND_A]) return set;
     return WORKLOAD_EXACT;
 }
 
@@ -52,16 +52,13 @@ static enum status in_order_launch(void *self, const struct operands *operands, 
     const struct problem *p = &work->problem;
     const int set = set_of(work, operands);
     (void)beta;
-    const struct in_order_args args = {.a = workload_a(work, set),
-                                       .b = workload_b(work, set),
-                                       .c = workload_c(work, set),
-                                       .bias = (const float *)(uintptr_t)operands->bias,
-                                       .trans_a = p->trans_a,
-                                       .trans_b = p->trans_b,
-                                       .bias_is = (int)epilogue_bias(p->epilogue),
-                                       .activation = (int)epilogue_activation(p->epilogue),
-                                       .k = p->k,
-                                       .alpha = (float)alpha};
+    struct in_order_args args = {.trans_a = p->trans_a,
+                                 .trans_b = p->trans_b,
+                                 .bias_is = (int)epilogue_bias(p->epilogue),
+                                 .activation = (int)epilogue_activation(p->epilogue),
+                                 .k = p->k,
+                                 .alpha = (float)alpha};
+    workload_list(work, set, args.at);
     return oracle_in_order(work->kernels, &args);
 }
 

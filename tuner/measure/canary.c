@@ -34,17 +34,17 @@ static double element(const struct fill_rule *rule, int64_t at)
 }
 
 /* The answer at (row, col) by the definition. */
-static double answer(const struct problem *p, const struct fill_rule rules[3], int64_t row, int64_t col)
+static double answer(const struct problem *p, const struct fill_rule rules[OPERANDS], int64_t row, int64_t col)
 {
     double sum = 0;
     for (int64_t k = 0; k < p->k; k++)
-        sum += element(&rules[0], p->trans_a ? k * p->lda + row : row * p->lda + k) *
-               element(&rules[1], p->trans_b ? col * p->ldb + k : k * p->ldb + col);
-    return p->alpha * sum + p->beta * element(&rules[2], row * p->ldc + col);
+        sum += element(&rules[OPERAND_A], p->trans_a ? k * p->lda + row : row * p->lda + k) *
+               element(&rules[OPERAND_B], p->trans_b ? col * p->ldb + k : k * p->ldb + col);
+    return p->alpha * sum + p->beta * element(&rules[OPERAND_C], row * p->ldc + col);
 }
 
 static enum status check_answers(const struct trial_setup *setup, struct device_buffer answers,
-                                 const struct fill_rule rules[3], double tolerance)
+                                 const struct fill_rule rules[OPERANDS], double tolerance)
 {
     const struct problem *p = &setup->problem;
     size_t count = (size_t)(p->m * p->n);
@@ -77,9 +77,7 @@ static enum status forge(void *self, const struct operands *operands, double alp
     const struct forger *f = self;
     struct problem p = f->setup->problem;
     const struct workload *w = &f->setup->work;
-    bool exact = operands->c == workload_operands(w, WORKLOAD_EXACT).c;
-    const struct fill_rule random[3] = {w->random.a, w->random.b, w->random.c};
-    const struct fill_rule whole[3] = {w->exact.a, w->exact.b, w->exact.c};
+    bool exact = operands->at[OPERAND_C] == workload_operands(w, WORKLOAD_EXACT).at[OPERAND_C];
     p.alpha = alpha;
     p.beta = beta;
     /* Copies from the host are not ordered on our stream: synchronise before and after them. */
@@ -88,8 +86,8 @@ static enum status forge(void *self, const struct operands *operands, double alp
         float c[CANARY_N];
         for (int64_t col = 0; col < p.n; col++)
             c[col] =
-                (float)answer(&p, exact ? whole : random, row, col) + (float)(f->wrong_at == row * p.n + col);
-        st = device_check(cuda.MemcpyHtoD(operands->c + 4 * (CUdeviceptr)(row * p.ldc), c, sizeof c),
+                (float)answer(&p, exact ? w->exact.rule : w->random.rule, row, col) + (float)(f->wrong_at == row * p.n + col);
+        st = device_check(cuda.MemcpyHtoD(operands->at[OPERAND_C] + 4 * (CUdeviceptr)(row * p.ldc), c, sizeof c),
                           "writing the canary");
     }
     return st ? st : device_check(cuda.CtxSynchronize(), "writing the canary");
@@ -122,10 +120,8 @@ enum status canary_run(struct trial_setup *setup)
         struct problem p = canary_problem(op & 1, op & 2);
         if ((st = trial_setup_prepare(setup, &p, false, SEED + (unsigned)op))) break;
         const struct workload *w = &setup->work;
-        const struct fill_rule whole[3] = {w->exact.a, w->exact.b, w->exact.c};
-        const struct fill_rule random[3] = {w->random.a, w->random.b, w->random.c};
-        st = check_answers(setup, setup->oracle.exact_value, whole, 0);
-        if (!st) st = check_answers(setup, setup->oracle.value, random, 1e-12);
+        st = check_answers(setup, setup->oracle.exact_value, w->exact.rule, 0);
+        if (!st) st = check_answers(setup, setup->oracle.value, w->random.rule, 1e-12);
         if (!st && !setup->oracle.exact_holds) st = fail(E_GPU, "the canary's whole numbers are not small");
         if (!st && op == 0) st = check_judge(setup);
     }

@@ -185,7 +185,7 @@ static enum status reset_c(struct timed *t)
 {
     enum status st = OK;
     for (int set = 0; set < t->work->layout.sets && workload_feeds_back(t->work) && !st; set++)
-        st = oracle_fill(t->work->kernels, workload_c(t->work, set), t->work->random.c);
+        st = oracle_fill(t->work->kernels, workload_c(t->work, set), t->work->random.rule[OPERAND_C]);
     return st;
 }
 

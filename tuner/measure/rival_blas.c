@@ -83,8 +83,9 @@ static struct rival *make(const struct trial_setup *setup, const struct rival_ro
 static enum status sgemm_launch(void *opaque, const struct operands *operands, double alpha, double beta)
 {
     const struct rival *r = opaque;
+    const CUdeviceptr *at = operands->at;
     float alpha_f = (float)alpha, beta_f = (float)beta;
-    int result = blas_run(r->handle, &r->problem, operands->a, operands->b, operands->c, &alpha_f, &beta_f);
+    int result = blas_run(r->handle, &r->problem, at[OPERAND_A], at[OPERAND_B], at[OPERAND_C], &alpha_f, &beta_f);
     return check(result, E_GPU, "run the problem");
 }
 
@@ -113,9 +114,10 @@ enum status rival_sgemm_open(struct trial_setup *setup, const struct rival_row *
 static enum status ex_launch(void *opaque, const struct operands *operands, double alpha, double beta)
 {
     const struct rival *r = opaque;
+    const CUdeviceptr *at = operands->at;
     const int algorithm = r->row->algorithm;
     const float alpha_f = (float)alpha, beta_f = (float)beta;
-    const int result = blas_run_ex(r->handle, &r->problem, operands->a, operands->b, operands->c, &alpha_f,
+    const int result = blas_run_ex(r->handle, &r->problem, at[OPERAND_A], at[OPERAND_B], at[OPERAND_C], &alpha_f,
                                    &beta_f, r->row->compute, algorithm);
     if (result == BLAS_SUCCESS) return OK;
     return check(result, E_ABSENT,

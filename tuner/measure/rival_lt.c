@@ -17,15 +17,12 @@ enum { GLANCE_BLOCKS = 3, AGAIN = 4 /* the fastest ones are timed again */, AGAI
 
 /* The largest power of two, up to BLAS_LT_ALIGNMENT, of which an operand's address in every set is a
  * multiple. */
-static uint32_t alignment(const struct workload *work, enum launch_operand which)
+static uint32_t alignment(const struct workload *work, enum operand which)
 {
     CUdeviceptr bits = BLAS_LT_ALIGNMENT;
     for (int set = WORKLOAD_EXACT; set < work->layout.sets; set++) {
-        struct operands o = workload_operands(work, set);
-        bits |= which == LAUNCH_A        ? o.a
-                : which == LAUNCH_B      ? o.b
-                : which == LAUNCH_SOURCE ? (o.source ? o.source : o.c)
-                                         : o.c;
+        const struct operands o = workload_operands(work, set);
+        bits |= o.at[which] ? o.at[which] : o.at[OPERAND_C]; /* a source that is C */
     }
     return (uint32_t)(bits & (~bits + 1));
 }
@@ -34,12 +31,12 @@ static enum status open_product(struct trial_setup *setup, int compute, struct k
 {
     const struct workload *work = &setup->work;
     /* The first operand of cublasLt is our B. */
-    const uint32_t aligned[] = {alignment(work, LAUNCH_B), alignment(work, LAUNCH_A),
-                                alignment(work, LAUNCH_SOURCE), alignment(work, LAUNCH_C)};
+    const uint32_t aligned[] = {alignment(work, OPERAND_B), alignment(work, OPERAND_A),
+                                alignment(work, OPERAND_SOURCE), alignment(work, OPERAND_C)};
     enum status st = lt_kernel_open(
         setup->device, &setup->problem,
         compute == RIVAL_COMPUTE_32F && blas_must_be_pedantic() ? RIVAL_COMPUTE_32F_PEDANTIC : compute,
-        aligned, workload_operands(work, 0).bias, BLAS_LT_WORKSPACE_BYTES, kernel);
+        aligned, workload_operands(work, 0).at[OPERAND_BIAS], BLAS_LT_WORKSPACE_BYTES, kernel);
     return st ? st : lt_kernel_reserve(kernel, BLAS_LT_WORKSPACE_BYTES);
 }
 

@@ -4,18 +4,13 @@
 
 enum { RIVAL_COMPUTE_32F_FAST_TF32 = 77 };
 
-/* Bits of codes: no epilogue, and all that cublasLt has: no bias or one for each column, then anything. */
-#define PLAIN 1u
-#define LT    ((3u | 3u << 4 | 3u << 8) * 0x10001u)
-_Static_assert(EPILOGUE_CODES <= 32, "every code has a bit");
-
 /* The rivals of a type with operands of 16 bits and FP32 sums. */
 #define RIVALS_OF_16_BITS(type, name_)                                                                       \
     {.name = "cublasGemmEx " name_,                                                                          \
      .role = "cublas",                                                                                       \
      .what = "cublasGemmEx with " name_,                                                                     \
      .delivers = type,                                                                                       \
-     .epilogues = PLAIN,                                                                                     \
+     .epilogues = RIVAL_PLAIN,                                                                               \
      .compute = RIVAL_COMPUTE_32F,                                                                           \
      .algorithm = RIVAL_ALGORITHM_DEFAULT,                                                                   \
      .open = rival_gemm_ex_open},                                                                            \
@@ -23,7 +18,7 @@ _Static_assert(EPILOGUE_CODES <= 32, "every code has a bit");
          .role = "cublas",                                                                                   \
          .what = "cublasGemmBatchedEx with " name_,                                                          \
          .delivers = type,                                                                                   \
-         .epilogues = PLAIN,                                                                                 \
+         .epilogues = RIVAL_PLAIN,                                                                           \
          .pointers = true,                                                                                   \
          .compute = RIVAL_COMPUTE_32F,                                                                       \
          .algorithm = RIVAL_ALGORITHM_DEFAULT,                                                               \
@@ -32,7 +27,7 @@ _Static_assert(EPILOGUE_CODES <= 32, "every code has a bit");
          .role = "cublas",                                                                                   \
          .what = "cublasLt with " name_ " and its epilogue",                                                 \
          .delivers = type,                                                                                   \
-         .epilogues = LT & ~PLAIN,                                                                           \
+         .epilogues = RIVAL_EPILOGUE,                                                                        \
          .compute = RIVAL_COMPUTE_32F,                                                                       \
          .algorithm = RIVAL_ALGORITHM_FIRST,                                                                 \
          .open = rival_lt_open},                                                                             \
@@ -40,12 +35,12 @@ _Static_assert(EPILOGUE_CODES <= 32, "every code has a bit");
          .role = "lt",                                                                                       \
          .what = "the best of cublasLt with " name_,                                                         \
          .delivers = type,                                                                                   \
-         .epilogues = LT,                                                                                    \
+         .epilogues = RIVAL_PLAIN | RIVAL_EPILOGUE,                                                          \
          .compute = RIVAL_COMPUTE_32F,                                                                       \
          .open = rival_lt_open},                                                                             \
     {                                                                                                        \
         .name = "cublasGemmEx " name_ " autotune", .role = "autotune",                                       \
-        .what = "CUBLAS_GEMM_AUTOTUNE with " name_, .delivers = type, .epilogues = PLAIN,                    \
+        .what = "CUBLAS_GEMM_AUTOTUNE with " name_, .delivers = type, .epilogues = RIVAL_PLAIN,              \
         .compute = RIVAL_COMPUTE_32F, .algorithm = RIVAL_ALGORITHM_AUTOTUNE, .open = rival_gemm_ex_open      \
     }
 
@@ -55,20 +50,20 @@ const struct rival_row rivals[] = {
      .role = "cublas",
      .what = "cublasSgemm",
      .delivers = GEMM_SGEMM,
-     .epilogues = PLAIN,
+     .epilogues = RIVAL_PLAIN,
      .open = rival_sgemm_open},
     {.name = "cublasSgemmBatched",
      .role = "cublas",
      .what = "cublasSgemmBatched",
      .delivers = GEMM_SGEMM,
-     .epilogues = PLAIN,
+     .epilogues = RIVAL_PLAIN,
      .pointers = true,
      .open = rival_sgemm_open},
     {.name = "cublasGemmBatchedEx TF32",
      .role = "cublas",
      .what = "cublasGemmBatchedEx with TF32",
      .delivers = GEMM_TF32,
-     .epilogues = PLAIN,
+     .epilogues = RIVAL_PLAIN,
      .pointers = true,
      .compute = RIVAL_COMPUTE_32F_FAST_TF32,
      .algorithm = RIVAL_ALGORITHM_DEFAULT,
@@ -77,7 +72,7 @@ const struct rival_row rivals[] = {
      .role = "cublas",
      .what = "cublasGemmEx with TF32",
      .delivers = GEMM_TF32,
-     .epilogues = PLAIN,
+     .epilogues = RIVAL_PLAIN,
      .compute = RIVAL_COMPUTE_32F_FAST_TF32,
      .algorithm = RIVAL_ALGORITHM_DEFAULT,
      .open = rival_gemm_ex_open},
@@ -85,7 +80,7 @@ const struct rival_row rivals[] = {
      .role = "cublas",
      .what = "cublasLt with its epilogue",
      .delivers = GEMM_SGEMM,
-     .epilogues = LT & ~PLAIN,
+     .epilogues = RIVAL_EPILOGUE,
      .compute = RIVAL_COMPUTE_32F,
      .algorithm = RIVAL_ALGORITHM_FIRST,
      .open = rival_lt_open},
@@ -93,7 +88,7 @@ const struct rival_row rivals[] = {
      .role = "cublas",
      .what = "cublasLt with TF32 and its epilogue",
      .delivers = GEMM_TF32,
-     .epilogues = LT & ~PLAIN,
+     .epilogues = RIVAL_EPILOGUE,
      .compute = RIVAL_COMPUTE_32F_FAST_TF32,
      .algorithm = RIVAL_ALGORITHM_FIRST,
      .open = rival_lt_open},
@@ -101,21 +96,21 @@ const struct rival_row rivals[] = {
      .role = "lt",
      .what = "the best of cublasLt",
      .delivers = GEMM_SGEMM,
-     .epilogues = LT,
+     .epilogues = RIVAL_PLAIN | RIVAL_EPILOGUE,
      .compute = RIVAL_COMPUTE_32F,
      .open = rival_lt_open},
     {.name = "cublasLt TF32",
      .role = "lt",
      .what = "the best of cublasLt with TF32",
      .delivers = GEMM_TF32,
-     .epilogues = LT,
+     .epilogues = RIVAL_PLAIN | RIVAL_EPILOGUE,
      .compute = RIVAL_COMPUTE_32F_FAST_TF32,
      .open = rival_lt_open},
     {.name = "cublasGemmEx autotune",
      .role = "autotune",
      .what = "CUBLAS_GEMM_AUTOTUNE",
      .delivers = GEMM_SGEMM,
-     .epilogues = PLAIN,
+     .epilogues = RIVAL_PLAIN,
      .compute = RIVAL_COMPUTE_32F,
      .algorithm = RIVAL_ALGORITHM_AUTOTUNE,
      .open = rival_gemm_ex_open},
@@ -123,7 +118,7 @@ const struct rival_row rivals[] = {
      .role = "autotune",
      .what = "CUBLAS_GEMM_AUTOTUNE with TF32",
      .delivers = GEMM_TF32,
-     .epilogues = PLAIN,
+     .epilogues = RIVAL_PLAIN,
      .compute = RIVAL_COMPUTE_32F_FAST_TF32,
      .algorithm = RIVAL_ALGORITHM_AUTOTUNE,
      .open = rival_gemm_ex_open},
@@ -131,7 +126,7 @@ const struct rival_row rivals[] = {
      .role = "bf16x9",
      .what = "BF16x9 emulation",
      .delivers = GEMM_SGEMM_ACCURATE,
-     .epilogues = PLAIN,
+     .epilogues = RIVAL_PLAIN,
      .compute = RIVAL_COMPUTE_32F_EMULATED_16BFX9,
      .algorithm = RIVAL_ALGORITHM_DEFAULT,
      .open = rival_gemm_ex_open},
@@ -154,9 +149,12 @@ bool rival_is_known(const char *role)
 const struct rival_row *rival_for(const char *role, const struct problem *problem)
 {
     const struct rival_row *found = NULL;
+    const int epilogue = !problem->epilogue                        ? RIVAL_PLAIN
+                         : epilogue_in_cublaslt(problem->epilogue) ? RIVAL_EPILOGUE
+                                                                   : 0;
     for (int i = 0; i < rival_count; i++) {
         const struct rival_row *row = &rivals[i];
-        if (strcmp(row->role, role) != 0 || !(row->epilogues >> problem->epilogue & 1) ||
+        if (strcmp(row->role, role) != 0 || !(row->epilogues & epilogue) ||
             row->pointers != problem->pointers)
             continue;
         if (row->delivers == problem->type) return row;

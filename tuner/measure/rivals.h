@@ -19,12 +19,17 @@ struct kernel;
 
 #define RIVAL_DETAIL_MAX 96
 
+enum rival_epilogue {
+    RIVAL_PLAIN = 1,   /* none */
+    RIVAL_EPILOGUE = 2 /* one that cublasLt applies */
+};
+
 struct rival_row {
     const char *name;        /* in decisions and reports: "cublasSgemm" */
     const char *role;        /* "cublas" (the anchor), "lt", "autotune", "bf16x9": tune bench --rival */
     const char *what;        /* for use in sentences: "the best of cublasLt" */
     enum gemm_type delivers; /* it is a rival for the types that this satisfies */
-    uint32_t epilogues;      /* and for problems with these codes (epilogue.h): bit c for code c */
+    int epilogues;           /* and for problems with these: bits of rival_epilogue */
     bool pointers;           /* for problems with pointers, and for no others */
     int compute, algorithm;  /* cublasComputeType_t, cublasGemmAlgo_t; for the rows that use them */
 
@@ -44,8 +49,8 @@ bool rival_is_known(const char *role); /* whether a type has a rival of this rol
  * the first that satisfies it; NULL if there is none. */
 const struct rival_row *rival_for(const char *role, const struct problem *problem);
 
-/* The row that every winner for such a problem is raced against. NULL where no library fuses the epilogue: a
- * bias by rows. */
+/* The row that every winner for such a problem is raced against. NULL where no library fuses the epilogue
+ * (epilogue_in_cublaslt). */
 const struct rival_row *rival_anchor(const struct problem *problem);
 
 /* Version of cuBLAS, "13.1.0", and its file, without opening a device. E_ABSENT if there is none, with the

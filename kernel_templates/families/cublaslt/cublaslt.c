@@ -51,7 +51,7 @@ static const char *cublaslt_check(const struct config *config, const struct prob
                : p->pointers ? "cublasLt is not asked for arrays of pointers"
                              : "cublasLt lacks the type";
     if (sums_in_c(config, p)) return "it adds partial sums in C's type, and the problem's are FP32";
-    if (epilogue_bias(p->epilogue) == BIAS_ROW) return "cublasLt has no bias for the rows of row-major C";
+    if (!epilogue_in_cublaslt(p->epilogue)) return "cublasLt has no bias for the rows of row-major C";
     return p->k == 0 ? "cublasLt takes no product with K = 0" : NULL;
 }
 

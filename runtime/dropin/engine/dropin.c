@@ -342,15 +342,13 @@ static bool run_tuned(const struct blas_request *request, struct route *route, c
     return true;
 }
 
-/* True if the result of a call with an epilogue is also read, as another operand. The operands are exchanged:
- * see route.c. */
+/* True if the result of a call with an epilogue is also read, as another operand. */
 static bool is_shared(const struct blas_request *request, struct route *route)
 {
     if (!request->epilogue || route->unnamed) return false;
-    const struct places at = {(uintptr_t)request->b, (uintptr_t)request->a, (uintptr_t)request->c,
-                              (uintptr_t)(request->source ? request->source : request->c),
-                              (uintptr_t)request->bias};
-    if (!overlap_find(&route->problem, &route->extents, &at)) return false;
+    unsigned long long at[OPERANDS];
+    blas_request_addresses(request, at);
+    if (!overlap_find(&route->problem, &route->extents, at)) return false;
     tell(request, route, SAID_SHARED, "its result shares memory with another operand");
     return true;
 }

@@ -16,7 +16,7 @@ struct shortcut {
     unsigned generation;
     bool passes; /* it goes to cuBLAS, and what follows is not set */
     bool scalars_on_device, has_bias, out_of_place;
-    struct extents extents;        /* in the call's order: A and B exchanged */
+    struct extents extents;        /* the route's */
     _Atomic(struct route *) route; /* NULL: it is free */
     _Atomic uint64_t answers;      /* not yet added to the route's */
 };
@@ -77,16 +77,13 @@ static struct shortcut *slot_of(struct shortcut *table, const XXH128_hash_t *has
 }
 
 /* A call with other addresses may be one that goes to cuBLAS: lt_matmul.c finds out. */
-static bool addresses_fit(const struct shortcut *s, const struct matmul *x, const void *bias)
+static bool addresses_fit(const struct shortcut *s, const struct blas_request *request)
 {
-    const struct extents *bytes = &s->extents;
-    const uintptr_t d = (uintptr_t)x->d;
-    if (s->has_bias && (!bias || (uintptr_t)bias % BLAS_LT_KEPT_ALIGNMENT)) return false;
-    return !ranges_meet((uintptr_t)x->a, bytes->a, d, bytes->c) &&
-           !ranges_meet((uintptr_t)x->b, bytes->b, d, bytes->c) &&
-           !ranges_meet((uintptr_t)bias, bytes->bias, d, bytes->c) &&
-           (!s->out_of_place ||
-            (x->c && (x->c == x->d || !ranges_meet((uintptr_t)x->c, bytes->c, d, bytes->c))));
+    unsigned long long at[OPERANDS];
+    if (s->has_bias && (!request->bias || (uintptr_t)request->bias % BLAS_LT_KEPT_ALIGNMENT)) return false;
+    if (s->out_of_place && !request->source) return false;
+    blas_request_addresses(request, at);
+    return !overlap_meets(&s->extents, at);
 }
 
 enum shortcut_answer lt_shortcut_take(const struct matmul *x, struct calls *mine, int *result)
@@ -100,20 +97,19 @@ enum shortcut_answer lt_shortcut_take(const struct matmul *x, struct calls *mine
         return SHORTCUT_NONE;
     if (s->passes) return SHORTCUT_PASSES;
     if (!s->scalars_on_device && *(const float *)x->alpha == 0) return SHORTCUT_NONE;
-    const void *bias = s->has_bias ? lt_desc_bias(x) : NULL;
-    if (!addresses_fit(s, x, bias)) return SHORTCUT_NONE;
     const struct blas_request request = {.alpha = x->alpha,
                                          .a = x->a,
                                          .b = x->b,
                                          .beta = x->beta,
                                          .c = x->d,
-                                         .bias = bias,
+                                         .bias = s->has_bias ? lt_desc_bias(x) : NULL,
                                          .source = s->out_of_place ? x->c : NULL,
                                          .stream = x->stream,
                                          .matmul = x,
                                          .repeated = true,
                                          .workspace = (uintptr_t)x->workspace % 16 ? NULL : x->workspace,
                                          .workspace_bytes = x->workspace_bytes};
+    if (!addresses_fit(s, &request)) return SHORTCUT_NONE;
     const bool reads_c = s->scalars_on_device || *(const float *)x->beta != 0;
     struct route *route = atomic_load_explicit(&s->route, memory_order_relaxed);
     if (!dropin_launch(&request, route, s->plan, x->stream, reads_c, result)) return SHORTCUT_NONE;
@@ -163,8 +159,7 @@ void lt_shortcut_keep(const struct blas_request *request, bool scalars_on_device
     s->scalars_on_device = scalars_on_device;
     s->has_bias = request->bias;
     s->out_of_place = request->source;
-    s->extents = (struct extents){
-        .a = route->extents.b, .b = route->extents.a, .c = route->extents.c, .bias = route->extents.bias};
+    s->extents = route->extents;
     atomic_store_explicit(&s->route, route, memory_order_relaxed);
 }
 

@@ -67,7 +67,7 @@ static enum status parse(const char *config_text, const char *problem_text, stru
 static const int half_names[ELEMENT_COUNT] = {
     [ELEMENT_F32] = FAKE_F32, [ELEMENT_F16] = FAKE_F16, [ELEMENT_BF16] = FAKE_BF16};
 
-enum { A, B, C, SOURCE, BIAS, OPERANDS }; /* C is where the result goes; SOURCE only out of place */
+enum { A = OPERAND_A, B = OPERAND_B, C = OPERAND_C, SOURCE = OPERAND_SOURCE, BIAS = OPERAND_BIAS };
 
 struct product {
     struct problem problem;
@@ -165,16 +165,13 @@ static void free_product(struct product *x)
 
 static struct operands operands_of(const struct product *x)
 {
-    struct operands operands = {.a = x->buffer[A].address,
-                                .b = x->buffer[B].address,
-                                .c = x->buffer[C].address,
-                                .source = x->buffer[SOURCE].address,
-                                .bias = x->buffer[BIAS].address};
+    struct operands operands = {.at = {x->buffer[A].address, x->buffer[B].address, x->buffer[C].address,
+                                       x->buffer[SOURCE].address, x->buffer[BIAS].address}};
     const CUdeviceptr bytes = sizeof(CUdeviceptr) * (CUdeviceptr)x->problem.batch;
     if (!x->problem.pointers) return operands;
-    operands.a = x->arrays.address;
-    operands.b = operands.a + bytes;
-    operands.c = operands.b + bytes;
+    operands.at[OPERAND_A] = x->arrays.address;
+    operands.at[OPERAND_B] = operands.at[OPERAND_A] + bytes;
+    operands.at[OPERAND_C] = operands.at[OPERAND_B] + bytes;
     return operands;
 }
 

@@ -39,7 +39,7 @@ static enum status load(const char *config_text, const struct problem *problem, 
 static void launch_once(const char *config_text, const char *problem_text, struct kernel *kernel)
 {
     struct problem p;
-    const struct operands operands = {.a = 0x10000, .b = 0x20000, .c = 0x30000};
+    const struct operands operands = {.at = {0x10000, 0x20000, 0x30000}};
     assert_ok(problem_parse(problem_text, &p));
     assert_ok(load(config_text, &p, kernel));
     assert_ok(kernel->launch(kernel->self, &operands, p.alpha, p.beta));
@@ -100,14 +100,14 @@ TEST(an_epilogue_is_given_where_to_read_c_and_the_bias)
         struct operands operands;
         uintptr_t source, bias;
     } cases[] = {{"20x30x70:beta=1:epilogue=bias+gelu+out",
-                  {.a = 0x10000, .b = 0x20000, .c = 0x30000, .source = 0x40000, .bias = 0x50000},
+                  {.at = {0x10000, 0x20000, 0x30000, 0x40000, 0x50000}},
                   0x40000,
                   0x50000},
                  {"20x30x70:epilogue=rowbias",
-                  {.a = 0x10000, .b = 0x20000, .c = 0x30000, .bias = 0x50000},
+                  {.at = {0x10000, 0x20000, 0x30000, [OPERAND_BIAS] = 0x50000}},
                   0x30000,
                   0x50000},
-                 {"20x30x70:epilogue=relu", {.a = 0x10000, .b = 0x20000, .c = 0x30000}, 0x30000, 0}};
+                 {"20x30x70:epilogue=relu", {.at = {0x10000, 0x20000, 0x30000}}, 0x30000, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct kernel kernel;
         struct problem p;
@@ -243,7 +243,7 @@ TEST(what_is_prepared_is_made_apart_from_the_calls_that_bring_it)
 {
     struct kernel kernel;
     struct problem p;
-    struct operands operands = {.a = 0x10000, .b = 0x20000, .c = 0x30000, .prepared = 0x700000};
+    struct operands operands = {.at = {0x10000, 0x20000, 0x30000}, .prepared = 0x700000};
     assert_ok(problem_parse(WEIGHT, &p));
     assert_ok(load(SPLIT, &p, &kernel));
     assert_int_equal(kernel.prepared_bytes, 3 * 2 * 512 * 1024);
@@ -266,7 +266,7 @@ TEST(a_product_of_one_kernel_and_its_preparation_launch_a_kernel_each)
 {
     struct kernel kernel;
     struct problem p;
-    struct operands operands = {.a = 0x10000, .b = 0x20000, .c = 0x30000, .prepared = 0x700000};
+    struct operands operands = {.at = {0x10000, 0x20000, 0x30000}, .prepared = 0x700000};
     assert_ok(problem_parse(WEIGHT, &p));
     assert_ok(load(HALF, &p, &kernel));
     assert_ok(kernel.prepare(kernel.self, &operands, 0x700000));
@@ -319,7 +319,7 @@ TEST(no_memory_for_what_is_prepared_is_a_verdict)
 TEST(counters_are_cleared_after_a_launch_that_was_refused_half_way_and_at_no_other_time)
 {
     static const char f16x3[] = "f16x3 BM=128 BN=128 BK=128 STAGES=7 LOW=8 VC=2 GROUP=8 SPLIT_K=1 SMS=132";
-    const struct operands operands = {.a = 0x10000, .b = 0x20000, .c = 0x30000};
+    const struct operands operands = {.at = {0x10000, 0x20000, 0x30000}};
     _Atomic int *const fail_at = dlsym(dlopen(FAKE_GPU, RTLD_NOW | RTLD_NOLOAD), "fake_fail_at");
     struct kernel kernel;
     launch_once(f16x3, "sgemm_normwise:nn:256x256x256", &kernel);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const char text_oracle_cu[], text_oracle_args_h[], text_roofline_cu[];
+extern const char text_oracle_cu[], text_oracle_args_h[], text_operand_h[], text_roofline_cu[];
 
 TEST(judge_and_roofline_compile_without_spills_for_every_architecture)
 {
@@ -18,7 +18,8 @@ TEST(judge_and_roofline_compile_without_spills_for_every_architecture)
         skip();
     }
     assert_non_null(mkdtemp(folder));
-    const struct source_text judge[] = {{"oracle.cu", text_oracle_cu}, {"oracle_args.h", text_oracle_args_h}};
+    const struct source_text judge[] = {
+        {"oracle.cu", text_oracle_cu}, {"oracle_args.h", text_oracle_args_h}, {"operand.h", text_operand_h}};
     const struct source_text roofline[] = {{"roofline.cu", text_roofline_cu}};
     for (size_t i = 0; i < sizeof archs / sizeof *archs; i++) {
         struct compiled built;
@@ -27,7 +28,7 @@ TEST(judge_and_roofline_compile_without_spills_for_every_architecture)
                 {"-DORACLE_A=0", "-DORACLE_B=0", "-DORACLE_C=0"},
                 {"-DORACLE_A=1", "-DORACLE_B=1", "-DORACLE_C=0"},
                 {"-DORACLE_A=2", "-DORACLE_B=2", "-DORACLE_C=2"}};
-            assert_ok(compile_sources(judge, 2, all[element], 3, archs[i], folder, &built));
+            assert_ok(compile_sources(judge, 3, all[element], 3, archs[i], folder, &built));
             if (!built.built || built.facts.spill_bytes) fail_msg("sm_%d: %s", archs[i], built.log);
         }
         assert_ok(compile_sources(roofline, 1, NULL, 0, archs[i], folder, &built));

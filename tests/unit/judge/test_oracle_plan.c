@@ -140,9 +140,10 @@ static double largest_value(const struct fill_rule *rule)
 /* The largest sum of magnitudes that the rules allow. */
 static double largest(const struct problem *p, const struct exact_test *t)
 {
-    const double bias = epilogue_bias(p->epilogue) == BIAS_NONE ? 0 : largest_value(&t->bias);
-    return fabs(t->alpha) * (double)p->k * largest_value(&t->a) * largest_value(&t->b) +
-           fabs(t->beta) * largest_value(&t->c) + bias;
+    const double bias = epilogue_bias(p->epilogue) == BIAS_NONE ? 0 : largest_value(&t->rule[OPERAND_BIAS]);
+    return fabs(t->alpha) * (double)p->k * largest_value(&t->rule[OPERAND_A]) *
+               largest_value(&t->rule[OPERAND_B]) +
+           fabs(t->beta) * largest_value(&t->rule[OPERAND_C]) + bias;
 }
 
 TEST(whole_numbers_stay_below_2_to_the_24_for_every_k_alpha_and_beta)
@@ -162,10 +163,10 @@ TEST(whole_numbers_stay_below_2_to_the_24_for_every_k_alpha_and_beta)
             snprintf(text, sizeof text, "4x4x%lld%s", (long long)k, scalars[i]);
             struct problem p = problem_of(text);
             struct exact_test t = oracle_exact_test(&p, 1);
-            if (t.a.keep != UINT32_MAX) continue; /* thinned out: next test */
+            if (t.rule[OPERAND_A].keep != UINT32_MAX) continue; /* thinned out: next test */
             const bool gelu = epilogue_activation(p.epilogue) == ACTIVATION_GELU;
             if (!(largest(&p, &t) < (gelu ? 32768.0 : 16777216.0))) fail_msg("%s: %g", text, largest(&p, &t));
-            assert_true(t.a.range >= 1);
+            assert_true(t.rule[OPERAND_A].range >= 1);
         }
 }
 
@@ -177,28 +178,30 @@ TEST(whole_numbers_of_every_type_are_exact_as_operands_and_sums)
         p.type = (enum gemm_type)type;
         const struct exact_test t = oracle_exact_test(&p, 1);
         assert_true(t.limit * row->sum_roundoff <= 1 && t.limit * row->c_roundoff <= 1);
-        if (t.a.keep == UINT32_MAX) assert_true(largest(&p, &t) < t.limit); /* else most of A is 0 */
-        assert_true(t.a.range * row->operand_roundoff <= 1 && t.b.range * row->operand_roundoff <= 1);
+        if (t.rule[OPERAND_A].keep == UINT32_MAX)
+            assert_true(largest(&p, &t) < t.limit); /* else most of A is 0 */
+        assert_true(t.rule[OPERAND_A].range * row->operand_roundoff <= 1 &&
+                    t.rule[OPERAND_B].range * row->operand_roundoff <= 1);
     }
 }
 
 TEST(the_range_is_as_wide_as_2_to_the_24_allows)
 {
     struct problem p = problem_of("4x4x1000000");
-    assert_int_equal(oracle_exact_test(&p, 1).a.range, 4); /* 16e6 < 2^24 < 25e6 */
+    assert_int_equal(oracle_exact_test(&p, 1).rule[OPERAND_A].range, 4); /* 16e6 < 2^24 < 25e6 */
     p = problem_of("4x4x16777215");
-    assert_int_equal(oracle_exact_test(&p, 1).a.range, 1);
-    assert_true(oracle_exact_test(&p, 1).a.keep == UINT32_MAX);
+    assert_int_equal(oracle_exact_test(&p, 1).rule[OPERAND_A].range, 1);
+    assert_true(oracle_exact_test(&p, 1).rule[OPERAND_A].keep == UINT32_MAX);
 }
 
 TEST(a_k_beyond_2_to_the_24_is_thinned_to_a_quarter_of_the_limit)
 {
     struct problem p = problem_of("1x1x2147418112");
     struct exact_test t = oracle_exact_test(&p, 1);
-    double kept = (double)t.a.keep / UINT32_MAX * (double)p.k;
+    double kept = (double)t.rule[OPERAND_A].keep / UINT32_MAX * (double)p.k;
     assert_true(kept > 1e6 && kept <= (double)(1 << 22));
     int nonzero = 0;
-    for (uint64_t at = 0; at < 100000; at++) nonzero += oracle_value(t.a, at) != 0.0f;
+    for (uint64_t at = 0; at < 100000; at++) nonzero += oracle_value(t.rule[OPERAND_A], at) != 0.0f;
     assert_true(nonzero > 50 && nonzero < 300); /* 1/512 of them, less a third that are 0 anyway */
 }
 
@@ -213,14 +216,14 @@ TEST(before_an_activation_no_product_is_negative)
         double kept = 0;
         int nonzero = 0;
         for (uint64_t at = 0; at < 20000; at++) {
-            const float a = oracle_value(t.a, at), b = oracle_value(t.b, at);
+            const float a = oracle_value(t.rule[OPERAND_A], at), b = oracle_value(t.rule[OPERAND_B], at);
             assert_true(t.alpha * (double)(a * b) >= 0);
             assert_true(fabsf(a) <= 32 && fabsf(b) <= 32);
             kept += fabs((double)a) / 20000, nonzero += a * b != 0;
         }
         assert_true(nonzero > 0 || p.k > 1000000000);
         /* On average far from the limit, thinned out or not. */
-        assert_true(fabs(t.alpha) * kept * (double)p.k * largest_value(&t.b) < t.limit);
+        assert_true(fabs(t.alpha) * kept * (double)p.k * largest_value(&t.rule[OPERAND_B]) < t.limit);
     }
 }
 
@@ -241,7 +244,7 @@ TEST(scalars_that_are_not_small_whole_numbers_are_replaced)
 
 TEST(random_values_fill_minus_1_to_1_evenly)
 {
-    struct fill_rule rule = oracle_random_test(42).a;
+    struct fill_rule rule = oracle_random_test(42).rule[OPERAND_A];
     double sum = 0, squares = 0, low = 1, high = -1;
     enum { COUNT = 200000 };
     for (uint64_t at = 0; at < COUNT; at++) {
@@ -287,7 +290,8 @@ static void assert_kinds(const struct problem *p)
         int zeros = 0, large = 0, columns = 0, pairs = 0;
         for (uint64_t row = 0; row < 64; row++)
             for (uint64_t k = 0; k < 64; k++) {
-                const double a = drawn(p, t.a, false, row, k), b = drawn(p, t.b, true, row, k);
+                const double a = drawn(p, t.rule[OPERAND_A], false, row, k),
+                             b = drawn(p, t.rule[OPERAND_B], true, row, k);
                 least = fmin(least, fmin(a, b));
                 largest = fmax(largest, fabs(a));
                 product = fmax(product, fabs(a * b));
@@ -296,13 +300,15 @@ static void assert_kinds(const struct problem *p)
                 large += fabs(a) > 1;
                 columns += row == 0 && fabs(a) > 1;
                 if (kind == DATA_CLASS_CANCEL_FAR && k % 2 == 1 && fabs(a) > 1) {
-                    const double before = drawn(p, t.a, false, row, k - 1) * drawn(p, t.b, true, row, k - 1);
+                    const double before = drawn(p, t.rule[OPERAND_A], false, row, k - 1) *
+                                          drawn(p, t.rule[OPERAND_B], true, row, k - 1);
                     assert_true(a * b + before == 0);
                     pairs++;
                 }
                 if (kind == DATA_CLASS_NEAR_ONE) assert_true(a >= 1 && a < 1 + 0x1p-10);
                 if (kind == DATA_CLASS_CANCELLING && k % 2 == 1) {
-                    const double before = drawn(p, t.a, false, row, k - 1) * drawn(p, t.b, true, row, k - 1);
+                    const double before = drawn(p, t.rule[OPERAND_A], false, row, k - 1) *
+                                          drawn(p, t.rule[OPERAND_B], true, row, k - 1);
                     assert_true(fabs(a * b + before) <= 0x1.1p-12 * fabs(before));
                 }
             }
@@ -332,9 +338,13 @@ TEST(each_kind_of_data_is_what_it_says_for_every_op)
 TEST(operands_and_seeds_differ)
 {
     struct random_test x = oracle_random_test(1), y = oracle_random_test(2);
-    assert_true(x.a.seed != x.b.seed && x.b.seed != x.c.seed && x.a.seed != y.a.seed);
-    assert_true(x.bias.seed != x.a.seed && x.bias.seed != x.b.seed && x.bias.seed != x.c.seed);
-    assert_true(oracle_value(x.a, 0) != oracle_value(x.b, 0));
+    assert_true(x.rule[OPERAND_A].seed != x.rule[OPERAND_B].seed &&
+                x.rule[OPERAND_B].seed != x.rule[OPERAND_C].seed &&
+                x.rule[OPERAND_A].seed != y.rule[OPERAND_A].seed);
+    assert_true(x.rule[OPERAND_BIAS].seed != x.rule[OPERAND_A].seed &&
+                x.rule[OPERAND_BIAS].seed != x.rule[OPERAND_B].seed &&
+                x.rule[OPERAND_BIAS].seed != x.rule[OPERAND_C].seed);
+    assert_true(oracle_value(x.rule[OPERAND_A], 0) != oracle_value(x.rule[OPERAND_B], 0));
     struct random_test again = oracle_random_test(1);
     assert_memory_equal(&x, &again, sizeof x);
 }

@@ -30,11 +30,12 @@ TEST(operands_are_aligned_and_their_guards_do_not_overlap_them)
 {
     struct problem p = problem_of("tn:33x65x7:batch=3:ldc=70");
     struct workload_layout l = workload_layout(&p, true, 1 << 20, 1 << 30);
-    assert_int_equal(l.a % 64 + l.b % 64 + l.c % 64 + l.set_words % 64, 0);
-    assert_true(l.a >= WORKLOAD_GUARD);
-    assert_true(l.b >= l.a + problem_span_a(&p) + WORKLOAD_GUARD);
-    assert_true(l.c >= l.b + problem_span_b(&p) + WORKLOAD_GUARD);
-    assert_true(l.set_words >= l.c + problem_span_c(&p) + WORKLOAD_GUARD);
+    assert_int_equal(l.at[OPERAND_A] % 64 + l.at[OPERAND_B] % 64 + l.at[OPERAND_C] % 64 + l.set_words % 64,
+                     0);
+    assert_true(l.at[OPERAND_A] >= WORKLOAD_GUARD);
+    assert_true(l.at[OPERAND_B] >= l.at[OPERAND_A] + problem_span_a(&p) + WORKLOAD_GUARD);
+    assert_true(l.at[OPERAND_C] >= l.at[OPERAND_B] + problem_span_b(&p) + WORKLOAD_GUARD);
+    assert_true(l.set_words >= l.at[OPERAND_C] + problem_span_c(&p) + WORKLOAD_GUARD);
 }
 
 TEST(source_and_bias_have_places_of_their_own_and_c_is_the_last)
@@ -42,24 +43,24 @@ TEST(source_and_bias_have_places_of_their_own_and_c_is_the_last)
     static const char *const texts[] = {"33x65x7:epilogue=bias", "33x65x7:batch=3:ldc=70:epilogue=out",
                                         "33x65x7:batch=3:epilogue=rowbias+relu+out:stride_bias=50"};
     const struct problem plain = problem_of("33x65x7");
-    assert_int_equal(workload_layout(&plain, true, 1 << 20, 1 << 30).source, 0);
-    assert_int_equal(workload_layout(&plain, true, 1 << 20, 1 << 30).bias, 0);
+    assert_int_equal(workload_layout(&plain, true, 1 << 20, 1 << 30).at[OPERAND_SOURCE], 0);
+    assert_int_equal(workload_layout(&plain, true, 1 << 20, 1 << 30).at[OPERAND_BIAS], 0);
     for (int i = 0; i < 3; i++) {
         const struct problem p = problem_of(texts[i]);
         const struct workload_layout l = workload_layout(&p, true, 1 << 20, 1 << 30);
-        int64_t end = l.b + problem_span_b(&p) + WORKLOAD_GUARD;
-        assert_true((l.source > 0) == epilogue_out_of_place(p.epilogue));
-        assert_true((l.bias > 0) == (epilogue_bias(p.epilogue) != BIAS_NONE));
-        if (l.source) {
-            assert_true(l.source >= end && l.source % 64 == 0);
-            end = l.source + problem_span_c(&p) + WORKLOAD_GUARD;
+        int64_t end = l.at[OPERAND_B] + problem_span_b(&p) + WORKLOAD_GUARD;
+        assert_true((l.at[OPERAND_SOURCE] > 0) == epilogue_out_of_place(p.epilogue));
+        assert_true((l.at[OPERAND_BIAS] > 0) == (epilogue_bias(p.epilogue) != BIAS_NONE));
+        if (l.at[OPERAND_SOURCE]) {
+            assert_true(l.at[OPERAND_SOURCE] >= end && l.at[OPERAND_SOURCE] % 64 == 0);
+            end = l.at[OPERAND_SOURCE] + problem_span_c(&p) + WORKLOAD_GUARD;
         }
-        if (l.bias) {
-            assert_true(l.bias >= end && l.bias % 64 == 0);
-            end = l.bias + problem_span_bias(&p) + WORKLOAD_GUARD;
+        if (l.at[OPERAND_BIAS]) {
+            assert_true(l.at[OPERAND_BIAS] >= end && l.at[OPERAND_BIAS] % 64 == 0);
+            end = l.at[OPERAND_BIAS] + problem_span_bias(&p) + WORKLOAD_GUARD;
         }
-        assert_true(l.c >= end && l.c % 64 == 0);
-        assert_true(l.set_words >= l.c + problem_span_c(&p) + WORKLOAD_GUARD);
+        assert_true(l.at[OPERAND_C] >= end && l.at[OPERAND_C] % 64 == 0);
+        assert_true(l.set_words >= l.at[OPERAND_C] + problem_span_c(&p) + WORKLOAD_GUARD);
     }
 }
 
@@ -72,9 +73,9 @@ TEST(items_of_pointers_lie_apart_and_in_another_order_than_their_addresses)
     assert_int_equal(timed.stride_a % 64 + timed.stride_b % 64 + timed.stride_c % 64, 0);
     assert_int_equal(exact.stride_a % 4, 1);
     assert_true(timed.stride_c >= p.m * p.ldc && exact.stride_c > p.m * p.ldc);
-    assert_true(l.arrays >= l.b + problem_span_b(&exact) + WORKLOAD_GUARD && l.arrays % 64 == 0);
-    assert_true(l.c >= l.arrays + 3 * 11 * 2 + WORKLOAD_GUARD && l.c % 64 == 0);
-    assert_true(l.set_words >= l.c + problem_span_c(&exact) + WORKLOAD_GUARD);
+    assert_true(l.arrays >= l.at[OPERAND_B] + problem_span_b(&exact) + WORKLOAD_GUARD && l.arrays % 64 == 0);
+    assert_true(l.at[OPERAND_C] >= l.arrays + 3 * 11 * 2 + WORKLOAD_GUARD && l.at[OPERAND_C] % 64 == 0);
+    assert_true(l.set_words >= l.at[OPERAND_C] + problem_span_c(&exact) + WORKLOAD_GUARD);
     const struct problem plain = problem_of("33x65x7:batch=11");
     assert_int_equal(workload_layout(&plain, true, 1 << 20, 1 << 30).arrays, 0);
 }

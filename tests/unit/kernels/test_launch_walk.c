@@ -132,17 +132,13 @@ TEST(what_the_argument_lacks_is_written_nowhere)
     struct launch_plan bare = plan;
     struct launch_walk walk_bare;
     struct launch launch;
-    bare.slots = (struct launch_slots){.a = LAUNCH_NOWHERE,
-                                       .b = LAUNCH_NOWHERE,
-                                       .c = LAUNCH_NOWHERE,
-                                       .workspace = LAUNCH_NOWHERE,
-                                       .source = LAUNCH_NOWHERE,
-                                       .bias = LAUNCH_NOWHERE,
+    bare.slots = (struct launch_slots){.workspace = LAUNCH_NOWHERE,
                                        .alpha_device = LAUNCH_NOWHERE,
                                        .beta_device = LAUNCH_NOWHERE,
                                        .alpha = LAUNCH_NOWHERE,
                                        .beta = LAUNCH_NOWHERE,
                                        .k = LAUNCH_NOWHERE};
+    for (int i = 0; i < OPERANDS; i++) bare.slots.at[i] = LAUNCH_NOWHERE;
     memset(bare.argument, 0x5a, sizeof bare.argument);
     bare.argument_bytes = LAUNCH_ARGUMENT_MAX;
     bare.k_slab = 60;
@@ -168,8 +164,8 @@ static void start_bare(const char *text)
     const struct launch_call call = {.operand = {[LAUNCH_A] = at_a,
                                                  [LAUNCH_B] = at_b,
                                                  [LAUNCH_C] = at_c,
-                                                 [LAUNCH_SOURCE] = at_source,
-                                                 [LAUNCH_BIAS] = at_bias}};
+                                                 [OPERAND_SOURCE] = at_source,
+                                                 [OPERAND_BIAS] = at_bias}};
     launch_walk_start(&walk, &plan, &call);
 }
 
@@ -214,8 +210,8 @@ TEST(without_an_epilogue_the_argument_ends_before_its_members)
     struct launch launch;
     start_bare("6x8x10:batch=3");
     assert_int_equal(plan.argument_bytes, 136);
-    assert_int_equal(plan.slots.source, LAUNCH_NOWHERE);
-    assert_int_equal(plan.slots.bias, LAUNCH_NOWHERE);
+    assert_int_equal(plan.slots.at[OPERAND_SOURCE], LAUNCH_NOWHERE);
+    assert_int_equal(plan.slots.at[OPERAND_BIAS], LAUNCH_NOWHERE);
     assert_true(launch_walk_next(&walk, &launch));
     assert_null(told(&launch).source);
     assert_null(told(&launch).bias);

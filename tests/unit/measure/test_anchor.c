@@ -28,7 +28,7 @@ static void rival_agrees(const char *text)
     assert_non_null(want);
     memcpy(want, c, (size_t)span_c * sizeof *c);
     struct operands operands = {
-        .a = (CUdeviceptr)(uintptr_t)a, .b = (CUdeviceptr)(uintptr_t)b, .c = (CUdeviceptr)(uintptr_t)c};
+        .at = {(CUdeviceptr)(uintptr_t)a, (CUdeviceptr)(uintptr_t)b, (CUdeviceptr)(uintptr_t)c}};
     assert_ok(kernel.launch(kernel.self, &operands, p.alpha, p.beta));
     reference_ijk(&p, a, b, want);
     for (int64_t i = 0; i < span_c; i++)
@@ -75,7 +75,7 @@ TEST(the_rival_uses_64_bit_sizes_only_where_an_int_does_not_hold_them)
     assert_ok(open_anchor(&device, &p, &kernel));
     int before = *blas_wide_calls;
     struct operands operands = {
-        .a = (CUdeviceptr)(uintptr_t)one, .b = (CUdeviceptr)(uintptr_t)one, .c = (CUdeviceptr)(uintptr_t)one};
+        .at = {(CUdeviceptr)(uintptr_t)one, (CUdeviceptr)(uintptr_t)one, (CUdeviceptr)(uintptr_t)one}};
     assert_ok(kernel.launch(kernel.self, &operands, 3, 0));
     assert_true(one[0] == 3);
     assert_int_equal(*blas_wide_calls, before + 1);

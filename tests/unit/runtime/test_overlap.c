@@ -81,35 +81,36 @@ TEST(only_memory_that_is_shared_is_found)
         const struct problem p = some_problem();
         const struct gemm_type_row *type = gemm_type_row(p.type);
         const int other = (int)up_to(3);
-        struct places at = {0, 0, ORIGIN + 4 * 1000, 0, 0};
+        unsigned long long at[OPERANDS] = {[OPERAND_C] = ORIGIN + 4 * 1000};
         const uint64_t there = ORIGIN + 2 * (uint64_t)(2000 - 150 + up_to(300)); /* elements may be cut */
-        at.source = at.c;
+        at[OPERAND_SOURCE] = at[OPERAND_C];
         struct extents bytes = extents_of(&p);
         static char map[ROOM];
         memset(map, 0, sizeof map);
-        walk(map, true, at.c, type->c, p.m, p.n, p.ldc, p.batch, p.stride_c);
+        walk(map, true, at[OPERAND_C], type->c, p.m, p.n, p.ldc, p.batch, p.stride_c);
         bool met, simple;
         if (other == 0) {
             const int64_t rows = problem_rows_a(&p), columns = problem_cols_a(&p);
-            at.a = there;
+            at[OPERAND_A] = there;
             met = walk(map, false, there, type->a, rows, columns, p.lda, p.batch, p.stride_a);
             simple = is_simple(&p, type->a, rows, columns, p.lda, p.stride_a);
         } else if (other == 1) {
             const int64_t rows = problem_rows_b(&p), columns = problem_cols_b(&p);
-            at.b = there;
+            at[OPERAND_B] = there;
             met = walk(map, false, there, type->b, rows, columns, p.ldb, p.batch, p.stride_b);
             simple = is_simple(&p, type->b, rows, columns, p.ldb, p.stride_b);
         } else if (other == 2) {
             const int64_t length = problem_bias_length(&p);
-            at.bias = there;
+            at[OPERAND_BIAS] = there;
             met = length && walk(map, false, there, type->c, 1, length, length, p.batch, p.stride_bias);
             simple = p.batch == 1;
         } else {
-            at.source = there;
-            met = there != at.c && walk(map, false, there, type->c, p.m, p.n, p.ldc, p.batch, p.stride_c);
+            at[OPERAND_SOURCE] = there;
+            met = there != at[OPERAND_C] &&
+                  walk(map, false, there, type->c, p.m, p.n, p.ldc, p.batch, p.stride_c);
             simple = is_simple(&p, type->c, p.m, p.n, p.ldc, p.stride_c);
         }
-        const char *found = overlap_find(&p, &bytes, &at);
+        const char *found = overlap_find(&p, &bytes, at);
         if (found) assert_string_equal(found, names[other]);
         check(simple, met, found, names[other], number);
         shared += found != NULL;

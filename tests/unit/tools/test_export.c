@@ -441,7 +441,7 @@ static void mapped_plan(const struct config *config, const struct problem *p, st
     plan->k = p->k;
     const uint16_t none = LAUNCH_NOWHERE;
     plan->slots =
-        (struct launch_slots){none, none, none, none, none, none, none, none, none, none, none, none};
+        (struct launch_slots){{none, none, none, none, none}, none, none, none, none, none, none, none};
     plan->views = 1;
     plan->view[0] = (struct tensor_view){.operand = LAUNCH_A,
                                          .element = ELEMENT_F32,

@@ -193,13 +193,10 @@ static void own_plan(const struct config *config, const struct problem *p, struc
     plan->batch_per_launch = 1;
     plan->batch_step_bytes[LAUNCH_A] = bytes * p->stride_a;
     plan->batch_step_bytes[LAUNCH_B] = bytes * p->stride_b;
-    plan->batch_step_bytes[LAUNCH_C] = plan->batch_step_bytes[LAUNCH_SOURCE] = bytes * p->stride_c;
-    plan->slots = (struct launch_slots){.a = offsetof(struct own_args, a),
-                                        .b = offsetof(struct own_args, b),
-                                        .c = offsetof(struct own_args, c),
+    plan->batch_step_bytes[LAUNCH_C] = plan->batch_step_bytes[OPERAND_SOURCE] = bytes * p->stride_c;
+    plan->slots = (struct launch_slots){.at = {offsetof(struct own_args, a), offsetof(struct own_args, b),
+                                               offsetof(struct own_args, c), LAUNCH_NOWHERE, LAUNCH_NOWHERE},
                                         .workspace = LAUNCH_NOWHERE,
-                                        .source = LAUNCH_NOWHERE,
-                                        .bias = LAUNCH_NOWHERE,
                                         .alpha_device = LAUNCH_NOWHERE,
                                         .beta_device = LAUNCH_NOWHERE,
                                         .alpha = offsetof(struct own_args, alpha),
