@@ -104,13 +104,13 @@ static struct matrix matrix_of(const struct problem *p, enum launch_operand whic
     const int64_t stride = b ? p->stride_b : p->stride_a;
     const bool items = p->batch > 1 && stride != 0;
     return (struct matrix){.which = which,
-                            .type = p->type,
-                            .trans = b ? p->trans_b : p->trans_a,
-                            .lines = b ? p->n : p->m,
-                            .k = p->k,
-                            .ld = b ? p->ldb : p->lda,
-                            .items = items ? p->batch : 1,
-                            .stride = items ? stride : 0};
+                           .type = p->type,
+                           .trans = b ? p->trans_b : p->trans_a,
+                           .lines = b ? p->n : p->m,
+                           .k = p->k,
+                           .ld = b ? p->ldb : p->lda,
+                           .items = items ? p->batch : 1,
+                           .stride = items ? stride : 0};
 }
 
 static bool is_same(const struct matrix *x, const struct matrix *y)
