@@ -118,7 +118,9 @@ enum status blas_pool_run(struct blas_pool *pool, const struct problem *problem,
     if (!result)
         result =
             blas.SetPointerMode(handle, call->scalars_on_device ? BLAS_DEVICE_SCALARS : BLAS_HOST_SCALARS);
-    if (!result) result = blas_run(handle, problem, call->at[OPERAND_A], call->at[OPERAND_B], call->at[OPERAND_C], call->alpha, call->beta);
+    if (!result)
+        result = blas_run(handle, problem, call->at[OPERAND_A], call->at[OPERAND_B], call->at[OPERAND_C],
+                          call->alpha, call->beta);
     relaxed_end(mode);
     atomic_flag_clear_explicit(&pool->slots[i].busy, memory_order_release);
     return result ? refused(pool, problem, result) : OK;

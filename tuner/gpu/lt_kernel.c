@@ -36,8 +36,8 @@ static enum status launch(void *opaque, const struct operands *operands, double 
     int result = at[OPERAND_BIAS] ? blas_lt_set_bias(self->desc, address(at[OPERAND_BIAS])) : 0;
     if (!result)
         result =
-            blas_lt.Matmul(x->handle, self->desc, &alpha_f, address(at[OPERAND_B]), x->a, address(at[OPERAND_A]),
-                           x->b, &beta_f, c, x->c, d, x->c, &self->algorithm,
+            blas_lt.Matmul(x->handle, self->desc, &alpha_f, address(at[OPERAND_B]), x->a,
+                           address(at[OPERAND_A]), x->b, &beta_f, c, x->c, d, x->c, &self->algorithm,
                            address(self->workspace.address), self->workspace.bytes, self->device->stream);
     return check(result, "run the problem");
 }

@@ -34,7 +34,8 @@ static double element(const struct fill_rule *rule, int64_t at)
 }
 
 /* The answer at (row, col) by the definition. */
-static double answer(const struct problem *p, const struct fill_rule rules[OPERANDS], int64_t row, int64_t col)
+static double answer(const struct problem *p, const struct fill_rule rules[OPERANDS], int64_t row,
+                     int64_t col)
 {
     double sum = 0;
     for (int64_t k = 0; k < p->k; k++)
@@ -85,10 +86,11 @@ static enum status forge(void *self, const struct operands *operands, double alp
     for (int64_t row = 0; row < p.m && !st; row++) {
         float c[CANARY_N];
         for (int64_t col = 0; col < p.n; col++)
-            c[col] =
-                (float)answer(&p, exact ? w->exact.rule : w->random.rule, row, col) + (float)(f->wrong_at == row * p.n + col);
-        st = device_check(cuda.MemcpyHtoD(operands->at[OPERAND_C] + 4 * (CUdeviceptr)(row * p.ldc), c, sizeof c),
-                          "writing the canary");
+            c[col] = (float)answer(&p, exact ? w->exact.rule : w->random.rule, row, col) +
+                     (float)(f->wrong_at == row * p.n + col);
+        st = device_check(
+            cuda.MemcpyHtoD(operands->at[OPERAND_C] + 4 * (CUdeviceptr)(row * p.ldc), c, sizeof c),
+            "writing the canary");
     }
     return st ? st : device_check(cuda.CtxSynchronize(), "writing the canary");
 }

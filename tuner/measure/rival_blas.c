@@ -85,7 +85,8 @@ static enum status sgemm_launch(void *opaque, const struct operands *operands, d
     const struct rival *r = opaque;
     const CUdeviceptr *at = operands->at;
     float alpha_f = (float)alpha, beta_f = (float)beta;
-    int result = blas_run(r->handle, &r->problem, at[OPERAND_A], at[OPERAND_B], at[OPERAND_C], &alpha_f, &beta_f);
+    int result =
+        blas_run(r->handle, &r->problem, at[OPERAND_A], at[OPERAND_B], at[OPERAND_C], &alpha_f, &beta_f);
     return check(result, E_GPU, "run the problem");
 }
 
@@ -117,8 +118,8 @@ static enum status ex_launch(void *opaque, const struct operands *operands, doub
     const CUdeviceptr *at = operands->at;
     const int algorithm = r->row->algorithm;
     const float alpha_f = (float)alpha, beta_f = (float)beta;
-    const int result = blas_run_ex(r->handle, &r->problem, at[OPERAND_A], at[OPERAND_B], at[OPERAND_C], &alpha_f,
-                                   &beta_f, r->row->compute, algorithm);
+    const int result = blas_run_ex(r->handle, &r->problem, at[OPERAND_A], at[OPERAND_B], at[OPERAND_C],
+                                   &alpha_f, &beta_f, r->row->compute, algorithm);
     if (result == BLAS_SUCCESS) return OK;
     return check(result, E_ABSENT,
                  algorithm == RIVAL_ALGORITHM_AUTOTUNE ? "run the problem with CUBLAS_GEMM_AUTOTUNE"
