@@ -27,7 +27,8 @@ enum status accuracy_measure(struct trial_setup *setup, const struct candidate *
                              const struct problem *problem, enum data_class which,
                              struct class_errors *errors);
 
-/* What the type allows: own against the larger of the two others (accuracy_answers), where they are compared. */
+/* What the type allows: own against the larger of the two others (accuracy_answers), where they are compared.
+ */
 bool class_errors_answer(const struct gemm_type_row *row, const struct class_errors *errors);
 
 #endif
