@@ -127,6 +127,7 @@ static void describe(const struct wanted *wanted, const struct choice *choice, s
     snprintf(info->tuned_for, sizeof info->tuned_for, "%.255s", choice->tuned_for);
     snprintf(info->when, sizeof info->when, "%s", choice->when);
     snprintf(info->why, sizeof info->why, "%s", choice->why);
+    choice_checked(choice, &wanted->problem, info->checked);
 }
 
 /* True if the way is one plain launch with a short argument, of which calls change pointers and scalars
