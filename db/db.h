@@ -10,6 +10,7 @@
 #ifndef GT_DB_H
 #define GT_DB_H
 
+#include "accuracy.h"
 #include "config.h"
 #include "gpu.h"
 #include "outcome.h"
@@ -173,6 +174,9 @@ struct db_errors {
     double componentwise, rms, max;
 };
 
+/* As the values of a class (accuracy.h); unknown if they were not measured. */
+struct accuracy db_errors_accuracy(const struct db_errors *errors);
+
 /* What has to be done before a winner is as good as one decided now (tune refresh). */
 enum db_due {
     DUE_NOTHING,
@@ -199,6 +203,7 @@ struct db_winner {
     bool pin_holds; /* out: its configuration is pinned now, however it was chosen */
     char rival[32]; /* the rival of the race: "cublasSgemm"; "": none */
     struct db_errors errors, rival_errors; /* on the same data */
+    struct accuracy_checked checked;       /* by the last check of a winner of an accuracy class */
     int rounds, trials;                    /* blocks per runner; trials that the choice is based on */
     int64_t legal_count;                   /* size of the legal space */
     int model_rank;                        /* rank in the model's order, 1 is first; 0: unknown */
@@ -318,10 +323,11 @@ enum status db_decision_command(struct db *db, int64_t decision_id, char *comman
 /* The columns of a winner that the library needs. */
 struct db_brief {
     struct winner base;
-    struct config config; /* template NULL: cuBLAS won */
-    bool other_gpu;       /* from another GPU of the same architecture */
-    bool changed;         /* the kernel has changed since it was measured */
-    bool unproven;        /* its type has limits, and no measured errors show that it is within them */
+    struct config config;        /* template NULL: cuBLAS won */
+    bool other_gpu;              /* from another GPU of the same architecture */
+    bool changed;                /* the kernel has changed since it was measured */
+    bool unproven;               /* its type has limits, and no measured errors show that it is within them */
+    struct accuracy_claim claim; /* of a type with limits */
     int protocol;
     char driver[DB_TEXT_MAX];
 };

@@ -421,11 +421,8 @@ enum status db_add_decision(struct db *db, int64_t run_id, int64_t decision, int
 enum status db_next_decision(struct db *db, int64_t *decision);
 
 /* Reads the errors measured for a decision; those not measured are left unchanged. */
-enum status db_read_errors(struct db *db, int64_t decision, struct db_errors *winner,
-                           struct db_errors *rival);
-
-/* accuracy_answers for these errors. */
-bool db_errors_answer(enum gemm_type type, const struct db_errors *own, const struct db_errors *rival);
+enum status db_read_errors(struct db *db, int64_t decision, struct db_errors *winner, struct db_errors *rival,
+                           struct accuracy_checked *checked);
 enum status db_point_to(struct db *db, int64_t decision);
 
 /* --- db_preferences.c --- */

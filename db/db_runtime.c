@@ -30,11 +30,16 @@ static void parse_config(struct db *db, struct reader *r, const struct problem *
     parsed->config = config;
 }
 
-static bool is_unproven(struct db *db, int64_t decision, enum gemm_type type)
+/* Of a type with limits: do the measured errors show that it is within them? */
+static bool is_unproven(struct db *db, int64_t decision, enum gemm_type type, struct accuracy_claim *claim)
 {
-    struct db_errors own = {.measured = false}, rival = {.measured = false};
-    return gemm_type_has_limits(type) &&
-           (db_read_errors(db, decision, &own, &rival) || !db_errors_answer(type, &own, &rival));
+    struct db_errors errors = {.measured = false}, rival_errors = {.measured = false};
+    struct accuracy_checked checked = {.kinds = 0};
+    if (!gemm_type_has_limits(type)) return false;
+    if (db_read_errors(db, decision, &errors, &rival_errors, &checked)) return true;
+    const struct accuracy own = db_errors_accuracy(&errors), rival = db_errors_accuracy(&rival_errors);
+    *claim = accuracy_claim_of(&own, &rival, &checked);
+    return !accuracy_answers(gemm_type_row(type), &own, &rival);
 }
 
 /* Columns: BRIEF_COLUMNS. Returns false if the row contains a value that we never write, or a configuration
@@ -75,7 +80,7 @@ static bool read_brief(struct db *db, sqlite3_stmt *stmt, int64_t own_gpu, struc
     }
     brief->config = parsed->config;
     brief->changed = parsed->changed;
-    brief->unproven = is_unproven(db, decision, brief->base.problem.type);
+    brief->unproven = is_unproven(db, decision, brief->base.problem.type, &brief->claim);
     return parsed->usable;
 }
 

@@ -74,6 +74,23 @@ static enum status insert_errors(struct db *db, int64_t decision, const char *wh
     return st ? st : insert_error(db, decision, who, "rms", e->rms);
 }
 
+/* The names of accuracy_checked in the table of errors. A program that does not know them skips them. */
+#define CHECKED "checked_"
+
+static enum status insert_checked(struct db *db, int64_t decision, const struct accuracy_checked *c)
+{
+    const struct {
+        const char *name;
+        double value;
+    } rows[] = {{CHECKED "kinds", c->kinds}, {CHECKED "bounded", c->bounded},
+                {CHECKED "m", c->m},         {CHECKED "n", c->n},
+                {CHECKED "k", c->k},         {CHECKED "rms", c->rms}};
+    enum status st = OK;
+    for (size_t i = 0; c->kinds > 0 && !st && i < sizeof rows / sizeof *rows; i++)
+        st = insert_error(db, decision, "winner", rows[i].name, rows[i].value);
+    return st;
+}
+
 static enum status insert_decision(struct db *db, int64_t run_id, int64_t decision, int64_t problem_id,
                                    int64_t config_id, const struct db_winner *w, int64_t decided_us,
                                    bool *added)
@@ -119,10 +136,11 @@ static enum status insert_decision(struct db *db, int64_t run_id, int64_t decisi
 enum status db_add_decision(struct db *db, int64_t run_id, int64_t decision, int64_t problem_id,
                             int64_t config_id, const struct db_winner *w, int64_t decided_us, bool *added)
 {
-    const bool errors = w->errors.measured || w->rival_errors.measured;
+    const bool errors = w->errors.measured || w->rival_errors.measured || w->checked.kinds > 0;
     enum status st = errors ? db_exec(db, "SAVEPOINT decision", "store a decision") : OK;
     if (!st) st = insert_errors(db, decision, "winner", &w->errors);
     if (!st) st = insert_errors(db, decision, "rival", &w->rival_errors);
+    if (!st) st = insert_checked(db, decision, &w->checked);
     if (!st) st = insert_decision(db, run_id, decision, problem_id, config_id, w, decided_us, added);
     if (st || !errors) return st;
     if (!*added) st = db_exec(db, "ROLLBACK TO decision", "store a decision");
@@ -305,15 +323,38 @@ static void read_numbers(struct reader *r, struct db_winner *w)
     w->pin_holds = read_bool(r, "pin");
 }
 
+/* A name that only a later program knows is none. */
 static void set_error(struct db_errors *e, const char *name, double value)
 {
+    double *const at = strcmp(name, "componentwise") == 0 ? &e->componentwise
+                       : strcmp(name, "max") == 0         ? &e->max
+                       : strcmp(name, "rms") == 0         ? &e->rms
+                                                          : NULL;
+    if (!at) return;
     e->measured = true;
-    if (strcmp(name, "componentwise") == 0) e->componentwise = value;
-    if (strcmp(name, "max") == 0) e->max = value;
-    if (strcmp(name, "rms") == 0) e->rms = value;
+    *at = value;
 }
 
-enum status db_read_errors(struct db *db, int64_t decision, struct db_errors *winner, struct db_errors *rival)
+static void set_checked(struct accuracy_checked *c, const char *name, double value)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } counts[] = {{"kinds", offsetof(struct accuracy_checked, kinds)},
+                  {"bounded", offsetof(struct accuracy_checked, bounded)},
+                  {"m", offsetof(struct accuracy_checked, m)},
+                  {"n", offsetof(struct accuracy_checked, n)},
+                  {"k", offsetof(struct accuracy_checked, k)}};
+    if (strncmp(name, CHECKED, strlen(CHECKED)) != 0) return;
+    name += strlen(CHECKED);
+    if (strcmp(name, "rms") == 0) c->rms = value;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (strcmp(name, counts[i].name) == 0 && value <= INT32_MAX)
+            *(int *)((char *)c + counts[i].offset) = (int)value;
+}
+
+enum status db_read_errors(struct db *db, int64_t decision, struct db_errors *winner, struct db_errors *rival,
+                           struct accuracy_checked *checked)
 {
     struct binder b = db_bind(db, "SELECT who, name, value FROM decision_errors WHERE decision_id = ?1");
     bind_int(&b, decision);
@@ -326,27 +367,25 @@ enum status db_read_errors(struct db *db, int64_t decision, struct db_errors *wi
         read_text(&r, "name of an error", name, sizeof name);
         const double value = read_real(&r, "error", 0, INFINITY);
         if (r.bad && (st = db_broken(db, r.bad, decision))) break;
-        set_error(strcmp(who, "winner") == 0 ? winner : rival, name, value);
+        const bool own = strcmp(who, "winner") == 0;
+        set_error(own ? winner : rival, name, value);
+        if (own) set_checked(checked, name, value);
     }
     db_done(&b);
     return st;
 }
 
-bool db_errors_answer(enum gemm_type type, const struct db_errors *own, const struct db_errors *rival)
+struct accuracy db_errors_accuracy(const struct db_errors *e)
 {
-    const struct accuracy x =
-        own->measured ? (struct accuracy){own->componentwise, own->rms, own->max} : accuracy_unknown();
-    const struct accuracy y = rival->measured
-                                  ? (struct accuracy){rival->componentwise, rival->rms, rival->max}
-                                  : accuracy_unknown();
-    return accuracy_answers(gemm_type_row(type), &x, &y);
+    return e->measured ? (struct accuracy){e->componentwise, e->rms, e->max} : accuracy_unknown();
 }
 
 /* A prediction makes no claim about errors. */
 static void judge_errors(struct db_winner *w)
 {
+    const struct accuracy own = db_errors_accuracy(&w->errors), rival = db_errors_accuracy(&w->rival_errors);
     if (!w->config.template || w->base.predicted ||
-        db_errors_answer(w->base.problem.type, &w->errors, &w->rival_errors))
+        accuracy_answers(gemm_type_row(w->base.problem.type), &own, &rival))
         return;
     snprintf(w->why, sizeof w->why, "nothing shows that it is as accurate as %s demands",
              gemm_type_row(w->base.problem.type)->name);
@@ -375,7 +414,7 @@ static enum status read_winner(struct db *db, sqlite3_stmt *stmt, const struct d
     read_numbers(&r, w);
     if (!r.bad) judge_config(db, &r, w);
     if (r.bad) return db_broken(db, r.bad, w->decision_id);
-    const enum status st = db_read_errors(db, w->decision_id, &w->errors, &w->rival_errors);
+    const enum status st = db_read_errors(db, w->decision_id, &w->errors, &w->rival_errors, &w->checked);
     w->imported = protocol == DB_PROTOCOL_IMPORTED;
     judge_errors(w);
     judge_due(w, power, protocol, restored, now);

@@ -54,6 +54,7 @@ static void describe(const struct gt_plan *plan, const struct choice *choice, st
     snprintf(info->tuned_for, sizeof info->tuned_for, "%.255s", choice->tuned_for);
     snprintf(info->when, sizeof info->when, "%s", choice->when);
     snprintf(info->why, sizeof info->why, "%s", choice->why);
+    choice_checked(choice, &plan->problem, info->checked);
 }
 
 /* True if it is one plain launch with a short argument, of which calls change pointers and scalars

@@ -269,6 +269,7 @@ static json_t *trial(const char *text, double best_us, double limit_s)
         o.time_us = o.samples_us[o.sample_count / 2];
         if (getenv("FAKE_CLOCK_MHZ")) o.state.sm_clock_mhz = atoi(getenv("FAKE_CLOCK_MHZ"));
     }
+    o.errors = (struct accuracy){1e-7, 2e-7, 3e-7};
     o.wall_ms = fmax(1, took_ms);
     return json_pack("{s:b, s:o}", "ok", 1, "outcome", outcome_to_json(&o));
 }
@@ -289,6 +290,15 @@ static json_t *block(const char *who, const char *text)
                      strcmp(who, "lt") == 0 ? "answer 2 of 7" : "", "state", "throttle_reasons", 0);
 }
 
+/* Of an accuracy class. */
+static json_t *checked(void)
+{
+    struct problem problem;
+    if (problem_parse(prepared, &problem) || !gemm_type_has_limits(problem.type)) return NULL;
+    const struct accuracy_checked c = {.kinds = 12, .bounded = 3, .m = 64, .n = 65, .k = 66, .rms = 0.44};
+    return accuracy_checked_to_json(&c);
+}
+
 static json_t *verify(const char *text, double call_us, double limit_s)
 {
     const int runs = screen_check_runs(call_us, limit_s);
@@ -297,9 +307,9 @@ static json_t *verify(const char *text, double call_us, double limit_s)
     take_calls(runs ? TRIAL_CALLS_LEAST - 1 + runs : CHECK_CALLS_LEAST);
     const char *from = getenv("FAKE_REFUSE_FROM");
     bool wrong = told("FAKE_REFUSE", text) || (from && access(from, F_OK) == 0);
-    return json_pack("{s:b, s:s, s:s, s:i, s:o}", "ok", 1, "verdict", wrong ? "wrong" : "measured", "detail",
-                     wrong ? "told to" : "", "shapes", 20, "errors",
-                     errors(told("FAKE_INACCURATE", text) ? 2e-6 : 1e-7));
+    return json_pack("{s:b, s:s, s:s, s:i, s:o, s:o*}", "ok", 1, "verdict", wrong ? "wrong" : "measured",
+                     "detail", wrong ? "told to" : "", "shapes", 20, "errors",
+                     errors(told("FAKE_INACCURATE", text) ? 2e-6 : 1e-7), "checked", checked());
 }
 
 static json_t *answer(const json_t *request, bool compiler)

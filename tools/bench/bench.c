@@ -50,13 +50,14 @@ enum status bench_choose(struct children *children, struct db *db, struct winner
 
 /* ---- times ---- */
 
-static enum status prepare(struct children *children, const struct bench_plan *plan,
-                           const struct problem *problem, double warm_s, bool *cublas)
+static enum status prepare(struct children *children, const struct bench_plan *plan, double warm_s,
+                           struct bench_row *row, bool *cublas)
 {
-    json_t *answer = NULL, *request = request_prepare(problem, plan->cold, SEED, warm_s, 0);
+    json_t *answer = NULL, *request = request_prepare(&row->problem, plan->cold, SEED, warm_s, 0);
     json_object_set_new(request, "one_by_one", json_boolean(plan->one_by_one));
     enum status st = children_ask(children, 0, request, CHILDREN_PREPARE_S, &answer);
     *cublas = !st && json_number_value(json_object_get(answer, "anchor_us")) > 0;
+    if (!st) accuracy_from_json(json_object_get(answer, "anchor_errors"), &row->rival_errors);
     json_decref(answer);
     return st;
 }
@@ -170,11 +171,11 @@ enum status bench_run(struct children *children, const struct bench_plan *plan, 
                       struct bench_row *row)
 {
     bool cublas = false;
-    enum status st = prepare(children, plan, &row->problem, warm_s, &cublas);
+    enum status st = prepare(children, plan, warm_s, row, &cublas);
     if (!st && row->known) st = judge(children, row);
     if (st == E_CHILD && row->known) { /* the worker died of it and has been restarted */
         row->outcome = outcome_failed(VERDICT_CRASHED, "%s", status_text());
-        st = prepare(children, plan, &row->problem, warm_s, &cublas);
+        st = prepare(children, plan, warm_s, row, &cublas);
     }
     return st ? st : race(children, plan, row, cublas);
 }

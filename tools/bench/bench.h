@@ -36,7 +36,8 @@ struct bench_row {
     bool known;
     struct fastest fastest; /* if known */
     struct build build;
-    struct outcome outcome; /* of judging it */
+    struct outcome outcome;       /* of judging it */
+    struct accuracy rival_errors; /* of cuBLAS's product of the same operands */
     struct bench_times times[BENCH_RUNNERS];
 };
 

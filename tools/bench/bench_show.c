@@ -68,6 +68,7 @@ static const struct column columns[] = {
     {"bf16x9_ratio_low", NULL, COLUMN_NUMBER, 0},
     {"bf16x9_ratio_high", NULL, COLUMN_NUMBER, 0},
     {"bf16x9", NULL, COLUMN_TEXT, 0},
+    ERROR_COLUMNS(8),
 };
 
 static double least_us(const struct bench_row *row, const struct bench_place *place)
@@ -141,6 +142,9 @@ static void add_row(struct table *t, const struct bench_row *row, const struct b
     table_number(t, table_known(bf16x9->ratio_low));
     table_number(t, table_known(bf16x9->ratio_high));
     table_text(t, table_said(bf16x9->detail));
+    const struct accuracy unknown = accuracy_unknown();
+    error_cells(t, row->problem.type, ran ? &row->outcome.errors : &unknown,
+                ran ? &row->rival_errors : &unknown, row->known ? &row->fastest.checked : NULL);
 }
 
 static void say_means(const struct bench_row *rows, size_t count, FILE *stream)

@@ -220,12 +220,8 @@ static bool is_wanted(const struct answers *a, const struct gpu *gpu)
 /* Is it as accurate as its type demands? As db_winners judges what is stored. */
 static bool is_accurate(const struct db_winner *w)
 {
-    const struct accuracy own = {w->errors.componentwise, w->errors.rms, w->errors.max},
-                          rival = {w->rival_errors.componentwise, w->rival_errors.rms, w->rival_errors.max},
-                          unknown = accuracy_unknown();
-    return !w->config.template ||
-           accuracy_answers(gemm_type_row(w->base.problem.type), w->errors.measured ? &own : &unknown,
-                            w->rival_errors.measured ? &rival : &unknown);
+    const struct accuracy own = db_errors_accuracy(&w->errors), rival = db_errors_accuracy(&w->rival_errors);
+    return !w->config.template || accuracy_answers(gemm_type_row(w->base.problem.type), &own, &rival);
 }
 
 /* Measured with another driver than this machine's. */

@@ -194,6 +194,13 @@ double reading_workspace(const struct db_winner *winner)
                                    : (double)NAN;
 }
 
+struct accuracy_claim reading_claim(const struct db_winner *w)
+{
+    const struct accuracy own = db_errors_accuracy(&w->errors), rival = db_errors_accuracy(&w->rival_errors);
+    return gemm_type_has_limits(w->base.problem.type) ? accuracy_claim_of(&own, &rival, &w->checked)
+                                                      : (struct accuracy_claim){.rms = 0};
+}
+
 void reading_brief(const struct db_winner *winner, char *text)
 {
     if (winner->config.template) config_brief(&winner->config, text);

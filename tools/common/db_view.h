@@ -44,6 +44,9 @@ const char *reading_shape(const struct problem *problem, char text[PROBLEM_TEXT_
  */
 double reading_workspace(const struct db_winner *winner);
 
+/* What is known of the errors of a winner of an accuracy class; nothing of others. */
+struct accuracy_claim reading_claim(const struct db_winner *winner);
+
 /* The configuration of a winner for people (config_brief), or its text where it cannot be used. Buffer of
  * CONFIG_TEXT_MAX bytes. */
 void reading_brief(const struct db_winner *winner, char *text);

@@ -95,6 +95,8 @@ json_t *winner_to_json(const struct db_winner *w, bool figures)
         good = json_object_set_new(json, "errors", errors_to_json(&w->errors)) == 0;
     if (good && w->rival_errors.measured)
         good = json_object_set_new(json, "rival_errors", errors_to_json(&w->rival_errors)) == 0;
+    if (good && w->checked.kinds > 0)
+        good = json_object_set_new(json, "checked", accuracy_checked_to_json(&w->checked)) == 0;
     if (good && figures) good = json_object_set_new(json, "figures", gpu_to_json(&w->gpu)) == 0;
     json_decref(more);
     if (good) return json;
@@ -182,6 +184,8 @@ enum status winner_from_json(const json_t *json, const char *descriptors, struct
     if (!st) st = find_gpu(json, descriptors, &w->gpu);
     if (!st) st = errors_from_json(json_object_get(json, "errors"), &w->errors);
     if (!st) st = errors_from_json(json_object_get(json, "rival_errors"), &w->rival_errors);
+    if (!st && !accuracy_checked_from_json(json_object_get(json, "checked"), &w->checked))
+        st = fail(E_INPUT, "checked is not what a last check tells: kinds, bounded, m, n, k, rms");
     if (!st) st = find_config(json, w);
     /* Until rivals had names there was one. */
     if (!st && !w->rival[0] && (w->base.anchor_us > 0 || !w->config.template))

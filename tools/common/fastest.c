@@ -24,6 +24,7 @@ static bool keep(void *self, const struct db_winner *winner)
     found->config = winner->config;
     found->how = "tuned";
     found->stale = winner->stale;
+    found->checked = winner->checked;
     return false;
 }
 
@@ -41,6 +42,7 @@ static bool is_pretuned(struct winner_store *pretuned, struct db *db, const stru
     if (winner.config == CUBLAS_WON) return false;
     fastest->how = winner.system ? "system" : "pretuned";
     fastest->stale = winner.stale;
+    fastest->checked = winner.claim.checked;
     return true;
 }
 

@@ -16,6 +16,7 @@ struct fastest {
                         this one has prepared */
     bool cublas_won; /* the race; the configuration is then its fastest kernel, else the fastest trial */
     bool stale;      /* measured with another driver or in another way than now */
+    struct accuracy_checked checked; /* by the last check of this winner */
 };
 
 /* The database's winner, of the cache policy asked for before the other; else a pretuned one; else the

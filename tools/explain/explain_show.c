@@ -78,6 +78,14 @@ static void say_ratio(const struct db_winner *w, FILE *out)
                 w->base.ratio_high, rounds, w->base.anchor_us, rival_of(w));
 }
 
+/* Of an accuracy class. */
+static void say_checked(const struct db_winner *w, FILE *out)
+{
+    char text[ACCURACY_TEXT_MAX];
+    const struct accuracy_claim claim = reading_claim(w);
+    if (accuracy_claim_format(&claim, false, text)[0]) explain_say(out, "checked", "%s", text);
+}
+
 static void say_winner(const struct explanation *e, FILE *out)
 {
     const struct db_winner *w = &e->winner;
@@ -96,6 +104,7 @@ static void say_winner(const struct explanation *e, FILE *out)
     if (w->rival_errors.measured)
         explain_say(out, "the rival's", "%.2g of |A||B| at most, %.2g rms and %.2g at most of the largest C",
                     w->rival_errors.componentwise, w->rival_errors.rms, w->rival_errors.max);
+    say_checked(w, out);
     if (!w->base.predicted && strcmp(w->config_text, "cublas") != 0)
         explain_say(out, "right", "integers %s; %d registers, %d bytes of shared memory",
                     w->base.exact ? "bit by bit" : "not compared bit by bit", w->registers, w->smem_bytes);
@@ -345,6 +354,12 @@ static json_t *errors_json(const struct db_errors *e)
     return json_pack("{s:f, s:f, s:f}", "componentwise", e->componentwise, "rms", e->rms, "max", e->max);
 }
 
+static json_t *checked_json(const struct db_winner *w)
+{
+    char text[ACCURACY_TEXT_MAX];
+    return accuracy_checked_format(&w->checked, text)[0] ? json_string(text) : json_null();
+}
+
 /* used: NULL if it does not answer. */
 static json_t *winner_json(const struct db_winner *w, enum answer_from from, const char *used)
 {
@@ -354,7 +369,7 @@ static json_t *winner_json(const struct db_winner *w, enum answer_from from, con
                                       : json_null();
     return json_pack(
         "{s:o, s:s, s:s?, s:f, s:o, s:o, s:b, s:b, s:s, s:s, s:o, s:s, s:s, s:o, s:o, s:o, s:i, s:I, s:i, "
-        "s:i, s:i, s:o, s:f, s:o, s:o}",
+        "s:i, s:i, s:o, s:f, s:o, s:o, s:o}",
         "configuration", text_json(w->config_text), "from", answer_from_name(from), "used", used, "time_us",
         w->base.time_us, "tflops", real(race_tflops(&w->base.problem, w->base.time_us)), "x_cublas", ratio,
         "tied", w->tied, "bitwise", w->base.exact, "provenance", w->base.predicted ? "predicted" : "measured",
@@ -367,7 +382,7 @@ static json_t *winner_json(const struct db_winner *w, enum answer_from from, con
         w->rounds, "legal", (json_int_t)w->legal_count, "model_rank", w->model_rank, "registers",
         w->registers, "smem_bytes", w->smem_bytes, "workspace_bytes", real(reading_workspace(w)),
         "model_first16_share", w->model_first16_share, "errors", errors_json(&w->errors), "rival_errors",
-        errors_json(&w->rival_errors));
+        errors_json(&w->rival_errors), "checked", checked_json(w));
 }
 
 static json_t *race_json(const struct explanation *e)

@@ -73,7 +73,7 @@ static void name(const struct choice *c, char text[CONFIG_TEXT_MAX])
 
 void untuned_text(const struct untuned *u, FILE *out)
 {
-    char problem[PROBLEM_TEXT_MAX], text[CONFIG_TEXT_MAX], takes[32];
+    char problem[PROBLEM_TEXT_MAX], text[CONFIG_TEXT_MAX], takes[32], checked[ACCURACY_TEXT_MAX];
     const struct choice *c = &u->choices[0];
     const bool measured = c->source == CHOICE_EXACT;
     format_duration(u->tuning_s, takes);
@@ -92,6 +92,7 @@ void untuned_text(const struct untuned *u, FILE *out)
                     race_tflops(&u->problem, c->time_us), measured ? "measured" : "expected, not measured");
     if (c->gain > 0 && !c->cublas)
         explain_say(out, "x cuBLAS", "%.3f%s", c->gain, measured ? "" : " expected");
+    if (choice_checked(c, &u->problem, checked)[0]) explain_say(out, "checked", "%s", checked);
     if (c->loss >= 0)
         explain_say(out, "loss", "about %.0f %% of the time, against what tuning it is expected to find",
                     100 * c->loss);
@@ -112,15 +113,16 @@ static json_t *known(double value, double least)
     return isfinite(value) && value >= least ? json_real(value) : json_null();
 }
 
-static json_t *choice_json(const struct choice *c)
+static json_t *choice_json(const struct problem *problem, const struct choice *c)
 {
-    char text[CONFIG_TEXT_MAX] = "cublas";
+    char text[CONFIG_TEXT_MAX] = "cublas", checked[ACCURACY_TEXT_MAX];
     if (!c->cublas) config_format(&c->config, text);
     return json_pack(
-        "{s:s, s:s, s:o, s:b, s:o, s:o, s:o, s:o}", "source", source_name(c->source), "configuration", text,
-        "tuned_for", c->tuned_for[0] ? text_json(c->tuned_for) : json_null(), "pretuned", c->pretuned,
+        "{s:s, s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "source", source_name(c->source), "configuration",
+        text, "tuned_for", c->tuned_for[0] ? text_json(c->tuned_for) : json_null(), "pretuned", c->pretuned,
         "expected_us", known(c->time_us, 1e-9), "expected_ratio", known(c->cublas ? 0 : c->gain, 1e-9),
-        "expected_loss", known(c->loss, 0), "why", text_json(c->why));
+        "expected_loss", known(c->loss, 0), "why", text_json(c->why), "checked",
+        choice_checked(c, problem, checked)[0] ? json_string(checked) : json_null());
 }
 
 json_t *untuned_json(const struct untuned *u)
@@ -128,7 +130,8 @@ json_t *untuned_json(const struct untuned *u)
     char problem[PROBLEM_TEXT_MAX];
     json_t *choices = json_array();
     problem_format(&u->problem, problem);
-    for (int i = 0; i < u->count; i++) json_array_append_new(choices, choice_json(&u->choices[i]));
+    for (int i = 0; i < u->count; i++)
+        json_array_append_new(choices, choice_json(&u->problem, &u->choices[i]));
     return json_pack("{s:s, s:o, s:n, s:o, s:{s:f, s:i, s:b}}", "problem", problem, "gpu",
                      text_json(u->gpu.name), "winner", "choices", choices, "tuning", "seconds", u->tuning_s,
                      "trials", u->trials, "as_stored", u->measured);

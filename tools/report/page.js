@@ -119,6 +119,7 @@ const columns = [
   {key: 'used_us', title: 'time (\u00b5s)', digits: 2}, {key: 'tflops', title: 'TFLOPS', digits: 2},
   {key: 'share', title: '% of roofline', digits: 1},
   {key: 'ratio_low', title: 'low', digits: 3}, {key: 'ratio_high', title: 'high', digits: 3},
+  {key: 'error', title: 'error / FP32', digits: 2},
   {key: 'change', title: 'change'}, {key: 'change_percent', title: 'time since (%)', digits: 1},
   {key: 'rival', title: 'raced against'}, {key: 'state', title: 'state'}, {key: 'due', title: 'due'},
   {key: 'trials_made', title: 'trials', digits: 0}, {key: 'when', title: 'when'}, {key: 'winner', title: 'winner', long: true}
@@ -512,6 +513,7 @@ function drawDetail() {
   addFact(facts, 'used', known(row.used) ? row.used + ', ' + time(row.used_us) + (known(row.tflops) ? ', ' + row.tflops.toFixed(2) + ' TFLOPS' : '') +
     (known(row.share) ? ', ' + row.share.toFixed(1) + ' % of the roofline' : '') : null);
   addFact(facts, '\u00d7 cuBLAS', known(row.ratio) ? row.ratio.toFixed(4) + ' (' + number(row.ratio_low, 4) + '..' + number(row.ratio_high, 4) + ') against ' + time(row.rival_us) + ' of ' + row.rival : null);
+  addFact(facts, 'error', known(row.error) ? row.error.toFixed(2) + ' of ' + row.rival + '\u2019s (root mean square, uniform data)' + (known(row.checked) ? '; ' + row.checked : '') : row.checked);
   addFact(facts, 'before', known(row.before_us) && known(row.change_percent) ? time(row.before_us) + ', ' + row.before_made + (known(row.before_driver) ? ', driver ' + row.before_driver : '') + ': now ' +
     (row.change_percent > 0 ? '+' : '') + row.change_percent.toFixed(1) + ' % (' + row.change_low.toFixed(1) + '..' + row.change_high.toFixed(1) + '), ' + row.change +
     (row.other_winner ? '; it was ' + row.before_winner : '; the same winner') : null);

@@ -134,6 +134,12 @@ static json_t *row_json(const struct report_wanted *wanted, const struct db_winn
                              "nvrtc", said(w->nvrtc), "why", said(w->why), "due", said(due_here(wanted, w)),
                              "trials_made", w->trials, "legal", (json_int_t)w->legal_count, "tied", w->tied,
                              "pinned", w->pin_holds, "registers", w->registers, "smem_bytes", w->smem_bytes);
+    if (gemm_type_has_limits(p->type)) {
+        char text[ACCURACY_TEXT_MAX];
+        const struct accuracy_claim claim = reading_claim(w);
+        json_object_set_new(row, "error", known(claim.rms));
+        json_object_set_new(row, "checked", said(accuracy_checked_format(&claim.checked, text)));
+    }
     json_object_update(row, rest);
     json_object_update(row, made);
     json_decref(rest);

@@ -34,6 +34,7 @@ enum column_kind { COLUMN_TEXT, COLUMN_NUMBER, COLUMN_BOOL };
 #define COLUMN_KIND   0xf
 #define COLUMN_KEY    0x10 /* identifies the row: never cut or left out */
 #define COLUMN_COMMON 0x20 /* printed above the table if all rows have the same value */
+#define COLUMN_SOME   0x80 /* of some tables only: if all its cells are empty, people never see it */
 #define COLUMN_LAST   0x40 /* long text: last, broken into lines; below its row where room is short */
 /* Where room is short, columns of the highest rank are left out first. To keep the last column beside the
  * others, columns of a higher rank than its own are left out; to keep it there in one line, only columns
@@ -44,7 +45,7 @@ struct column {
     const char *key;   /* JSON and CSV name: "time_us" */
     const char *title; /* head of the text table: "time (us)"; NULL: not shown in the text table */
     int kind;
-    int decimals; /* for numbers in the text table; JSON and CSV get all digits */
+    int decimals; /* for numbers in the text table (-3: 3 significant digits); JSON and CSV get all digits */
 };
 
 /* columns must outlive the table. NULL if out of memory. */

@@ -50,7 +50,8 @@ static const char *shown(const struct column *column, const struct cell *cell, c
     if (blank(cell)) return "-";
     if (cell->brief) return cell->brief;
     if (kind_of(column) == COLUMN_BOOL) return cell->number != 0 ? "yes" : "no";
-    snprintf(buffer, 64, fabs(cell->number) < 1e15 ? "%.*f" : "%.*e", column->decimals, cell->number);
+    if (column->decimals < 0) snprintf(buffer, 64, "%.*g", -column->decimals, cell->number);
+    else snprintf(buffer, 64, fabs(cell->number) < 1e15 ? "%.*f" : "%.*e", column->decimals, cell->number);
     return buffer;
 }
 
@@ -60,7 +61,7 @@ static bool all_blank(const struct table *table, int column)
 {
     for (int row = 0; row < table_rows(table); row++)
         if (!blank(table_cell(table, row, column))) return false;
-    return table_rows(table) > 0;
+    return table_rows(table) > 0 || has(&table->columns[column], COLUMN_SOME);
 }
 
 static bool all_alike(const struct table *table, int column)
@@ -249,7 +250,7 @@ static void put_block(const struct table *table, int row, bool all, int limit, F
             const struct cell *cell = table_cell(table, row, c);
             const char *name = column->title ? column->title : column->key;
             char buffer[64];
-            if (!all && is_left_out(table, c)) continue;
+            if (all ? has(column, COLUMN_SOME) && all_blank(table, c) : is_left_out(table, c)) continue;
             const char *value = all && cell->text ? cell->text : shown(column, cell, buffer);
             if (pass == 0) names = print_width(name) > names ? print_width(name) : names;
             else put_field(name, names, value, limit, stream);

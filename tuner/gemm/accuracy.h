@@ -26,6 +26,40 @@ json_t *accuracy_to_json(const struct accuracy *accuracy);
 /* json NULL: unknown. Returns false if a value is not a valid error. */
 bool accuracy_from_json(const json_t *json, struct accuracy *accuracy);
 
+/* The root mean square error over the rival's; NAN if one of them is unknown, or the rival's is 0. */
+double accuracy_over(const struct accuracy *own, const struct accuracy *rival);
+
+/* What the last check of a winner has measured on the kinds of data of an accuracy class. All 0: unknown. */
+struct accuracy_checked {
+    int kinds;   /* of data on which its errors were compared with FP32's */
+    int bounded; /* of data on which they were held to accuracy_bound alone */
+    int m, n, k; /* of the products that were measured */
+    double rms;  /* the largest of its root mean square errors over FP32's, where they were compared */
+};
+
+/* "error at most 0.30 of FP32's on 12 kinds of data, within its bound on 3, at 512x512x4096"; "" if it is
+ * unknown. Returns text. */
+#define ACCURACY_TEXT_MAX 256
+const char *accuracy_checked_format(const struct accuracy_checked *checked, char text[ACCURACY_TEXT_MAX]);
+
+/* {"kinds": ..., "bounded": ..., "m": ..., "n": ..., "k": ..., "rms": ...}; NULL if it is unknown. */
+json_t *accuracy_checked_to_json(const struct accuracy_checked *checked);
+/* json NULL: unknown. Returns false if a value is impossible. */
+bool accuracy_checked_from_json(const json_t *json, struct accuracy_checked *checked);
+
+/* What is told of the errors of a winner of an accuracy class. All 0: nothing is known. */
+struct accuracy_claim {
+    double rms; /* accuracy_over, of the tuned problem with uniform data; 0: unknown */
+    struct accuracy_checked checked;
+};
+
+struct accuracy_claim accuracy_claim_of(const struct accuracy *own, const struct accuracy *rival,
+                                        const struct accuracy_checked *checked);
+/* "root mean square error 0.30 of cuBLAS's on uniform data; error at most ..."; "" if nothing is known.
+ * by_ffma: it begins with "computed by FFMA". Returns text. */
+const char *accuracy_claim_format(const struct accuracy_claim *claim, bool by_ffma,
+                                  char text[ACCURACY_TEXT_MAX]);
+
 /* What is proven of |c - reference| / (|A| |B|) in FP32, whatever the order of the sums and however a class
  * of FP32 computes them, for elements of A and B that are 0 or at least 2^-100 and for sums that are normal
  * numbers: (K + 160) 2^-24. Where it comes from: docs/accuracy.md. */

@@ -21,7 +21,7 @@
  *         may take as long as a search of its own; E_ABSENT where there is no such rival)
  *   verify config cubin checksum call_us limit_s
  *                                             -> verdict detail shapes skipped
- *                                                errors (of the problem itself)
+ *                                                errors (of the problem itself), checked (accuracy.h)
  *   roofline                                  -> fp32_tflops gb_per_s (measured)
  *   crash | hang                              -> test only, refused unless GEMMTUNE_TEST is set
  *

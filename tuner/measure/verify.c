@@ -146,26 +146,34 @@ static enum status run_cases(struct trial_setup *setup, const struct candidate *
     return OK;
 }
 
-/* What an accuracy class promises on each kind of data. *worst: the largest ratio of a root mean
- * square to that of FP32. */
-static enum status run_classes(struct trial_setup *setup, const struct candidate *candidate, double *worst,
+/* Adds one kind of data. */
+static void add_class(const struct class_errors *e, struct accuracy_checked *checked)
+{
+    const double fp32 = fmax(e->rival.rms, e->in_order.rms); /* 0: nothing was rounded */
+    checked->kinds += e->bound == 0;
+    checked->bounded += e->bound > 0;
+    if (e->bound == 0 && fp32 > 0) checked->rms = fmax(checked->rms, e->own.rms / fp32);
+}
+
+/* What an accuracy class promises on each kind of data. */
+static enum status run_classes(struct trial_setup *setup, const struct candidate *candidate,
                                struct verification *v)
 {
     const struct gemm_type_row *row = gemm_type_row(setup->problem.type);
     const struct problem p = accuracy_problem(&setup->problem);
     const struct template *const t = candidate->config.template;
-    *worst = 0;
     if (!gemm_type_has_limits(p.type) || p.k == 0) return OK;
     if (template_is_library(t) || t->check(&candidate->config, &p, &setup->device->gpu)) {
         v->skipped++; /* FP32 by FFMA, as its errors on uniform data have shown */
         return OK;
     }
+    struct accuracy_checked checked = {.m = (int)p.m, .n = (int)p.n, .k = (int)p.k};
     for (int which = 0; which < DATA_CLASS_COUNT; which++) {
         struct class_errors e;
         enum status st = accuracy_measure(setup, candidate, &p, (enum data_class)which, &e);
         if (st) return st;
         v->shapes++;
-        if (e.bound == 0) *worst = fmax(*worst, e.own.rms / fmax(e.rival.rms, e.in_order.rms));
+        add_class(&e, &checked);
         if (class_errors_answer(row, &e)) continue;
         char why[160];
         if (e.bound > 0)
@@ -178,6 +186,7 @@ static enum status run_classes(struct trial_setup *setup, const struct candidate
         set_wrong(v, &p, e.right ? why : e.detail);
         return OK;
     }
+    v->checked = checked;
     return OK;
 }
 
@@ -185,20 +194,18 @@ enum status verify_run(struct trial_setup *setup, const struct candidate *candid
                        double limit_s, struct verification *verification)
 {
     struct verification v = {.verdict = VERDICT_MEASURED, .errors = accuracy_unknown()};
-    double worst = 0;
     enum status st = repeat_tuned(setup, candidate, screen_check_runs(call_us, limit_s), &v);
-    if (!st && v.verdict == VERDICT_MEASURED) st = run_classes(setup, candidate, &worst, &v);
+    if (!st && v.verdict == VERDICT_MEASURED) st = run_classes(setup, candidate, &v);
     if (!st && v.verdict == VERDICT_MEASURED) st = run_cases(setup, candidate, &v);
     if (st && (device_lost() || st == E_ABSENT)) {
         v.verdict = device_lost() ? VERDICT_CRASHED : VERDICT_REFUSED;
         snprintf(v.detail, sizeof v.detail, "%.199s", status_text());
         st = OK;
     }
-    if (!st && v.verdict == VERDICT_MEASURED && worst > 0) {
+    if (!st && v.verdict == VERDICT_MEASURED && v.checked.kinds > 0) {
+        char text[ACCURACY_TEXT_MAX];
         const size_t used = strlen(v.detail);
-        snprintf(v.detail + used, sizeof v.detail - used,
-                 "; error at most %.2f of FP32's on %d kinds of data, within its bound on %d", worst,
-                 (int)DATA_CLASS_EMPTY, DATA_CLASS_COUNT - DATA_CLASS_EMPTY);
+        snprintf(v.detail + used, sizeof v.detail - used, "; %s", accuracy_checked_format(&v.checked, text));
     }
     *verification = v;
     return st;

@@ -10,6 +10,7 @@ struct verification {
     int shapes;                      /* cases judged */
     int skipped;                     /* cases refused by the template's rules for this configuration */
     struct accuracy errors;          /* of the setup's problem, on the data used for the rival; or unknown */
+    struct accuracy_checked checked; /* of an accuracy class: on each kind of data; or unknown */
 };
 
 /* Twenty runs of the setup's problem that must be equal bit for bit, then the cases of verify_cases.h. Stops

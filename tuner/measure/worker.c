@@ -303,9 +303,9 @@ static json_t *answer_verify(struct worker *w, const json_t *request)
         st = fail(E_INPUT, "verify: call_us or limit_s is not a time");
     if (!st) st = verify_run(&w->setup, &candidate, call_us, limit_s, &v);
     if (st) return message_failure(st);
-    return json_pack("{s:b, s:s, s:s, s:i, s:i, s:o*}", "ok", 1, "verdict", verdict_name(v.verdict), "detail",
-                     v.detail, "shapes", v.shapes, "skipped", v.skipped, "errors",
-                     accuracy_to_json(&v.errors));
+    return json_pack("{s:b, s:s, s:s, s:i, s:i, s:o*, s:o*}", "ok", 1, "verdict", verdict_name(v.verdict),
+                     "detail", v.detail, "shapes", v.shapes, "skipped", v.skipped, "errors",
+                     accuracy_to_json(&v.errors), "checked", accuracy_checked_to_json(&v.checked));
 }
 
 static json_t *answer_roofline(struct worker *w, const json_t *request)

@@ -221,7 +221,9 @@ void finalists_free(struct finalists *finalists); /* takes a zeroed struct */
 
 /* The fastest so far, without a race; time_us stays 0 if there is none. */
 void job_best(const struct job *job, struct db_winner *winner);
-/* Stores the finalist that passed the last check, and ends the job. errors: of its product. */
-enum status job_store_winner(struct job *job, int choice, bool tied, const struct accuracy *errors);
+/* Stores the finalist that passed the last check, and ends the job. errors: of its product. checked: as in
+ * verify.h. */
+enum status job_store_winner(struct job *job, int choice, bool tied, const struct accuracy *errors,
+                             const struct accuracy_checked *checked);
 
 #endif

@@ -68,7 +68,8 @@ static void end_kept(struct job *job, double time_us)
     job_end(job, JOB_KEPT, "kept the stored winner (%s): the best of this space took %s", old, new);
 }
 
-enum status job_store_winner(struct job *job, int choice, bool tied, const struct accuracy *errors)
+enum status job_store_winner(struct job *job, int choice, bool tied, const struct accuracy *errors,
+                             const struct accuracy_checked *checked)
 {
     const struct finalists *all = &job->finalists;
     const struct finalist *f = &all->finalist[choice];
@@ -77,6 +78,7 @@ enum status job_store_winner(struct job *job, int choice, bool tied, const struc
     describe(job, f->index, w);
     finalists_evidence(all, choice, w);
     w->errors = errors_of(errors);
+    w->checked = *checked;
     if (race_rounds(all->race) == 0 && job->anchor_us > 0) {
         /* There was no time for a race: the trial's time against that of the preparation. */
         w->base.anchor_us = job->anchor_us;

@@ -493,8 +493,9 @@ static enum status lose_check(struct job *job, struct finalist *f)
     return refuse(job, f, job->gpu->hung ? VERDICT_HUNG : VERDICT_CRASHED, job->gpu->reason, f->losses);
 }
 
-/* *right: the finalist may win, and these are the errors of its product. */
-static enum status check(struct job *job, struct finalist *f, bool *right, struct accuracy *errors)
+/* *right: the finalist may win, and this was measured of its errors. */
+static enum status check(struct job *job, struct finalist *f, bool *right, struct accuracy *errors,
+                         struct accuracy_checked *checked)
 {
     struct gpu_worker *gpu = job->gpu;
     struct build build;
@@ -510,7 +511,8 @@ static enum status check(struct job *job, struct finalist *f, bool *right, struc
     const char *detail = json_string_value(json_object_get(gpu->answer, "detail"));
     st = message_check(gpu->answer);
     if (!st) st = verdict_parse(name ? name : "", &verdict);
-    if (!st && !accuracy_from_json(json_object_get(gpu->answer, "errors"), errors))
+    if (!st && (!accuracy_from_json(json_object_get(gpu->answer, "errors"), errors) ||
+                !accuracy_checked_from_json(json_object_get(gpu->answer, "checked"), checked)))
         st = fail(E_CHILD, "the last check told errors that are none");
     if (is_made_again(job, f, st)) return OK;
     if (st) {
@@ -556,6 +558,7 @@ static enum status verify(struct job *job)
     while (!st && !(st = heed(job)) && job_runs(job)) {
         bool tied, right = false;
         struct accuracy errors;
+        struct accuracy_checked checked;
         const int choice = finalists_choice(&job->finalists, &tied);
         if (choice < 0) {
             bool raced;
@@ -567,8 +570,8 @@ static enum status verify(struct job *job)
         struct finalist *f = &job->finalists.finalist[choice];
         if (!is_ready(job->gpu)) st = prepare(job);
         else if (f->built->state != BUILD_DONE) st = idle(job); /* it is made again */
-        else st = check(job, f, &right, &errors);
-        if (!st && right) st = job_store_winner(job, choice, tied, &errors);
+        else st = check(job, f, &right, &errors, &checked);
+        if (!st && right) st = job_store_winner(job, choice, tied, &errors, &checked);
     }
     return st;
 }

@@ -43,7 +43,8 @@ static struct choice from_winner(enum choice_source source, const struct stored_
                        .stale = w->stale,
                        .time_us = cublas && !alone ? answer_us(&w->base) : w->base.time_us,
                        .ratio = w->base.ratio,
-                       .gain = w->base.ratio};
+                       .gain = w->base.ratio,
+                       .claim = w->claim};
     if (!c.cublas) c.config = *config;
     problem_format(&w->base.problem, c.tuned_for);
     snprintf(c.when, sizeof c.when, "%.23s", w->base.when);
@@ -161,6 +162,18 @@ bool choice_replaces_cublas(const struct choice *choice)
     const bool measured = choice->source == CHOICE_EXACT || choice->source == CHOICE_NEAREST;
     return !choice->cublas && measured &&
            (choice->pinned || (choice->ratio > 0 && answer_gains(choice->gain)));
+}
+
+const char *choice_checked(const struct choice *choice, const struct problem *problem,
+                           char text[ACCURACY_TEXT_MAX])
+{
+    enum gemm_type computed;
+    text[0] = '\0';
+    if (choice->cublas || !gemm_type_has_limits(problem->type)) return text;
+    const struct template *const t = choice->config.template;
+    const bool by_ffma = !template_is_library(t) && template_type(t, problem->type, &computed) &&
+                         !gemm_type_has_limits(computed);
+    return accuracy_claim_format(&choice->claim, by_ffma, text);
 }
 
 /* ---- everything else ---- */

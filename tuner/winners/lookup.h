@@ -33,6 +33,7 @@ struct choice {
     double time_us, ratio, loss; /* as in gt_plan_info of gemmtune.h */
     double gain; /* cuBLAS's time over the choice's: the ratio, nearby what is expected of it; 0: unknown */
     char why[200];
+    struct accuracy_claim claim; /* of a winner of an accuracy class */
 };
 
 /* The pin for exactly this problem, else what was measured for it, best first: none, the kernel, cuBLAS, or
@@ -46,6 +47,11 @@ enum status lookup_exact(struct winner_store *store, const struct problem *probl
 /* True if a call that cuBLAS could answer, too, may go to the choice: a kernel that was measured, and is
  * pinned or expected to be faster than cuBLAS. */
 bool choice_replaces_cublas(const struct choice *choice);
+
+/* What was checked of the errors of the choice's kernel, for a problem of an accuracy class; else, and of
+ * cuBLAS, "". Returns text. */
+const char *choice_checked(const struct choice *choice, const struct problem *problem,
+                           char text[ACCURACY_TEXT_MAX]);
 
 /* Everything else, best first. Of an invariant problem no cuBLAS: any configuration that is legal for it has
  * the same bits, so that the order of the choices is about time alone. Empty only if nothing is legal.

@@ -92,6 +92,11 @@ static enum status parse_config(struct fields *f, int arch, struct db_brief *bri
     if (!accuracy_from_json(json_object_get(f->object, "errors"), &own) ||
         !accuracy_from_json(json_object_get(f->object, "rival_errors"), &rival))
         return fail(E_INPUT, "errors are not three numbers from 0 on");
+    struct accuracy_checked checked;
+    if (!accuracy_checked_from_json(json_object_get(f->object, "checked"), &checked))
+        return fail(E_INPUT, "checked is not what a last check tells: kinds, bounded, m, n, k, rms");
+    if (gemm_type_has_limits(brief->base.problem.type))
+        brief->claim = accuracy_claim_of(&own, &rival, &checked);
     brief->unproven = !accuracy_answers(gemm_type_row(brief->base.problem.type), &own, &rival);
     return OK;
 }
@@ -127,10 +132,10 @@ static enum status parse_object(const json_t *object, const struct gpu *gpu, str
 }
 
 /* What parse_object and parse_config ask for. */
-static const char *const members[] = {"gpu",       "arch",      "sm_count",      "time_us",      "cublas_us",
-                                      "ratio",     "ratio_low", "ratio_high",    "cold",         "exact",
-                                      "predicted", "protocol",  "driver",        "when",         "problem",
-                                      "config",    "errors",    "template_hash", "rival_errors", NULL};
+static const char *const members[] = {
+    "gpu",        "arch",   "sm_count", "time_us",       "cublas_us",    "ratio",   "ratio_low",
+    "ratio_high", "cold",   "exact",    "predicted",     "protocol",     "driver",  "when",
+    "problem",    "config", "errors",   "template_hash", "rival_errors", "checked", NULL};
 
 enum status pretuned_parse(const char *line, size_t length, const struct gpu *gpu, struct db_brief *brief)
 {

@@ -3,6 +3,7 @@
 #ifndef GT_WINNER_SET_H
 #define GT_WINNER_SET_H
 
+#include "accuracy.h"
 #include "config.h"
 #include "shape.h"
 #include "winner.h"
@@ -17,6 +18,7 @@ struct stored_winner {
     bool pretuned, stale;    /* pretuned: not the user's own */
     bool system;             /* then of the system's database */
     bool other_gpu, changed; /* then only its configuration is used. changed: or unproven */
+    struct accuracy_claim claim;
 };
 
 struct winner_set {

@@ -30,7 +30,8 @@ static struct stored_winner describe(const struct winner_store *store, const str
                               .changed = brief->changed || brief->unproven,
                               .base.time_us = brief->base.time_us,
                               .base.anchor_us = brief->base.anchor_us,
-                              .base.ratio = brief->base.ratio};
+                              .base.ratio = brief->base.ratio,
+                              .claim = brief->claim};
     w.stale = !brief->base.predicted &&
               (driver_differs(store->driver, brief->driver) || brief->protocol != DB_PROTOCOL);
     snprintf(w.base.when, sizeof w.base.when, "%.23s", brief->base.when);

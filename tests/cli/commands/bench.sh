@@ -40,3 +40,16 @@ t sh -c 'tune explain --shape 64x64x64 | head -3'
 t sh -c 'tune bench --shape 64x64x64 --rounds 3 --format json 2>&1 | grep -o "\"mark\": [^,]*"'
 t sh -c 'tune export --header lost.h --shape 64x64x64 2>&1; grep -o "\"cublas\", \".*\"}" lost.h'
 t tune export --without-cublas --csv --shape 64x64x64
+# Of an accuracy class the errors are beside the speed, after a search and in bench.
+cat >errors.py <<'END'
+import json, sys
+for row in json.load(open(sys.argv[1])):
+    print(row["problem"], row["error"], row["error_rms"], row["cublas_error_rms"], row["checked"])
+END
+tune --shape sgemm_accurate:nn:64x64x64 --shape 64x64x65 --space "$SOURCES/tests/fake/space.conf" --budget 2h --max-trials 40 --json >tuned.json 2>said
+t python3 errors.py tuned.json
+tune bench --shape sgemm_accurate:nn:64x64x64 --shape 64x64x65 --rounds 3 --json >bench.json 2>said
+t python3 errors.py bench.json
+t sh -c 'tune --shape sgemm_accurate:nn:64x64x64 2>said | grep -o "error / FP32"'
+t sh -c 'tune bench --shape sgemm_accurate:nn:64x64x64 --rounds 3 | grep -o "error / FP32"'
+t sh -c 'tune bench --shape 64x64x65 --rounds 3 | grep -c error'

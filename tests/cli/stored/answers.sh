@@ -19,6 +19,10 @@ t query --gpu h200 --shape 1..8x6144x4096
 t query --gpu h200 --shape 512x512x512 --shape 8x6144x4096
 t tune query --gpu h200 --shape 511x512x512
 t tune query --gpu a100
+# Of an accuracy class its errors, where they were measured.
+t tune query --gpu h200 --accuracy accurate --shape 4096x4096x4096
+t sh -c 'tune query --gpu h200 --accuracy accurate --shape 4096x4096x4096 --json | grep -o "\"error\": .*"'
+t sh -c 'tune explain --gpu h200 --accuracy accurate --shape 4096x4096x4096 | grep checked'
 t sh -c 'tune query --own --gpu h200 2>&1 | tail -1'
 
 # A prediction for a problem of which a measured winner ships, and for one of which none does.

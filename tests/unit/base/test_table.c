@@ -153,6 +153,37 @@ TEST(a_column_that_is_empty_in_all_rows_is_left_out)
     table_free(table);
 }
 
+/* What a table of one column beside the name prints, in rows and as a line for each value. */
+static void assert_some(int rows, double value, const char *text, const char *all)
+{
+    static const struct column some[] = {{"name", "name", COLUMN_TEXT | COLUMN_KEY, 0},
+                                         {"error", "error", COLUMN_NUMBER | COLUMN_SOME, -3}};
+    struct table *table = table_new(some, 2);
+    char *lines = NULL;
+    size_t length;
+    for (int i = 0; i < rows; i++) {
+        table_text(table, "a");
+        table_number(table, value);
+    }
+    assert_prints(table, TABLE_TEXT, 0, text);
+    FILE *stream = open_memstream(&lines, &length);
+    assert_ok(table_print_all(table, 0, stream));
+    fclose(stream);
+    assert_string_equal(lines, all);
+    free(lines);
+    char *csv = printed(table, TABLE_CSV, -1);
+    assert_non_null(strstr(csv, "name,error"));
+    free(csv);
+    table_free(table);
+}
+
+TEST(a_column_of_some_tables_is_not_seen_in_others)
+{
+    assert_some(0, 0, "name\n", "");
+    assert_some(1, NAN, "name\na\n", "name  a\n");
+    assert_some(1, 2.34567e-7, "name     error\na     2.35e-07\n", "name   a\nerror  2.35e-07\n");
+}
+
 TEST(no_width_cuts_a_key_and_no_line_is_wider)
 {
     struct table *table = two_rows("H200", 1.5);
@@ -430,6 +461,7 @@ int main(void)
         cmocka_unit_test(what_all_rows_share_stands_above_them_once),
         cmocka_unit_test(what_tells_rows_apart_stands_in_each),
         cmocka_unit_test(a_column_that_is_empty_in_all_rows_is_left_out),
+        cmocka_unit_test(a_column_of_some_tables_is_not_seen_in_others),
         cmocka_unit_test(no_width_cuts_a_key_and_no_line_is_wider),
         cmocka_unit_test(the_least_important_columns_go_first),
         cmocka_unit_test(long_text_comes_last_broken_at_blanks_or_below_its_row),

@@ -10,6 +10,7 @@ static struct db_winner winner_of(const struct config *config)
     snprintf(w.rival, sizeof w.rival, "a rival");
     w.errors = (struct db_errors){true, 1.25e-7, 3e-8, 1.0 / 3};
     w.rival_errors = (struct db_errors){true, 2.5e-7, 0, 0.5};
+    w.checked = (struct accuracy_checked){12, 3, 512, 511, 16384, 1.0 / 3};
     w.legal_count = INT64_C(5000000000);
     w.model_rank = 7;
     w.smem_bytes = 65536;
@@ -66,6 +67,9 @@ TEST(a_winner_comes_back_with_its_evidence)
     assert_string_equal(found.first.rival, "a rival");
     assert_memory_equal(&found.first.errors, &w.errors, sizeof w.errors);
     assert_memory_equal(&found.first.rival_errors, &w.rival_errors, sizeof w.errors);
+    assert_true(found.first.checked.kinds == 12 && found.first.checked.bounded == 3);
+    assert_true(found.first.checked.m == 512 && found.first.checked.n == 511);
+    assert_true(found.first.checked.k == 16384 && found.first.checked.rms == 1.0 / 3);
     assert_memory_equal(&found.first.gpu, &context.gpu, sizeof context.gpu);
     struct db_evidence evidence;
     assert_ok(db_evidence(db, found.first.decision_id, &evidence));
@@ -77,6 +81,35 @@ TEST(a_winner_comes_back_with_its_evidence)
     assert_string_equal(evidence.runner_text[1], text);
     db_evidence_free(&evidence);
     store_close_clean(db);
+}
+
+static void store_error(const char *sql)
+{
+    sqlite3 *handle;
+    assert_int_equal(sqlite3_open(store_path, &handle), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(handle, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(handle);
+}
+
+/* As this program's own are skipped by an earlier one. */
+TEST(errors_with_names_of_a_later_version_are_none)
+{
+    struct db *db = store_open(DB_WRITE);
+    struct db_context context = store_context();
+    struct db_winner w = winner_of(NULL);
+    w.errors.measured = w.rival_errors.measured = false;
+    w.checked = (struct accuracy_checked){.kinds = 0};
+    assert_ok(db_set_winner(db, store_run(db, &context), &w, NULL, 0, NULL, 0));
+    db_close(db);
+    store_error("INSERT INTO decision_errors VALUES (1, 'winner', 'later', 0.5), (1, 'winner', "
+                "'checked_later', 7), (1, 'winner', 'checked_k', 1e300), (1, 'rival', 'checked_m', 3)");
+    db = store_open(DB_READ);
+    const struct winners found = list(db, NULL, NULL, &context);
+    const struct accuracy_checked *const checked = &found.first.checked;
+    assert_int_equal(found.count, 1);
+    assert_false(found.first.errors.measured || found.first.rival_errors.measured);
+    assert_true(checked->kinds == 0 && checked->m == 0 && checked->k == 0);
+    db_close(db);
 }
 
 static void change_problem(const char *sql)
@@ -482,6 +515,7 @@ int main(void)
         STORE_TEST(a_glance_at_a_file_that_lacks_columns_sees_that_a_winner_failed),
         STORE_TEST(a_lookup_of_winners_uses_the_indices),
         STORE_TEST(a_winner_comes_back_with_its_evidence),
+        STORE_TEST(errors_with_names_of_a_later_version_are_none),
         STORE_TEST(a_winner_of_a_later_version_is_not_listed_and_a_changed_one_is_an_error),
         STORE_TEST(cublas_may_win),
         STORE_TEST(a_prediction_never_replaces_a_measurement),

@@ -144,9 +144,56 @@ TEST(an_error_that_is_no_number_is_too_large_and_one_rounding_is_not)
     assert_false(accuracy_answers(row, &(struct accuracy){1, 1, 1}, &nonsense));
 }
 
+TEST(what_was_checked_is_told_and_survives_the_way_through_json)
+{
+    const struct accuracy_checked checked = {12, 3, 512, 512, 4096, 0.304}, strict = {12, 0, 1, 2, 3, 1},
+                                  unknown = {0};
+    const struct accuracy own = {1e-7, 2e-7, 3e-7}, rival = {1e-7, 4e-7, 3e-7}, none = accuracy_unknown();
+    const struct accuracy_claim claim = accuracy_claim_of(&own, &rival, &checked),
+                                half = accuracy_claim_of(&own, &rival, &unknown),
+                                nothing = accuracy_claim_of(&own, &none, &unknown);
+    char text[ACCURACY_TEXT_MAX];
+    assert_string_equal(accuracy_checked_format(&checked, text),
+                        "error at most 0.30 of FP32's on 12 kinds of data, within its bound on 3, at "
+                        "512x512x4096");
+    assert_string_equal(accuracy_checked_format(&strict, text),
+                        "error at most 1.00 of FP32's on 12 kinds of data, at 1x2x3");
+    assert_string_equal(accuracy_checked_format(&unknown, text), "");
+    assert_string_equal(accuracy_claim_format(&half, false, text),
+                        "root mean square error 0.50 of cuBLAS's on uniform data");
+    assert_string_equal(accuracy_claim_format(&claim, true, text),
+                        "computed by FFMA; root mean square error 0.50 of cuBLAS's on uniform data; error at "
+                        "most 0.30 of FP32's on 12 kinds of data, within its bound on 3, at 512x512x4096");
+    assert_string_equal(accuracy_claim_format(&nothing, true, text), "computed by FFMA");
+    assert_string_equal(accuracy_claim_format(&nothing, false, text), "");
+
+    struct accuracy_checked back;
+    json_t *json = accuracy_checked_to_json(&checked);
+    assert_true(accuracy_checked_from_json(json, &back));
+    assert_string_equal(accuracy_checked_format(&back, text),
+                        "error at most 0.30 of FP32's on 12 kinds of data, within its bound on 3, at "
+                        "512x512x4096");
+    assert_true(back.rms == 0.304);
+    static const char *const wrong[][2] = {{"kinds", "0"},  {"kinds", "1.5"},    {"bounded", "-1"},
+                                           {"m", "0"},      {"n", "3000000000"}, {"k", "null"},
+                                           {"rms", "-0.1"}, {"rms", "\"small\""}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        json_t *other = json_copy(json);
+        json_object_set_new(other, wrong[i][0], json_loads(wrong[i][1], JSON_DECODE_ANY, NULL));
+        if (accuracy_checked_from_json(other, &back)) fail_msg("%s = %s", wrong[i][0], wrong[i][1]);
+        assert_int_equal(back.kinds, 0);
+        json_decref(other);
+    }
+    json_decref(json);
+    assert_null(accuracy_checked_to_json(&unknown));
+    assert_true(accuracy_checked_from_json(NULL, &back));
+    assert_int_equal(back.kinds, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_checked_is_told_and_survives_the_way_through_json),
         cmocka_unit_test(c_has_the_elements_of_a_and_b_or_is_fp32),
         cmocka_unit_test(each_type_is_found_by_its_name_and_no_other_is),
         cmocka_unit_test(an_accuracy_names_a_class_of_fp32),

@@ -245,6 +245,61 @@ static void assert_strict_enough(struct gt_handle *handle, const char *text, int
 
 #define BF16X6 "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
 
+/* As the last check of a tune run stores it. */
+static void put_checked(const char *problem, const char *config)
+{
+    struct db *db = store_open(DB_WRITE);
+    const struct db_context context = store_context();
+    struct db_winner w = {.base = {.time_us = 6, .anchor_us = 12, .ratio = 2, .cold = true, .exact = true},
+                          .errors = {true, 1e-7, 3e-8, 1e-7},
+                          .rival_errors = {true, 1e-7, 1e-7, 1e-7},
+                          .checked = {12, 3, 512, 512, 1024, 0.44}};
+    assert_ok(problem_parse(problem, &w.base.problem));
+    assert_ok(config_parse(config, &w.config));
+    assert_ok(db_set_winner(db, store_run(db, &context), &w, NULL, 0, NULL, 0));
+    db_close(db);
+}
+
+#define CHECKED                                                                                              \
+    "root mean square error 0.30 of cuBLAS's on uniform data; error at most 0.44 of FP32's on 12 kinds of "  \
+    "data, within its bound on 3, at 512x512x1024"
+
+TEST(a_plan_tells_what_was_checked_of_its_errors)
+{
+    char line[2048];
+    put_checked("sgemm_accurate:nn:1024x1024x1024", BF16X6);
+    put_checked("sgemm_accurate:nn:64x64x64", SIMT);
+    put_winner("sgemm:nn:64x128x64", SIMT, 5, false);
+    put_winner("tf32gemm:nn:1024x1024x1024", MMA, 5, false);
+    put_raced("sgemm_accurate:nn:2048x1024x1024", BF16X6, 5, 0.9, false, false);
+    pretuned_line(line, sizeof line, "sgemm_normwise:nn:4096x1024x1024", BF16X6, 6);
+    snprintf(strstr(line, "\"more\""), 400,
+             "\"errors\": {\"componentwise\": 1e-7, \"rms\": 3e-8, \"max\": 1e-7}, \"rival_errors\": "
+             "{\"componentwise\": 1e-7, \"rms\": 1e-7, \"max\": 1e-7}, \"checked\": {\"kinds\": 12, "
+             "\"bounded\": 3, \"m\": 512, \"n\": 512, \"k\": 1024, \"rms\": 0.44}}\n");
+    put_text("h200.jsonl", line);
+    static const char *const cases[][2] = {
+        {"sgemm_accurate:nn:1024x1024x1024", CHECKED},
+        {"sgemm_normwise:nn:1024x1024x1024", CHECKED}, /* the winner of the stricter class answers */
+        {"sgemm_accurate:nn:1024x1000x1024", CHECKED}, /* and a similar problem's */
+        {"sgemm_normwise:nn:4096x1024x1024", CHECKED}, /* what ships */
+        {"sgemm_accurate:nn:64x64x64", "computed by FFMA; " CHECKED},
+        {"sgemm_accurate:nn:64x128x64", "computed by FFMA; " CHECKED},
+        {"sgemm_accurate:nn:2048x1024x1024", ""}, /* cuBLAS computes it */
+        {"sgemm:nn:64x128x64", ""},
+        {"tf32gemm:nn:1024x1024x1024", ""}};
+    struct gt_handle *handle = open_handle(NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct gt_plan_info info = info_of(make_plan(handle, cases[i][0]));
+        if (strcmp(info.checked, cases[i][1]) != 0)
+            fail_msg("%s by %s: '%s'", cases[i][0], info.config, info.checked);
+    }
+    gt_close(handle);
+    handle = open_flagged(GT_NO_CUBLAS);
+    assert_string_equal(info_of(make_plan(handle, "sgemm_accurate:tt:8x8x8")).checked, "computed by FFMA");
+    gt_close(handle);
+}
+
 TEST(no_problem_meets_a_kernel_of_a_laxer_class)
 {
     static const char *const types[] = {"sgemm", "sgemm_accurate", "sgemm_normwise", "tf32gemm"};
@@ -526,6 +581,7 @@ int main(void)
         ON_FAKES(tensor_cores_compute_where_tf32_is_asked_for_if_they_won_there),
         ON_FAKES(cublas_may_round_to_tf32_for_problems_of_that_type_alone),
         ON_FAKES(strict_problems_never_meet_tensor_cores),
+        ON_FAKES(a_plan_tells_what_was_checked_of_its_errors),
         ON_FAKES(no_problem_meets_a_kernel_of_a_laxer_class),
         ON_FAKES(pretuned_winners_serve_until_the_user_has_measured),
         ON_FAKES(a_winner_that_takes_too_much_workspace_is_passed_over_and_that_is_said),

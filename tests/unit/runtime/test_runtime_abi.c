@@ -6,11 +6,13 @@
 #define ADDS "sgemm:nn:64x64x64:beta=1"
 
 _Static_assert(sizeof(struct gt_options) == 96 && sizeof(struct gt_problem) == 136 &&
-                   sizeof(struct gt_call) == 104 && sizeof(struct gt_plan_info) == 1704,
+                   sizeof(struct gt_call) == 104 && sizeof(struct gt_plan_info) == 1960,
                "members are added at the end or in place of reserved ones");
 _Static_assert(offsetof(struct gt_problem, m) == 24 && offsetof(struct gt_call, workspace) == 56 &&
-                   offsetof(struct gt_plan_info, why) == 824 && offsetof(struct gt_options, device) == 32 &&
-                   offsetof(struct gt_problem, bias) == 104 && offsetof(struct gt_call, bias) == 72,
+                   offsetof(struct gt_plan_info, why) == 824 &&
+                   offsetof(struct gt_plan_info, checked) == 1704 &&
+                   offsetof(struct gt_options, device) == 32 && offsetof(struct gt_problem, bias) == 104 &&
+                   offsetof(struct gt_call, bias) == 72,
                "members stay where they are");
 
 /* A struct of a program that was compiled with a later header: more of it. */
@@ -108,6 +110,23 @@ TEST(no_more_of_a_description_is_written_than_there_is_room_for)
     gt_close(handle);
 }
 
+/* The struct of a program that was compiled before it had `checked`. */
+TEST(an_older_program_gets_the_description_that_it_knows)
+{
+    enum { OLDER = offsetof(struct gt_plan_info, checked) };
+    struct gt_plan_info info, all = gt_plan_info_make();
+    struct gt_handle *handle = open_handle(NULL);
+    struct gt_plan *plan = make_plan(handle, "sgemm_accurate:nn:64x64x64");
+    assert_gt(gt_plan_describe(plan, &all));
+    memset(&info, 0x55, sizeof info);
+    info.size = OLDER;
+    assert_gt(gt_plan_describe(plan, &info));
+    assert_int_equal(info.size, OLDER);
+    assert_memory_equal(&info.source, &all.source, OLDER - sizeof info.size);
+    for (size_t i = 0; i < sizeof info.checked; i++) assert_int_equal(info.checked[i], 0x55);
+    gt_close(handle);
+}
+
 /* Threads a block of the last launch: SIMT has 128, SIMT_LARGE 256. */
 static unsigned threads(void)
 {
@@ -197,6 +216,7 @@ int main(void)
         ON_FAKES(what_a_newer_header_has_more_must_be_zero),
         ON_FAKES(sizes_and_reserved_words_are_checked_in_every_struct),
         ON_FAKES(no_more_of_a_description_is_written_than_there_is_room_for),
+        ON_FAKES(an_older_program_gets_the_description_that_it_knows),
         ON_FAKES(beta_0_and_another_beta_are_two_problems),
         ON_FAKES(a_winner_for_beta_0_is_not_exact_for_another_beta),
         ON_FAKES(scalars_on_the_device_have_one_kernel),

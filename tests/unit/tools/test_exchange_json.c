@@ -36,10 +36,17 @@ TEST(a_winner_survives_the_way_through_text)
                                            {0, "sgemm:nt:65x61x59:epilogue=rowbias+gelu+out", 12, MEASURED},
                                            {0, "sgemm:nt:65x61x59:batch=9:pointers", 12, MEASURED_CUBLAS}};
     add_winners(db, &run, stored, 6);
+    struct db_winner w = {.base = {.cold = true, .time_us = 5, .problem = problem_make(64, 64, 64)},
+                          .errors = {true, 1e-7, 2e-7, 3e-7},
+                          .rival_errors = {true, 2e-7, 4e-7, 6e-7},
+                          .checked = {12, 3, 64, 64, 64, 0.44}};
+    w.base.problem.type = GEMM_SGEMM_ACCURATE;
+    assert_ok(config_parse(ALIGNED, &w.config));
+    assert_ok(db_set_winner(db, run.id, &w, NULL, 0, NULL, 0));
     int count = 0;
     struct db_filter filter = {.gpu = NULL};
     assert_ok(db_winners(db, &filter, NULL, same_winner, &count));
-    assert_int_equal(count, 6);
+    assert_int_equal(count, 7);
     db_close(db);
 }
 
@@ -82,6 +89,8 @@ TEST(a_line_with_a_wrong_value_is_no_winner)
                                             {"rounds", "-1"},
                                             {"template_hash", NULL},
                                             {"config", "[]"},
+                                            {"checked", "\"well\""},
+                                            {"checked", "{\"kinds\": 12}"},
                                             {"figures", "{\"name\": \"x\"}"}};
     /* A winner, of kernels that are not here. */
     static const struct change absent[] = {{"template_hash", "\"0123456789abcdef\""},

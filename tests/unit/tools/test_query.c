@@ -135,6 +135,72 @@ TEST(a_winner_with_an_epilogue_is_shown_under_its_own_problem)
     free(printed);
 }
 
+/* A winner of this type beside make_measured's. */
+static void add_class(const char *text)
+{
+    struct db *db = store_open(DB_WRITE);
+    const struct db_context context = store_context();
+    const struct config config = legal(0);
+    struct problem problem;
+    assert_ok(problem_parse(text, &problem));
+    struct db_winner w = store_winner(&problem, &config);
+    w.errors = (struct db_errors){true, 1e-7, 2e-7, 3e-7};
+    w.rival_errors = (struct db_errors){true, 2e-7, 8e-7, 6e-7};
+    if (gemm_type_has_limits(problem.type))
+        w.checked = (struct accuracy_checked){12, 3, 512, 512, 4096, 0.44};
+    assert_ok(db_set_winner(db, store_run(db, &context), &w, NULL, 0, NULL, 0));
+    store_close_clean(db);
+}
+
+TEST(a_winner_of_an_accuracy_class_has_its_errors_beside_its_speed)
+{
+    static const char *const numbers[] = {"error",
+                                          "error_rms",
+                                          "error_max",
+                                          "error_componentwise",
+                                          "cublas_error_rms",
+                                          "cublas_error_max",
+                                          "cublas_error_componentwise"};
+    static const double values[] = {0.25, 2e-7, 3e-7, 1e-7, 8e-7, 6e-7, 2e-7};
+    static const char checked[] =
+        "error at most 0.44 of FP32's on 12 kinds of data, within its bound on 3, at "
+        "512x512x4096";
+    char *printed = NULL;
+    make_measured();
+    add_class("tf32gemm:nn:4096x4096x4096");
+    assert_ok(RUN(cmd_query, &printed, "--own"));
+    assert_null(strstr(printed, "error"));
+    free(printed);
+    add_class("sgemm_accurate:nn:4096x4096x4096");
+    json_t *rows = RUN_JSON(cmd_query, OK, "--own"), *row;
+    size_t at;
+    assert_int_equal(json_array_size(rows), 3);
+    json_array_foreach(rows, at, row)
+    {
+        const bool class = at == 2;
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+            const json_t *number = json_object_get(row, numbers[i]);
+            assert_true(class ? fabs(json_real_value(number) - values[i]) < 1e-12 : json_is_null(number));
+        }
+        if (class) assert_string_equal(text_of(row, "checked"), checked);
+        else assert_true(json_is_null(json_object_get(row, "checked")));
+    }
+    json_decref(rows);
+    assert_ok(RUN(cmd_query, &printed, "--own"));
+    assert_non_null(strstr(printed, "error / FP32"));
+    free(printed);
+    assert_ok(RUN(cmd_query, &printed, "--shape", "sgemm_accurate:nn:4096x4096x4096", "--all"));
+    assert_non_null(strstr(printed, "checked"));
+    free(printed);
+    rows = RUN_JSON(cmd_explain, OK, "--shape", "sgemm_accurate:nn:4096x4096x4096");
+    assert_string_equal(text_of(json_object_get(json_array_get(rows, 0), "winner"), "checked"), checked);
+    json_decref(rows);
+    assert_ok(RUN(cmd_explain, &printed, "--shape", "sgemm_accurate:nn:4096x4096x4096"));
+    assert_non_null(strstr(printed, "root mean square error 0.25 of cuBLAS's on uniform data; error at most "
+                                    "0.44 of FP32's"));
+    free(printed);
+}
+
 /* The problem of make_measured becomes one of a later version. */
 static void age_program(void)
 {
@@ -319,6 +385,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         READER_TEST(query_shows_what_is_stored),
         READER_TEST(query_says_whether_cublas_is_used),
+        READER_TEST(a_winner_of_an_accuracy_class_has_its_errors_beside_its_speed),
         READER_TEST(a_shape_is_answered_by_the_winner_for_another_alpha_or_beta),
         READER_TEST(a_winner_with_an_epilogue_is_shown_under_its_own_problem),
         READER_TEST(what_is_left_out_is_counted_once_and_what_a_command_says_stays),

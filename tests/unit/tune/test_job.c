@@ -263,6 +263,9 @@ TEST(what_is_less_accurate_than_its_type_allows_does_not_win)
     const struct db_winner accurate = winner_of("sgemm_accurate:nn:" SHAPE);
     assert_string_not_equal(accurate.config_text, strict.config_text);
     assert_true(accurate.errors.componentwise == 1e-7);
+    assert_true(accurate.checked.kinds == 12 && accurate.checked.bounded == 3 && accurate.checked.k == 66);
+    assert_true(accurate.checked.rms == 0.44);
+    assert_int_equal(winner_of(SHAPE).checked.kinds, 0);
     assert_int_equal(census("sgemm_accurate:nn:" SHAPE, NULL)->verdict[VERDICT_WRONG], 1);
     unsetenv("FAKE_INACCURATE");
     assert_clean_db();
