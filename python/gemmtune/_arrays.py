@@ -185,17 +185,17 @@ def empty(like: Any, array: Array, shape: Tuple[int, ...]) -> Any:
     raise ArgumentError(f"out is needed: how to make an array such as {array.name}, a {type(like).__name__}, is not known")
 
 
-def stream_of(stream: Any, like: Any, array: Optional[Array]) -> int:
+def stream_of(stream: Any, like: Any) -> int:
     """The address of the stream to use: the given one, else the current one of the package that made `like`, else that of
     its interface, else the legacy default stream (0)."""
     if stream is None:
         torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
-        if torch is not None and isinstance(like, torch.Tensor):
+        if torch is not None and isinstance(like, torch.Tensor) and like.device.type == "cuda":
             stream = torch.cuda.current_stream(like.device)
         elif cupy is not None and isinstance(like, cupy.ndarray):
             stream = cupy.cuda.get_current_stream()
-        else:
-            stream = array.stream if array is not None else None
+        elif hasattr(type(like), "__cuda_array_interface__") and not hasattr(like, "data_ptr"):
+            stream = like.__cuda_array_interface__.get("stream")
     if hasattr(stream, "__cuda_stream__"):
         stream = stream.__cuda_stream__()[1]
     for attribute in ("cuda_stream", "ptr", "handle"):  # torch, cupy, numba

@@ -64,3 +64,8 @@ def current(device: int) -> Iterator[None]:
 def wait_for(stream: int) -> None:
     """Until what is enqueued on the stream has run."""
     _check(_driver().cuStreamSynchronize(stream), "wait for the stream of an array")
+
+
+def wait_for_all() -> None:
+    """Until what is enqueued in the current context has run."""
+    _check(_driver().cuCtxSynchronize(), "wait for what is running")

@@ -6,15 +6,16 @@ from typing import Any, Optional, Tuple
 
 from . import _arrays, _library
 from ._arrays import Array, Matrices
-from ._driver import current, wait_for
+from ._driver import current, wait_for, wait_for_all
 from ._errors import ArgumentError
 
 LEGACY = (None, 0, 1)  # names of the legacy default stream
 
 
 class Prepared:
-    """A constant operand, made ready once by prepare: pass it to mm in its matrix's place. Free it, or leave its `with`
-    block, when nothing that uses it is running; it is freed with the object otherwise."""
+    """A constant operand, made ready once by prepare: pass it to mm in its matrix's place. It is freed by free(), at the
+    end of a `with` block, or with the object, which waits for the GPU: not while a graph is captured, nor as long as a
+    graph that uses it may be launched."""
 
     def __init__(self, owner: Any, operand: str, device: int, address: ctypes.c_void_p) -> None:
         self.owner, self.operand, self.device = owner, operand, device
@@ -35,6 +36,7 @@ class Prepared:
         address, self._address = self._address, None
         if address is not None:
             with current(self.device):
+                wait_for_all()
                 _library.opened().functions.gt_prepared_free(address)
 
     def __enter__(self) -> "Prepared":
@@ -69,8 +71,7 @@ def _operands(a: Any, b: Any, stream: Any) -> Tuple[Matrices, Matrices, int, Opt
     if len(prepared) == 2:
         raise ArgumentError("a and b are both prepared: a product takes one that is")
     a, b = (x.owner if isinstance(x, Prepared) else x for x in (a, b))
-    first = None if hasattr(type(a), "__dlpack__") and not hasattr(type(a), "__cuda_array_interface__") else _arrays.read("a", a)
-    used = _arrays.stream_of(stream, a, first)
+    used = _arrays.stream_of(stream, a)
     of_a, of_b = (_arrays.as_matrices(_arrays.read(name, x, used)) for name, x in (("a", a), ("b", b)))
     if of_a.array.dtype != of_b.array.dtype:
         raise ArgumentError(f"a has elements of type {of_a.array.dtype}, b of type {of_b.array.dtype}: they must be the same")
@@ -93,8 +94,8 @@ def _check_out(out: Array, inputs: "list[Array]", shape: Tuple[int, ...]) -> Non
     if out.shape != shape:
         raise ArgumentError(f"out has the shape {out.shape}, not {shape}")
     if not out.writable:
-        raise ArgumentError("out may only be read" + ("; DLPack does not say who may write: pass an array of torch, or one with "
-                                                      "__cuda_array_interface__" if "dltensor" in repr(out.keep) else ""))
+        raise ArgumentError("out may only be read (and DLPack does not say who may write: pass an array of torch, or one with "
+                            "__cuda_array_interface__)")
     begin, end = _arrays.extent(out)
     for array in inputs:
         its_begin, its_end = _arrays.extent(array)
@@ -193,9 +194,7 @@ def prepare(matrix: Any, other: int, *, operand: str = "b", accuracy: str = "acc
         raise ArgumentError(f"operand is {operand!r}, not 'a' or 'b'")
     if other < 1:
         raise ArgumentError(f"other is {other}, not the number of {'rows of a' if operand == 'b' else 'columns of b'}")
-    plain = None if hasattr(type(matrix), "__dlpack__") and not hasattr(type(matrix), "__cuda_array_interface__") else matrix
-    first = _arrays.read("matrix", plain) if plain is not None else None
-    used = _arrays.stream_of(stream, matrix, first)
+    used = _arrays.stream_of(stream, matrix)
     given = _arrays.as_matrices(_arrays.read("matrix", matrix, used))
     kind = _type(given.array, given.array.dtype, accuracy)
     inner = given.rows if operand == "b" else given.columns
