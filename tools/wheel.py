@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""wheel.py BUILD OUT [--here]: a wheel with `tune`, the library and the drop-in, from a build folder (target `wheel`).
+"""wheel.py BUILD OUT [--here]: a wheel with `tune`, the library, the drop-in and Python's package, from a build folder (target
+`wheel`).
 
     cmake --preset portable && cmake --build --preset portable --target wheel
-    pip install build/portable/gemmtune-0.2.0-py3-none-manylinux_2_28_x86_64.whl
+    pip install build/portable/gemmtune-0.2.0-py3-none-manylinux_2_34_x86_64.whl
 
-pip puts them where `cmake --install` would: bin/tune, lib/, include/ and share/gemmtune of the environment. Programs must need
-nothing but the C library and name no folder of this machine, as those of the preset portable do; --here: a wheel for this machine,
-whatever they need.
+pip puts them where `cmake --install` would: bin/tune, lib/, include/ and share/ of the environment, and python/gemmtune in its
+site-packages. gemmtune[cuda] brings NVIDIA's wheels of NVRTC and cuBLAS. Programs must need nothing but the C library and name no
+folder of this machine, as those of the preset portable do; --here: a wheel for this machine, whatever they need. The tag names the
+newest C library whose symbols a file needs.
 """
 import argparse
 import base64
@@ -34,6 +36,17 @@ def named_in(file, build):
     return [str(folder) for folder in (SOURCE, build.resolve()) if str(folder).encode() in content]
 
 
+def pages_of(build):
+    """(name, file): man pages and completions, as cmake/installing.cmake and the folders' CMakeLists.txt install them."""
+    for pages in (build / "tuner").glob("*.1"), (build / "runtime").glob("*.3"), (build / "documents").glob("*.7"):
+        for page in sorted(pages):
+            yield f"share/man/man{page.suffix[1:]}/{page.name}", page
+    completion = SOURCE / "tools/completion"
+    yield "share/bash-completion/completions/tune", completion / "tune.bash"
+    yield "share/zsh/site-functions/_tune", completion / "_tune"
+    yield "share/fish/vendor_completions.d/tune.fish", completion / "tune.fish"
+
+
 def files_of(build, version):
     """(name below the environment's folder, file): what is installed there."""
     soname = ".".join(version.split(".")[:2])
@@ -46,6 +59,7 @@ def files_of(build, version):
             yield f"share/gemmtune/{file.relative_to(SOURCE)}", file
     for file in sorted((build / "configs/winners").glob("code-*.sqlite")):
         yield f"share/gemmtune/configs/winners/{file.name}", file
+    yield from pages_of(build)
 
 
 def main():
@@ -71,13 +85,16 @@ def main():
     summary = "A GEMM autotuner: tune, its library, and a drop-in for cuBLAS"
     texts = {
         "METADATA": f"Metadata-Version: 2.1\nName: gemmtune\nVersion: {version}\nSummary: {summary}\nLicense: MIT\n"
-        "License-File: LICENSE\nLicense-File: NOTICES\n",
+        "License-File: LICENSE\nLicense-File: NOTICES\nRequires-Python: >=3.8\nProvides-Extra: cuda\n"
+        "Requires-Dist: nvidia-cuda-nvrtc >=13 ; extra == 'cuda'\nRequires-Dist: nvidia-cublas >=13 ; extra == 'cuda'\n",
         "WHEEL": f"Wheel-Version: 1.0\nGenerator: tools/wheel.py\nRoot-Is-Purelib: false\nTag: {tag}\n",
         "LICENSE": (SOURCE / "LICENSE").read_text(),
         "NOTICES": (SOURCE / "NOTICES").read_text(),
     }
     members = [(f"{data}/scripts/tune", tune.read_bytes(), 0o755)]
     members += [(f"{data}/data/{name}", file.read_bytes(), 0o755 if ".so" in name else 0o644) for name, file in installed]
+    package = sorted(f for f in (SOURCE / "python/gemmtune").iterdir() if f.suffix == ".py" or f.name == "py.typed")
+    members += [(f"gemmtune/{file.name}", file.read_bytes(), 0o644) for file in package]
     linker = f"INPUT(libgemmtune.so.{'.'.join(version.split('.')[:2])})\n"  # what -lgemmtune finds: a wheel has no links
     members.append((f"{data}/data/lib/libgemmtune.so", linker.encode(), 0o644))
     members += [(f"{info}/{name}", text.encode(), 0o644) for name, text in texts.items()]

@@ -11,6 +11,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 /* The arguments of a call of cublasLtMatmul. */
@@ -35,6 +36,12 @@ struct intercept {
     void **thread; /* set by the stub: what the engine keeps for this thread; NULL at first */
 };
 
+/* What the program's products have come to so far. */
+struct answers {
+    uint64_t products, answered;
+    double gain; /* cuBLAS's time of the answered ones over theirs, by their races; 0: not known */
+};
+
 /* Why no tuned kernel can answer a call, whatever its sizes. */
 struct refusal {
     const char *function, *why;
@@ -44,8 +51,8 @@ struct refusal {
 /* Stub and engine must have been built with equal values. */
 struct engine_terms {
     char version[32];
-    size_t engine_bytes, request_bytes, matmul_bytes, intercept_bytes, refusal_bytes, real_blas_bytes,
-        real_lt_bytes;
+    size_t engine_bytes, request_bytes, matmul_bytes, intercept_bytes, refusal_bytes, answers_bytes,
+        real_blas_bytes, real_lt_bytes;
 };
 
 struct engine {
@@ -62,6 +69,8 @@ struct engine {
     void (*graph_gone)(CUgraph graph);
     void (*graph_made)(CUgraphExec executable, CUgraph graph);
     void (*graph_launched)(CUgraphExec executable);
+    /* Any number of threads may ask, at any time. */
+    void (*count)(struct answers *answers);
     /* Called once, before the others. */
     void (*use)(const struct loading *loading);
     /* Called in every forked child. The stub has a handler from the program's start; one of the engine's
@@ -74,7 +83,8 @@ struct engine {
         .version = GT_LIBRARY_VERSION, .engine_bytes = sizeof(struct engine),                                \
         .request_bytes = sizeof(struct blas_request), .matmul_bytes = sizeof(struct matmul),                 \
         .intercept_bytes = sizeof(struct intercept), .refusal_bytes = sizeof(struct refusal),                \
-        .real_blas_bytes = sizeof(struct real_blas), .real_lt_bytes = sizeof(struct real_lt),                \
+        .answers_bytes = sizeof(struct answers), .real_blas_bytes = sizeof(struct real_blas),                \
+        .real_lt_bytes = sizeof(struct real_lt),                                                             \
     }
 
 static inline bool engine_terms_equal(const struct engine_terms *x, const struct engine_terms *y)

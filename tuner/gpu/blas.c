@@ -34,15 +34,14 @@ static const struct library_symbol ex_entries[] = {
 static enum status load(char version[16])
 {
     static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so"};
-    const struct library_names library = {"GEMMTUNE_LIBCUBLAS", names, 3, true};
+    const struct library_names library = {"GEMMTUNE_LIBCUBLAS", names, 3, true, true};
     char why[LIBRARY_WHY_MAX];
     void *handle = library_open(&library, why);
     if (!handle)
-        return fail(
-            E_ABSENT,
-            "no cuBLAS (%s): install the CUDA toolkit's cuBLAS, or set GEMMTUNE_LIBCUBLAS to the library's "
-            "path",
-            why);
+        return fail(E_ABSENT,
+                    "no cuBLAS (%s): install the CUDA toolkit's cuBLAS or the wheel nvidia-cublas, or set "
+                    "GEMMTUNE_LIBCUBLAS to the library's path",
+                    why);
     const char *missing = library_bind(handle, entries, sizeof entries / sizeof *entries);
     if (missing) return fail(E_ABSENT, "the cuBLAS found lacks %s: CUDA 12 or later is needed", missing);
     const struct library_symbol large = {"cublasSgemmStridedBatched_64", &blas.SgemmBatched64};

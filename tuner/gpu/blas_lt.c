@@ -52,7 +52,7 @@ static enum status load_by(void *(*open)(const struct library_names *library, ch
 {
     char why[LIBRARY_WHY_MAX];
     static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"};
-    const struct library_names library = {"GEMMTUNE_LIBCUBLASLT", names, 3, true};
+    const struct library_names library = {"GEMMTUNE_LIBCUBLASLT", names, 3, true, true};
     void *handle = open(&library, why);
     if (!handle) return fail(E_ABSENT, "no cublasLt (%s)", why);
     const char *missing = library_bind(handle, entries, sizeof entries / sizeof *entries);

@@ -88,13 +88,13 @@ static void open_builtins(int major, int minor)
 static enum status load(char version[16])
 {
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
-    const struct library_names library = {"GEMMTUNE_LIBNVRTC", names, 3, true};
+    const struct library_names library = {"GEMMTUNE_LIBNVRTC", names, 3, true, false};
     char why[LIBRARY_WHY_MAX];
     void *handle = library_open(&library, why);
     if (!handle)
         return fail(E_COMPILER,
-                    "no NVRTC, the CUDA run-time compiler (%s): install the CUDA toolkit, or set "
-                    "GEMMTUNE_LIBNVRTC to the library's path",
+                    "no NVRTC, the CUDA run-time compiler (%s): install the CUDA toolkit or the wheel "
+                    "nvidia-cuda-nvrtc, or set GEMMTUNE_LIBNVRTC to the library's path",
                     why);
     const char *missing = library_bind(handle, entries, sizeof entries / sizeof *entries);
     int major = 0, minor = 0;

@@ -223,7 +223,7 @@ static enum status load_once(void)
 {
     if (atomic_load(&loaded)) return OK;
     static const char *const names[] = {"libcuda.so.1"};
-    const struct library_names driver = {"GEMMTUNE_LIBCUDA", names, 1, false};
+    const struct library_names driver = {"GEMMTUNE_LIBCUDA", names, 1, false, false};
     char why[LIBRARY_WHY_MAX];
     void *library = library_open(&driver, why);
     if (!library) return fail(E_GPU, "no NVIDIA driver (%s): install it", why);

@@ -7,6 +7,7 @@
 #include "trusted.h"
 
 #include <dlfcn.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,19 +28,29 @@ static void add_folder(struct folders *folders, const char *path, size_t length)
     folders->path[folders->count++][length] = '\0';
 }
 
+/* The file that contains this code. */
+static void own_file(char own[PATH_MAX])
+{
+    void *(*here)(const struct library_names *, char *) = library_open;
+    library_file(&here, own, PATH_MAX);
+}
+
+static void note_foreign(char foreign[4096], const char *path)
+{
+    if (!*foreign && access(path, F_OK) == 0) snprintf(foreign, 4096, "%s", path);
+}
+
 /* The folders in which the build found its toolkit: one, or a list separated by ':' or ';'; none in a build
  * that travels. */
 static void add_built_with(struct folders *folders)
 {
     char own[PATH_MAX], folder[PATH_MAX], resolved[PATH_MAX];
-    void *(*here)(const struct library_names *, char *) = library_open;
-    library_file(&here, own, sizeof own);
+    own_file(own);
     for (const char *at = GT_CUDA_LIBRARIES; *at;) {
         size_t length = strcspn(at, ":;");
         snprintf(folder, sizeof folder, "%.*s", (int)length, at);
         if (trusted(folder, own, resolved)) add_folder(folders, resolved, strlen(resolved));
-        else if (access(folder, F_OK) == 0 && !*folders->foreign)
-            snprintf(folders->foreign, sizeof folders->foreign, "%s", folder);
+        else note_foreign(folders->foreign, folder);
         at += length + (at[length] != '\0');
     }
 }
@@ -69,6 +80,55 @@ static void *open_in(const struct folders *folders, const struct library_names *
     return NULL;
 }
 
+/* The folder above the one of the file that contains this code, as glob takes it; false if that is not known.
+ * A relative name would be one in the working directory, which may be anybody's. */
+static bool own_root(const char *own, char *pattern, size_t room)
+{
+    size_t length = 0;
+    const char *end = strrchr(own, '/');
+    while (end && end > own && end[-1] != '/') end--;
+    if (own[0] != '/' || end <= own) return false;
+    for (const char *at = own; at < end && length + 2 < room; at++) {
+        if (strchr("*?[]{},\\", *at)) pattern[length++] = '\\';
+        pattern[length++] = *at;
+    }
+    pattern[length] = '\0';
+    return length + 2 < room;
+}
+
+/* In a wheel of NVIDIA's that pip has put beside us: into an environment, for a user, or with --target. */
+static void *open_in_wheel(const struct library_names *library, char foreign[4096])
+{
+    char own[PATH_MAX], root[2 * PATH_MAX], pattern[2 * PATH_MAX + 256], resolved[PATH_MAX];
+    void *handle = NULL;
+    own_file(own);
+    if (!own_root(own, root, sizeof root)) return NULL;
+    for (int n = 0; !handle && n < library->count; n++) {
+        glob_t found;
+        snprintf(pattern, sizeof pattern, "%s{lib/python*/{site,dist}-packages/,}nvidia/*/lib/%s", root,
+                 library->names[n]);
+        if (glob(pattern, GLOB_BRACE, NULL, &found)) continue;
+        for (size_t i = 0; !handle && i < found.gl_pathc; i++) {
+            char folder[PATH_MAX];
+            snprintf(folder, sizeof folder, "%.*s",
+                     (int)(strrchr(found.gl_pathv[i], '/') - found.gl_pathv[i]), found.gl_pathv[i]);
+            if (!trusted(folder, own, resolved)) note_foreign(foreign, folder);
+            else if (!trusted(found.gl_pathv[i], own, resolved)) note_foreign(foreign, found.gl_pathv[i]);
+            else handle = dlopen(resolved, RTLD_NOW | RTLD_LOCAL);
+        }
+        globfree(&found);
+    }
+    return handle;
+}
+
+static void *open_loaded(const struct library_names *library)
+{
+    void *handle = NULL;
+    for (int n = 0; !handle && n < library->count; n++)
+        handle = dlopen(library->names[n], RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    return handle;
+}
+
 static void *open_one(const struct library_names *library, char *why)
 {
     why[0] = '\0';
@@ -83,13 +143,15 @@ static void *open_one(const struct library_names *library, char *why)
         return handle;
     }
     struct folders built = {.count = 0}, usual = {.count = 0};
-    if (library->in_toolkit) {
+    void *handle = library->as_loaded ? open_loaded(library) : NULL;
+    if (!handle && library->in_toolkit) {
+        handle = open_in_wheel(library, built.foreign);
         add_built_with(&built);
         const char *home = env_text("CUDA_HOME");
         add_toolkit(&usual, home);
         add_toolkit(&usual, "/usr/local/cuda");
     }
-    void *handle = open_in(&built, library);
+    if (!handle) handle = open_in(&built, library);
     for (int n = 0; !handle && n < library->count; n++)
         handle = dlopen(library->names[n], RTLD_NOW | RTLD_LOCAL);
     if (!handle) handle = open_in(&usual, library);
@@ -99,7 +161,8 @@ static void *open_one(const struct library_names *library, char *why)
     for (int n = 0; n < library->count; n++)
         used +=
             snprintf(why + used, LIBRARY_WHY_MAX - (size_t)used, "%s %s", n ? "," : "", library->names[n]);
-    used += snprintf(why + used, LIBRARY_WHY_MAX - (size_t)used, " in the loader's path");
+    used += snprintf(why + used, LIBRARY_WHY_MAX - (size_t)used, " in %sthe loader's path",
+                     library->in_toolkit ? "wheels beside this program, " : "");
     for (int f = 0; f < built.count + usual.count && used < LIBRARY_WHY_MAX - 128; f++)
         used += snprintf(why + used, LIBRARY_WHY_MAX - (size_t)used, ", %.100s",
                          f < built.count ? built.path[f] : usual.path[f - built.count]);
@@ -129,8 +192,7 @@ void *library_open_loaded(const struct library_names *library, char *why)
         return NULL;
     }
     if (chosen) handle = dlopen(chosen, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-    for (int n = 0; !chosen && !handle && n < library->count; n++)
-        handle = dlopen(library->names[n], RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    else handle = open_loaded(library);
     loading_end();
     if (!handle)
         snprintf(why, LIBRARY_WHY_MAX, "the program has not loaded %.300s",

@@ -17,13 +17,17 @@ struct library_names {
     const char *variable; /* names the file to open; then nothing else is tried */
     const char *const *names;
     int count;
-    bool in_toolkit; /* search the toolkit's folders before the system's */
+    bool in_toolkit; /* search wheels and the toolkit's folders before the system's */
+    bool as_loaded;  /* take what the process has loaded before all: the program's own */
 };
 
-/* Opens the first that is found: the variable's file, else each name in the folders of the toolkit that this
- * program was built with, if they are trusted (trusted.h) and it does not travel, then by the loader's own
- * search, then in lib64 and lib of $CUDA_HOME and of /usr/local/cuda. NULL if there is none; then `why` has
- * the places that were searched or the loader's message (LIBRARY_WHY_MAX bytes). */
+/* Opens the first that is found: the variable's file, else each name in NVIDIA's wheels for Python in the
+ * same environment as the file that contains this code (ROOT/lib/python.../site-packages/nvidia/.../lib, or
+ * ROOT/nvidia by pip's --target, if that file is ROOT/bin/... or ROOT/lib/...), then in the folders of the
+ * toolkit that this program was built with, if it does not travel, then by the loader's own search, then in
+ * lib64 and lib of $CUDA_HOME and of /usr/local/cuda. Wheels and folders of the build must be trusted
+ * (trusted.h). NULL if there is none; then `why` has the places that were searched or the loader's message
+ * (LIBRARY_WHY_MAX bytes). */
 void *library_open(const struct library_names *library, char *why);
 
 /* The same, but only what the process has loaded already: the variable's file, else the first of the names.

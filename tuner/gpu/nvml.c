@@ -27,7 +27,7 @@ static bool usable;
 static void open_library(void)
 {
     static const char *const names[] = {"libnvidia-ml.so.1", "libnvidia-ml.so"};
-    const struct library_names library = {"GEMMTUNE_LIBNVML", names, 2, false};
+    const struct library_names library = {"GEMMTUNE_LIBNVML", names, 2, false, false};
     const struct library_symbol symbols[] = {
         {"nvmlInit_v2", &nvml_api.Init},
         {"nvmlSystemGetDriverVersion", &nvml_api.DriverVersion},

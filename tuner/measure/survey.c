@@ -105,7 +105,8 @@ static void look_at_compiler(json_t *findings)
     double ms = 0;
     if (compile_load(version)) {
         add(findings, "NVRTC", false, "", status_text(),
-            "install the CUDA toolkit; in the source tree tools/setup.sh does");
+            "install the CUDA toolkit, or with pip nvidia-cuda-nvrtc; in the source tree tools/setup.sh "
+            "does");
         return;
     }
     if (compile_library(path, sizeof path)) path[0] = '\0';

@@ -3,6 +3,7 @@
 #include "dropin.h"
 #include "graph_counts.h"
 #include "lt_matmul.h"
+#include "served.h"
 
 static bool count(const struct intercept *intercept, bool answered)
 {
@@ -23,6 +24,12 @@ static bool take_matmul(const struct matmul *matmul, struct intercept *intercept
     return count(intercept, lt_matmul_take(matmul, intercept, result));
 }
 
+static void count_all(struct answers *answers)
+{
+    *answers = (struct answers){0};
+    if (dropin_on()) served_count(answers);
+}
+
 const struct engine *gemmtune_cublas_engine(const struct engine_terms *terms)
 {
     static const struct engine engine = {.terms = ENGINE_TERMS,
@@ -33,6 +40,7 @@ const struct engine *gemmtune_cublas_engine(const struct engine_terms *terms)
                                          .graph_gone = graph_counts_gone,
                                          .graph_made = graph_counts_made,
                                          .graph_launched = graph_counts_launched,
+                                         .count = count_all,
                                          .use = loading_use,
                                          .in_child = dropin_in_child};
     return engine_terms_equal(terms, &engine.terms) ? &engine : NULL;

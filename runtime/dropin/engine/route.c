@@ -311,6 +311,14 @@ bool route_is_captured(CUstream stream)
            status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
+void route_speeds(struct route *route, double *ratio, double *time_us)
+{
+    pthread_mutex_lock(&changing);
+    *ratio = route->ratio;
+    *time_us = route->time_us;
+    pthread_mutex_unlock(&changing);
+}
+
 void route_why(struct route *route, char why[ROUTE_WHY_MAX])
 {
     pthread_mutex_lock(&changing);

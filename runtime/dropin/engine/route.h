@@ -47,7 +47,7 @@ struct route {
     char why[ROUTE_WHY_MAX];           /* of its present state; changes under a lock: route_why */
     char config[CONFIG_TEXT_MAX];      /* of its plans; "": not prepared yet; used by who prepares */
     const char *family;                /* of its winner; NULL: it has none */
-    double ratio, time_us;             /* cuBLAS's time over the winner's; the winner's, 0: unknown */
+    double ratio, time_us;             /* change under a lock: route_speeds */
     bool rival_won;                    /* cuBLAS was measured to be as fast as any kernel */
     atomic_bool by_library;            /* its winner is an algorithm of cublasLt */
     atomic_int state;                  /* enum route_state */
@@ -117,6 +117,9 @@ static inline bool route_is_compiling(const struct route *route)
 
 /* The route's calls go to cuBLAS from now on, for good or (TUNED_LATER) for a number of calls. */
 void route_give_up(struct route *route, enum tuned_result result, const char *why);
+
+/* cuBLAS's time over that of its winner, and the winner's in microseconds; 0: unknown. */
+void route_speeds(struct route *route, double *ratio, double *time_us);
 
 /* The reason for its present state. */
 void route_why(struct route *route, char why[ROUTE_WHY_MAX]);

@@ -131,19 +131,28 @@ static double gain_of_answers(void)
 {
     double cublas_us = 0, us = 0;
     for (struct route *r = route_newest(); r; r = (struct route *)(void *)r->entry.older) {
-        const double of_route = r->time_us * (double)atomic_load(&r->tuned);
-        if (!(r->ratio > 0) || !(of_route > 0)) continue;
+        double ratio, time_us;
+        route_speeds(r, &ratio, &time_us);
+        const double of_route = time_us * (double)atomic_load(&r->tuned);
+        if (!(ratio > 0) || !(of_route > 0)) continue;
         us += of_route;
-        cublas_us += r->ratio * of_route;
+        cublas_us += ratio * of_route;
     }
     return us > 0 ? cublas_us / us : 0;
+}
+
+void served_count(struct answers *answers)
+{
+    calls_sum(&answers->products, &answers->answered);
+    answers->gain = gain_of_answers();
 }
 
 void served_tell(void)
 {
     char count[32], gain[64] = "";
-    uint64_t products, answered;
-    calls_sum(&products, &answered);
+    struct answers answers;
+    served_count(&answers);
+    const uint64_t products = answers.products, answered = answers.answered;
     if (products == 0) return;
     with_commas(products, count);
     if (answered == 0) {
@@ -153,7 +162,7 @@ void served_tell(void)
             count, PRINT_S(products));
         return;
     }
-    const double ratio = gain_of_answers(), share = 100 * (double)answered / (double)products;
+    const double ratio = answers.gain, share = 100 * (double)answered / (double)products;
     if (ratio > 0) snprintf(gain, sizeof gain, ", about %.2f times as fast", ratio);
     print_line(stderr, "gemmtune: %.*f %% of %s product%s answered%s", share < 10 ? 1 : 0,
                answered < products && share > 99 ? 99.0 : share, count, PRINT_S(products), gain);

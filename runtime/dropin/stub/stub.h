@@ -68,6 +68,11 @@ static inline void stub_leave(struct intercept *intercept)
     if (intercept->sample) stub_engine()->end(intercept);
 }
 
+/* Exported, for programs that ask what was answered so far, such as Python's gemmtune.report: products that a
+ * tuned kernel might have answered, those that one has, and cuBLAS's time of these over theirs by their races
+ * (0: unknown). Returns 0 where the engine was not opened: no such call has come, or all go to cuBLAS. */
+int gemmtune_cublas_report(uint64_t *products, uint64_t *answered, double *gain);
+
 /* No tuned kernel can answer the program's call. The engine is opened for this only if refusals are
  * logged. */
 void stub_refuse(struct refusal *refusal, const struct blas_request *request, struct intercept *intercept);

@@ -4,6 +4,17 @@ FAKE_GPU=$(dirname "$(readlink -f "$SCRATCH/bin/tune")")/tests/libfake_gpu.so
 export FAKE_GPU_FAIL=
 export GEMMTUNE_LIBNVML="$SCRATCH/no-nvml"
 GEMMTUNE_LIBCUDA=$FAKE_GPU GEMMTUNE_LIBCUBLAS=$FAKE_GPU t tune doctor --format csv
+# The wheels of the environment in which the program is come before what the build found; a folder that others may write does not.
+wheels=$SCRATCH/env/lib/python3.11/site-packages/nvidia
+mkdir -p "$SCRATCH/env/bin" "$wheels/cuda_nvrtc/lib" "$wheels/cublas/lib"
+cp "$(readlink -f "$SCRATCH/bin/tune")" "$SCRATCH/env/bin"
+cp "${FAKE_GPU%gpu.so}nvrtc.so" "$wheels/cuda_nvrtc/lib/libnvrtc.so.12"
+cp "$FAKE_GPU" "$wheels/cublas/lib/libcublas.so.12"
+export GEMMTUNE_CONFIGS="$SOURCES/configs"
+(cd / && t sh -c '"$SCRATCH/env/bin/tune" doctor --format csv | grep -E "^(NVRTC|cuBLAS)"')
+chmod 777 "$wheels/cublas/lib"
+t sh -c '"$SCRATCH/env/bin/tune" doctor --format csv | grep -c "^cuBLAS.*$SCRATCH/env"'
+unset GEMMTUNE_CONFIGS
 export GEMMTUNE_LIBCUDA="$SCRATCH/no-driver" GEMMTUNE_LIBCUBLAS="$SCRATCH/no-cublas"
 t tune doctor
 GEMMTUNE_LIBNVRTC="$SCRATCH/no-nvrtc" t tune doctor --json

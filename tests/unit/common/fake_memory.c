@@ -124,6 +124,15 @@ const void *fake_block_of(const void *at)
     return start;
 }
 
+/* Only of which device it is, and only for memory of the device. */
+CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdeviceptr address)
+{
+    if (attribute != CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL || !fake_block_of((const void *)(uintptr_t)address))
+        return CUDA_ERROR_INVALID_VALUE;
+    *(int *)value = 0;
+    return RESULT;
+}
+
 /* One pool, or all of a context. */
 static bool free_pools(const struct pool *one, CUcontext context)
 {

@@ -1,5 +1,6 @@
 /* test_carried.c — a program uses what lies beside it, and the toolkit of its build, only if that is root's
- * or this user's. This program is in the folder CARRIED, and its toolkit's libraries were in CARRIED/lib. */
+ * or this user's. This program is in the folder CARRIED, and its toolkit's libraries were in CARRIED/lib.
+ * NVIDIA's wheels would be below the folder that contains CARRIED. */
 #include "unit.h"
 
 #include "library.h"
@@ -8,6 +9,7 @@
 #include "pretuned.h"
 #include "trusted.h"
 
+#include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +30,7 @@ static int make_tree(void **state)
     umask(022);
     static const char command[] =
         "cd '" CARRIED "' && rm -rf configs real lib && mkdir -p '" CARRIED "/configs/spaces' '" CARRIED
-        "/configs/winners' '" CARRIED "/lib' && cp '" FAKE_NVRTC "' '" CARRIED "/lib/libcarried.so'";
+        "/configs/winners' '" CARRIED "/lib' && cp '" FAKE "' '" CARRIED "/lib/libcarried.so'";
     return system(command) != 0 || !realpath(CARRIED, carried); /* NOLINT(cert-env33-c): a fixed command */
 }
 
@@ -91,7 +93,7 @@ TEST(winners_beside_the_program_are_used_if_they_are_ours)
 TEST(libraries_of_the_build_are_opened_if_they_are_ours)
 {
     static const char *const names[] = {"libcarried.so"};
-    static const struct library_names library = {"GEMMTUNE_LIBCARRIED", names, 1, true};
+    static const struct library_names library = {"GEMMTUNE_LIBCARRIED", names, 1, true, false};
     char why[LIBRARY_WHY_MAX];
     for (int way = 0, ways = 1; way < ways; way++) {
         ways = spoil(way, CARRIED "/lib");
@@ -100,7 +102,9 @@ TEST(libraries_of_the_build_are_opened_if_they_are_ours)
     }
     if (geteuid() == 0) assert_int_equal(chown(CARRIED "/lib", 0, 0), 0);
     assert_int_equal(chmod(CARRIED "/lib", 0755), 0);
-    assert_non_null(library_open(&library, why));
+    void *handle = library_open(&library, why);
+    assert_non_null(handle);
+    dlclose(handle);
 }
 
 TEST(a_link_of_others_is_followed_once)
@@ -154,6 +158,68 @@ TEST(a_program_knows_where_it_is_whatever_it_was_called)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+#define WHEELS CARRIED "/../lib/python3.11/site-packages/nvidia"
+#define TARGET CARRIED "/../nvidia"
+
+static int remove_wheels(void **state)
+{
+    (void)state;
+    return system("cd '" CARRIED "/..' && rm -rf lib nvidia"); /* NOLINT(cert-env33-c) */
+}
+
+static int make_wheels(void **state)
+{
+    static const char command[] =
+        "mkdir -p '" WHEELS "/cu13/lib' '" WHEELS "/cublas/lib' '" TARGET "/cu13/lib' && cp '" FAKE
+        "' '" WHEELS "/cu13/lib/libcarried.so' && cp '" FAKE "' '" TARGET "/cu13/lib/libcarried.so'";
+    return remove_wheels(state) || make_tree(state) || system(command); /* NOLINT(cert-env33-c) */
+}
+
+/* Opens libcarried.so and compares where it was found, without symbolic links. */
+static void assert_opened(bool as_loaded, const char *wanted)
+{
+    static const char *const names[] = {"libcarried.so"};
+    const struct library_names library = {"GEMMTUNE_LIBCARRIED", names, 1, true, as_loaded};
+    char why[LIBRARY_WHY_MAX], path[PATH_MAX], real[PATH_MAX];
+    void *handle = library_open(&library, why), *entry = NULL;
+    if (!handle) fail_msg("%s", why);
+    const struct library_symbol symbol = {"nvrtcVersion", &entry};
+    assert_null(library_bind(handle, &symbol, 1));
+    library_file(&entry, path, sizeof path);
+    assert_non_null(realpath(wanted, real));
+    assert_string_equal(path, real);
+    dlclose(handle);
+}
+
+TEST(wheels_beside_the_program_come_first_if_they_are_ours)
+{
+    static const char *const parts[] = {"/cu13/lib", "/cu13/lib/libcarried.so"};
+    assert_opened(false, WHEELS "/cu13/lib/libcarried.so");
+    for (size_t part = 0; part < sizeof parts / sizeof *parts; part++) {
+        char path[PATH_MAX];
+        snprintf(path, sizeof path, "%s%s", WHEELS, parts[part]);
+        for (int way = 0, ways = 1; way < ways; way++) {
+            ways = spoil(way, path);
+            assert_opened(false, TARGET "/cu13/lib/libcarried.so");
+        }
+        if (geteuid() == 0) assert_int_equal(chown(path, 0, 0), 0);
+        assert_int_equal(chmod(path, 0755), 0);
+        assert_opened(false, WHEELS "/cu13/lib/libcarried.so");
+    }
+    assert_int_equal(remove_wheels(NULL), 0);
+    assert_opened(false, CARRIED "/lib/libcarried.so"); /* the toolkit of the build */
+}
+
+TEST(what_the_process_has_loaded_is_taken_where_that_is_the_programs_own)
+{
+    assert_opened(true, WHEELS "/cu13/lib/libcarried.so");
+    void *loaded = dlopen(CARRIED "/lib/libcarried.so", RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(loaded);
+    assert_opened(true, CARRIED "/lib/libcarried.so");
+    assert_opened(false, WHEELS "/cu13/lib/libcarried.so");
+    dlclose(loaded);
+}
+
 #define TREE_TEST(name) cmocka_unit_test_setup_teardown(name, make_tree, remove_tree)
 
 int main(int argc, char **argv)
@@ -163,6 +229,10 @@ int main(int argc, char **argv)
         TREE_TEST(configs_beside_the_program_are_used_if_they_are_ours),
         TREE_TEST(winners_beside_the_program_are_used_if_they_are_ours),
         TREE_TEST(libraries_of_the_build_are_opened_if_they_are_ours),
+        cmocka_unit_test_setup_teardown(wheels_beside_the_program_come_first_if_they_are_ours, make_wheels,
+                                        remove_wheels),
+        cmocka_unit_test_setup_teardown(what_the_process_has_loaded_is_taken_where_that_is_the_programs_own,
+                                        make_wheels, remove_wheels),
         TREE_TEST(a_link_of_others_is_followed_once),
         TREE_TEST(what_is_as_open_as_the_program_itself_is_used),
         TREE_TEST(a_program_knows_where_it_is_whatever_it_was_called),

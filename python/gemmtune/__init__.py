@@ -1,0 +1,24 @@
+"""gemmtune: tuned matrix products for Python programs on NVIDIA GPUs.
+
+Three ways, from the least to the most of your code:
+
+    tune run -- python3 serve.py            # or: python3 -m gemmtune run -- python3 serve.py
+
+    import gemmtune; gemmtune.enable()      # before torch, cupy or another package loads cuBLAS
+    import torch                            # its products are answered by what won on this GPU
+
+    c = gemmtune.mm(a, b)                   # one product, by the library; arrays of torch, cupy, numba, DLPack
+
+Only the standard library is needed to import it: neither torch nor a GPU.
+
+>>> import gemmtune
+>>> gemmtune.__version__.count(".")
+2
+"""
+from ._dropin import Report, enable, report
+from ._errors import ArgumentError, Error
+from ._product import Prepared, mm, prepare
+from ._program import run, tune
+
+__version__ = "0.2.0"
+__all__ = ["ArgumentError", "Error", "Prepared", "Report", "enable", "mm", "prepare", "report", "run", "tune"]
