@@ -5,7 +5,7 @@
     cmake --preset portable && cmake --build --preset portable --target wheel
     pip install build/portable/gemmtune-0.2.0-py3-none-manylinux_2_34_x86_64.whl
 
-pip puts them where `cmake --install` would: bin/tune, lib/, include/ and share/ of the environment, and python/gemmtune in its
+pip puts them where `cmake --install` would: bin/tune, lib/, include/ and share/ of the environment, and runtime/python/gemmtune in its
 site-packages. gemmtune[cuda] brings NVIDIA's wheels of NVRTC and cuBLAS. Programs must need nothing but the C library and name no
 folder of this machine, as those of the preset portable do; --here: a wheel for this machine, whatever they need. The tag names the
 newest C library whose symbols a file needs.
@@ -93,7 +93,7 @@ def main():
     }
     members = [(f"{data}/scripts/tune", tune.read_bytes(), 0o755)]
     members += [(f"{data}/data/{name}", file.read_bytes(), 0o755 if ".so" in name else 0o644) for name, file in installed]
-    package = sorted(f for f in (SOURCE / "python/gemmtune").iterdir() if f.suffix == ".py" or f.name == "py.typed")
+    package = sorted(f for f in (SOURCE / "runtime/python/gemmtune").iterdir() if f.suffix == ".py" or f.name == "py.typed")
     members += [(f"gemmtune/{file.name}", file.read_bytes(), 0o644) for file in package]
     linker = f"INPUT(libgemmtune.so.{'.'.join(version.split('.')[:2])})\n"  # what -lgemmtune finds: a wheel has no links
     members.append((f"{data}/data/lib/libgemmtune.so", linker.encode(), 0o644))

@@ -14,7 +14,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 packages=$scratch/env/lib/python3.11/site-packages
 mkdir -p "$packages" "$scratch/env/bin" "$scratch/configs/winners" "$scratch/work"
-cp -r "$here/../../python/gemmtune" "$packages"
+cp -r "$here/../../runtime/python/gemmtune" "$packages"
 cp "$tune" "$scratch/env/bin/"
 cp "$library" "$dropin" "$engine" "$scratch/env/lib/"
 cp -r "$here/../../configs/spaces" "$here/../../configs/gpus" "$scratch/configs"
