@@ -337,7 +337,7 @@ class DropIn(unittest.TestCase):
     def test_enable_is_refused_once_cublas_is_loaded(self):
         done = python("import ctypes, os\nctypes.CDLL(os.environ['CUBLAS'])\ngemmtune.enable()")
         self.assertEqual(done.returncode, 1)
-        self.assertIn(f"gemmtune._errors.Error: cuBLAS is loaded already ({os.path.realpath(os.environ['CUBLAS'])})", done.stderr)
+        self.assertIn(f"gemmtune.Error: cuBLAS is loaded already ({os.path.realpath(os.environ['CUBLAS'])})", done.stderr)
 
     def test_report_is_refused_without_the_drop_in(self):
         self.assertIn("the drop-in is not in this process", python("gemmtune.report()").stderr)
