@@ -2,9 +2,11 @@
 are stand-ins for those of torch, numba and DLPack; half of the tests are about what is refused."""
 import ctypes
 import os
+import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import gemmtune
@@ -337,7 +339,7 @@ class DropIn(unittest.TestCase):
     def test_enable_is_refused_once_cublas_is_loaded(self):
         done = python("import ctypes, os\nctypes.CDLL(os.environ['CUBLAS'])\ngemmtune.enable()")
         self.assertEqual(done.returncode, 1)
-        self.assertIn(f"gemmtune._errors.Error: cuBLAS is loaded already ({os.path.realpath(os.environ['CUBLAS'])})", done.stderr)
+        self.assertIn(f"gemmtune.Error: cuBLAS is loaded already ({os.path.realpath(os.environ['CUBLAS'])})", done.stderr)
 
     def test_report_is_refused_without_the_drop_in(self):
         self.assertIn("the drop-in is not in this process", python("gemmtune.report()").stderr)
@@ -370,6 +372,32 @@ class Program(unittest.TestCase):
         import gemmtune._files as files
         with self.assertRaisesRegex(gemmtune.Error, "bin/none of gemmtune is not in .*: install the wheel again"):
             files.find("bin/none")
+
+
+FOUND = """
+import gemmtune._library, os, sys
+gemmtune._library.library_file = lambda: sys.argv[1]
+import test_gemmtune as t
+try: t.mm(t.Tensor((16, 32)), t.Tensor((32, 24)))
+except gemmtune.Error: pass
+print("BESIDE" if os.environ["WHEELS"] in open("/proc/self/maps").read() else "ELSEWHERE")
+"""
+
+
+class Wheels(unittest.TestCase):
+    def test_nvrtc_is_found_beside_the_library_and_never_below_the_working_directory(self):
+        packages = os.path.dirname(os.path.dirname(os.path.abspath(gemmtune.__file__)))
+        root = os.path.dirname(os.path.dirname(os.path.dirname(packages)))
+        wheels = os.path.join(packages, "nvidia/cuda_nvrtc/lib")
+        os.makedirs(wheels)
+        shutil.copy(os.environ["GEMMTUNE_LIBNVRTC"], os.path.join(wheels, "libnvrtc.so.13"))
+        here = {**os.environ, "WHEELS": wheels, "PYTHONPATH": f"{packages}:{os.path.dirname(os.path.abspath(__file__))}"}
+        del here["GEMMTUNE_LIBNVRTC"]
+        name = "lib/libgemmtune.so." + gemmtune.__version__.rpartition(".")[0]
+        for library, said in ((os.path.join(root, name), "BESIDE"), ("./" + name, "ELSEWHERE")):
+            done = subprocess.run([sys.executable, "-c", FOUND, library], cwd=root, capture_output=True, text=True, check=False,
+                                  env={**here, "GEMMTUNE_CACHE": tempfile.mkdtemp(dir=root)})
+            self.assertEqual(done.stdout, said + "\n", done.stderr)
 
 
 stream = ctypes.c_void_p()

@@ -105,7 +105,7 @@ static void *open_in_wheel(const struct library_names *library, char foreign[409
     if (!own_root(own, root, sizeof root)) return NULL;
     for (int n = 0; !handle && n < library->count; n++) {
         glob_t found;
-        snprintf(pattern, sizeof pattern, "%s{lib/python*/{site,dist}-packages/,}nvidia/*/lib/%s", root,
+        snprintf(pattern, sizeof pattern, "%s{lib{,64}/python*/{site,dist}-packages/,}nvidia/*/lib/%s", root,
                  library->names[n]);
         if (glob(pattern, GLOB_BRACE, NULL, &found)) continue;
         for (size_t i = 0; !handle && i < found.gl_pathc; i++) {

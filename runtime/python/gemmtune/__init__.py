@@ -22,3 +22,5 @@ from ._program import run, tune
 
 __version__ = "0.2.0"
 __all__ = ["ArgumentError", "Error", "Prepared", "Report", "enable", "mm", "prepare", "report", "run", "tune"]
+for _public in (ArgumentError, Error, Prepared, Report, enable, mm, prepare, report, run, tune):
+    _public.__module__ = __name__  # as tracebacks and help name them
