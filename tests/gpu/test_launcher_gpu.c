@@ -125,8 +125,11 @@ static void check_toy_with(const struct toy_problem *p, bool ahead)
     assert_ok(device_check(
         cuda.MemsetD32Async(buffer[2].address, 0x7fc00000, (size_t)plan.workspace_bytes / 4, device.stream),
         "fill"));
-    const struct launch_call call = {
-        .operand = {buffer[0].address, 0, buffer[1].address, buffer[2].address}, .alpha = 2, .beta = -3};
+    const struct launch_call call = {.operand = {[OPERAND_A] = buffer[0].address,
+                                                 [OPERAND_C] = buffer[1].address,
+                                                 [LAUNCH_WORKSPACE] = buffer[2].address},
+                                     .alpha = 2,
+                                     .beta = -3};
     assert_ok(device_check(launcher_enqueue(&plan, function, &call, device.stream, &touched), "launch"));
     assert_ok(device_check(cuda.StreamSynchronize(device.stream), "run"));
     float *got = malloc(sizeof(float) * (size_t)spans[1]);

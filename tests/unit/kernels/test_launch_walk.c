@@ -32,7 +32,10 @@ static void start(const char *text, int pack, int split_k)
     if (why) fail_msg("%s: %s", text, why);
     config.template->plan(&config, &problem, &plan);
     const struct launch_call call = {
-        .operand = {at_a, at_b, at_c, 0x99}, .alpha = 3, .beta = -7, .beta_device = at_beta};
+        .operand = {[OPERAND_A] = at_a, [OPERAND_B] = at_b, [OPERAND_C] = at_c, [LAUNCH_WORKSPACE] = 0x99},
+        .alpha = 3,
+        .beta = -7,
+        .beta_device = at_beta};
     launch_walk_start(&walk, &plan, &call);
 }
 
