@@ -4,19 +4,23 @@
  *
  * FOLDER/NAME.tables: the tables but for the launch plans, whose text follows the members of struct
  * launch_plan; what they launch is in golden_launches.c. FOLDER/NAME.kernels: a line for each kernel, with
- * the number of all that its machine code is made of (compile_id). This stands for the machine code itself,
- * which NVRTC makes of nothing else, and which each version of NVRTC makes anew; tests/export/kernels.sh
+ * the number of all that its machine code is made of: its source without comments (kernel_source_hash) and
+ * what is defined for it. This stands for the machine code itself, which NVRTC makes of nothing else, and
+ * which each version of NVRTC makes anew; tests/export/kernels.sh
  * compares what a header holds with what was compiled. FOLDER/NAME.h: the whole header, with these numbers
  * for code.
  */
 #include "answers.h"
-#include "compile.h"
 #include "export_header.h"
 #include "export_tables.h"
+#include "kernel_hash.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 static FILE *create(const char *folder, const char *name, const char *suffix)
 {
@@ -27,18 +31,31 @@ static FILE *create(const char *folder, const char *name, const char *suffix)
     return file;
 }
 
+enum { NUMBER_TEXT = 17 };
+
+/* Of the source, of all definitions, in their order, and of whether the compiler may contract. */
+static uint64_t number_of(const struct kernel_key *key)
+{
+    const char *definition[KERNEL_DEFINITIONS_MAX];
+    char text[4096];
+    uint64_t number = kernel_source_hash(key->config.template) + kernel_key_contracts(key);
+    const int count = kernel_key_definitions(key, definition, KERNEL_DEFINITIONS_MAX, text, sizeof text);
+    for (int i = 0; i < count; i++) number = XXH64(definition[i], strlen(definition[i]), number);
+    return number;
+}
+
 /* The number in place of the machine code. */
 static enum status number_kernel(struct export_kernel *k, FILE *f)
 {
-    char text[CONFIG_TEXT_MAX], *const id = calloc(1, COMPILE_ID_TEXT);
+    char text[CONFIG_TEXT_MAX], *const id = calloc(1, NUMBER_TEXT);
     if (!id) return fail(E_MEMORY, "out of memory for a kernel");
     k->cubin = id;
-    k->cubin_bytes = COMPILE_ID_TEXT;
-    const enum status st = compile_id(&k->key, id);
+    k->cubin_bytes = NUMBER_TEXT;
+    snprintf(id, NUMBER_TEXT, "%016" PRIx64, number_of(&k->key));
     config_format(&k->key.config, text);
     fprintf(f, "%s sm_%d %s:%s epilogue=%d pointers=%d %s\n", id, k->key.arch,
             gemm_type_row(k->key.type)->name, kernel_key_op(&k->key), k->key.epilogue, k->key.pointers, text);
-    return st;
+    return OK;
 }
 
 static enum status write_kernels(struct export_kernels *kernels, FILE *f)
