@@ -13,7 +13,7 @@ enum launch_result {
     LAUNCH_DONE,
     LAUNCH_REFUSED,         /* nothing was enqueued that writes C; another executable may do */
     LAUNCH_REFUSED_FOR_NOW, /* the same, for lack of memory */
-    LAUNCH_NO_WORKSPACE,    /* there is no workspace for it; nothing was enqueued, nor in what follows */
+    LAUNCH_NO_WORKSPACE,    /* there is no workspace for it; nothing was enqueued, nor up to NO_CONTEXT */
     LAUNCH_OTHER_KEY,       /* beta or the operands' alignment are not as the plan's key says */
     LAUNCH_RETRY_DUE,       /* it is provisional, and the better one should be tried again */
     LAUNCH_NO_CONTEXT,      /* no context is current in this thread */
@@ -236,7 +236,7 @@ static enum status launch_otherwise(struct gt_plan *const own, struct executable
         const struct plan_key key = key_of_call(plan, x, result, call);
         if (result == LAUNCH_REFUSED && !lacks) refuse(plan, x, REFUSED);
         if (result == LAUNCH_REFUSED_FOR_NOW && !lacks) refuse(plan, x, REFUSED_FOR_NOW);
-        if (result == LAUNCH_RETRY_DUE) plan_renew(plan);
+        if (result == LAUNCH_RETRY_DUE) plan_retry(plan);
         const enum status st = plan_other(own, &key, &plan);
         if (st && other_beta) return st;
         if (st) break;

@@ -363,8 +363,8 @@ struct gt_plan_info {
     int64_t without_workspace; /* how many did */
     uint64_t reserved[8];      /* written as 0 */
     char checked[256]; /* of a type that is an accuracy class: what was checked of the errors of this kernel,
-                          by its winner's race and last check (for tuned_for, see source), and whether it
-                          computes by FFMA; "" not known, cuBLAS, or no such type */
+                          in the race and the last check of the problem in tuned_for, and whether it computes
+                          by FFMA; as of when the plan took it; "" not known, cuBLAS, or no such type */
 };
 
 static inline struct gt_plan_info gt_plan_info_make(void)

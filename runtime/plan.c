@@ -264,8 +264,9 @@ static enum status ask(const struct gt_plan *plan, bool others, struct choice ch
 }
 
 /* The first choice that can be had; under the plan's lock, or while nobody else has the plan. What was
- * measured for the very problem is asked for first: the other question takes longer. */
-static enum status decide(struct gt_plan *plan, struct executable **out)
+ * measured for the very problem is asked for first: the other question takes longer. firm: nothing is loaded
+ * that would be provisional. */
+static enum status decide(struct gt_plan *plan, bool firm, struct executable **out)
 {
     struct choice choices[CHOICES_MAX];
     char why[600] = "no configuration is legal for it", text[PROBLEM_TEXT_MAX];
@@ -278,11 +279,11 @@ static enum status decide(struct gt_plan *plan, struct executable **out)
     }
 
     const CUstreamCaptureMode before = relaxed_begin(); /* may allocate and load whoever captures */
-    for (int others = 0; others < 2 && st == E_ABSENT; others++) {
+    for (int others = 0; others < 2 && st == E_ABSENT && !(firm && passing); others++) {
         int count = 0;
         st = ask(plan, others, choices, &count, &passing);
         if (!st) st = E_ABSENT; /* until one can be loaded */
-        for (int c = 0; c < count && st == E_ABSENT; c++) {
+        for (int c = 0; c < count && st == E_ABSENT && !(firm && passing); c++) {
             st = take(plan, &choices[c], &passing, out);
             if (st && !winner) snprintf(why, sizeof why, "%.590s", status_text());
             winner |= choices[c].source == CHOICE_EXACT && !choices[c].cublas;
@@ -332,7 +333,7 @@ enum status plan_open(struct gt_handle *handle, const struct plan_key *key, stru
         /* If C is not read, it does not matter which matrix it is: then the problem is that in place. */
         if (p->beta == 0 && !plan->traits.scalars_on_device) p->epilogue &= ~EPILOGUE_OUT;
         plan->extents = extents_of(p);
-        st = decide(plan, &first);
+        st = decide(plan, false, &first);
     }
     if (st) plan_free(plan);
     else {
@@ -370,20 +371,20 @@ enum status plan_ready(struct gt_plan *plan, struct executable **out)
     enum status st = OK;
     if ((*out = usable(plan))) return OK;
     pthread_mutex_lock(&plan->lock);
-    if (!(*out = usable(plan)) && !(st = decide(plan, out)))
+    if (!(*out = usable(plan)) && !(st = decide(plan, false, out)))
         atomic_store_explicit(&plan->now, *out, memory_order_release);
     pthread_mutex_unlock(&plan->lock);
     return st;
 }
 
-static void renew(struct gt_plan *plan)
+void plan_retry(struct gt_plan *plan)
 {
     struct executable *better;
     pthread_mutex_lock(&plan->lock);
     struct executable *const now = atomic_load(&plan->now);
     for (struct executable *x = plan->made; x; x = x->next)
         if (atomic_load(&x->refusal) == REFUSED_FOR_NOW) atomic_store(&x->refusal, NOT_REFUSED);
-    if (!decide(plan, &better) && (now->provisional || !better->provisional))
+    if (!decide(plan, !now->provisional, &better))
         atomic_store_explicit(&plan->now, better, memory_order_release);
     if (now->provisional && atomic_load(&now->retry) <= 0) {
         if (now->patience < RETRY_MOST) now->patience *= 2;
@@ -394,7 +395,7 @@ static void renew(struct gt_plan *plan)
 
 void plan_renew(struct gt_plan *plan)
 {
-    for (; plan; plan = atomic_load(&plan->next)) renew(plan);
+    for (; plan; plan = atomic_load(&plan->next)) plan_retry(plan);
 }
 
 /* ---- the plans of a caller's plan ---- */

@@ -97,9 +97,11 @@ enum status plan_other(struct gt_plan *own, const struct plan_key *key, struct g
  * is provisional. Errors: E_ABSENT (nothing can compute it), E_MEMORY, E_BUSY (modules.h). */
 enum status plan_ready(struct gt_plan *plan, struct executable **executable);
 
-/* Decides again, for the plan and those that go with it, also on what was refused for lack of memory, and
- * takes what is better now; in the plan's context, which must be current. Calls go on as before until then,
- * and graphs keep what they have. */
+/* Decides again, also on what was refused for lack of memory, and takes what is better now; in the plan's
+ * context, which must be current. Calls go on as before until then, and graphs keep what they have. */
+void plan_retry(struct gt_plan *plan);
+
+/* The same for a caller's plan and all that go with it. */
 void plan_renew(struct gt_plan *plan);
 
 void plan_describe(const struct gt_plan *plan, struct gt_plan_info *info);

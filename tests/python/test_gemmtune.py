@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 import gemmtune
@@ -214,11 +215,27 @@ class Products(unittest.TestCase):
             self.assertGreater(weight.bytes, 0)
             self.check(a, b, mm(a, weight, accuracy="accurate"), 128, 128, 128, tolerance=1e-3)
             self.refused("a was prepared as b", weight, b)
+            self.refused("out is stored by columns, and prepared", a, weight, accuracy="accurate", out=Tensor((128, 128), strides=(1, 128)))
         self.assertEqual(weight.bytes, 0)
         self.refused("the prepared b was freed", a, weight, accuracy="accurate")
         with self.assertRaisesRegex(gemmtune.Error, "takes no prepared|takes none|prepared") as caught:
             gemmtune.prepare(b, 128, accuracy="strict", stream=stream)
         self.assertEqual(caught.exception.status, 3)
+
+    def test_other_streams_than_the_one_used_are_waited_for(self):
+        waited = []
+        inner = gemmtune._product.wait_for
+        gemmtune._product.wait_for = waited.append
+        try:
+            other = 0x30
+            for of_a, of_b, used, expected in ((None, None, 7, []), (7, None, 7, []), (other, None, 7, [other]), (1, None, 7, [1]),
+                                               (1, 0, 0, []), (0, other, 1, [other])):
+                arrays = [types.SimpleNamespace(stream=s) for s in (of_a, of_b)]
+                gemmtune._product._wait_for_producers(arrays, used)
+                self.assertEqual(waited, expected, (of_a, of_b, used))
+                waited.clear()
+        finally:
+            gemmtune._product.wait_for = inner
 
     def refused(self, why, *arguments, **more):
         with self.assertRaisesRegex(gemmtune.ArgumentError, why) as caught:
@@ -295,7 +312,7 @@ class Products(unittest.TestCase):
         self.refused(r"out may only be read", a, b, out=Interface((5, 3), read_only=True))
         self.refused(r"out may only be read .*DLPack", a, b, out=Exchanged((5, 3)))
         inside = Interface((5, 3), address=a.address + 64)
-        self.refused(r"out shares memory with a", a, b, out=inside)
+        self.refused(r"out's first element to its last overlaps with a's", a, b, out=inside)
         self.refused(r"stream is a str", a, b, stream="7")
         self.refused(r"stride|overlap|share", Tensor((2, 5, 7)), b, out=Tensor((2, 5, 3), strides=(0, 3, 1)))
 

@@ -12,7 +12,7 @@ static bool is_within(double own, double rival, double limit, double roundoff)
 
 double accuracy_bound(int64_t k)
 {
-    return ldexp((double)k + 160, -24);
+    return ldexp((double)k + 200, -24);
 }
 
 bool accuracy_answers(const struct gemm_type_row *row, const struct accuracy *own,

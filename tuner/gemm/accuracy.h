@@ -60,9 +60,9 @@ struct accuracy_claim accuracy_claim_of(const struct accuracy *own, const struct
 const char *accuracy_claim_format(const struct accuracy_claim *claim, bool by_ffma,
                                   char text[ACCURACY_TEXT_MAX]);
 
-/* What is proven of |c - reference| / (|A| |B|) in FP32, whatever the order of the sums and however a class
- * of FP32 computes them, for elements of A and B that are 0 or at least 2^-100 and for sums that are normal
- * numbers: (K + 160) 2^-24. Where it comes from: docs/accuracy.md. */
+/* A bound of |c - reference| / (|A| |B|) in FP32, by FFMA in any order or by pieces on tensor cores, for
+ * elements of A and B that are 0 or at least 2^-100 and for sums that are normal numbers: (K + 200) 2^-24.
+ * How it is derived, and what it assumes of tensor cores: docs/accuracy.md. */
 double accuracy_bound(int64_t k);
 
 /* May a kernel with these errors answer a problem of the type? Always where the type has no limits: then only

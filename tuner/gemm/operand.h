@@ -5,7 +5,7 @@
  * D is where C is, or out of place a matrix of its own; then C is the source, which is only read. Launch
  * plans, calls, the judge, the check for shared memory, exported headers and the library go over this list:
  * what they have of each operand, an address or an offset, is an array of OPERANDS members. The rest is a row
- * of operand_layout.c. The judge's kernels and exported headers contain this file: C99, C++ and CUDA.
+ * of operand_layout.c. The judge's kernels contain this file, exported headers its list: C99, C++, CUDA.
  */
 #ifndef GT_OPERAND_H
 #define GT_OPERAND_H
@@ -20,7 +20,7 @@ enum operand {
     OPERANDS
 };
 
-/* Those that addresses promise an alignment of; of the others it is an element. */
+/* How many have an alignment that a problem promises; the others are aligned to an element. */
 #define OPERAND_MATRICES OPERAND_BIAS
 
 /* Bits of an epilogue's code (epilogue.h), any of which says that the product has the operand. */

@@ -338,7 +338,7 @@ enum status blas_lt_open(struct blas_lt_product *product, blas_lt_handle handle,
     *status = blas_lt_describe(product);
     if (!*status) *status = choose(product, wish, wish->alignment, sizeof(float), &product->promised);
     product->aligned = product->promised;
-    if (!*status && wish->alignment >= 16) /* others are in a plan's case for less aligned operands */
+    if (!*status && wish->alignment >= 16) /* less aligned operands have another plan */
         if (choose(product, wish, BLAS_LT_ALIGNMENT, BLAS_LT_ALIGNMENT, &product->aligned) ==
             BLAS_LT_ALLOC_FAILED)
             *status = BLAS_LT_ALLOC_FAILED; /* passing: ask again later */

@@ -18,7 +18,7 @@ enum data_class {
     DATA_CLASS_HUGE,       /* op(A) up to the largest float, op(B) up to 2^-30 */
     DATA_CLASS_SPARSE,     /* three of four elements of op(A) are 0 */
     DATA_CLASS_OUTLIERS,   /* about one column of op(A) of 64 is 2^7 times as large */
-    /* Here FP32's errors are chance, or none: only the bound that is proven is asked for. */
+    /* Here FP32's errors are chance, or none: only accuracy_bound is asked for. */
     DATA_CLASS_EMPTY,      /* about one element of op(A) of 512 is not 0 */
     DATA_CLASS_SPIKES,     /* about one element of op(A) of 512 is 2^40 times as large */
     DATA_CLASS_CANCEL_FAR, /* some products, 2^40 times the others, cancel exactly */

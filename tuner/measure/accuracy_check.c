@@ -15,6 +15,12 @@ static int64_t least(int64_t x, int64_t y)
     return x < y ? x : y;
 }
 
+/* Lines that begin at multiples of 16 bytes stay so: some kernels need that. */
+static int64_t line_of(int64_t length, int64_t tuned)
+{
+    return tuned % 4 == 0 ? (length + 3) / 4 * 4 : length;
+}
+
 struct problem accuracy_problem(const struct problem *tuned)
 {
     struct problem p = *tuned;
@@ -24,9 +30,9 @@ struct problem accuracy_problem(const struct problem *tuned)
     p.batch = 1;
     p.alpha = 1;
     p.beta = 0;
-    p.lda = problem_cols_a(&p);
-    p.ldb = problem_cols_b(&p);
-    p.ldc = p.n;
+    p.lda = line_of(problem_cols_a(&p), tuned->lda);
+    p.ldb = line_of(problem_cols_b(&p), tuned->ldb);
+    p.ldc = line_of(p.n, tuned->ldc);
     p.stride_a = problem_rows_a(&p) * p.lda;
     p.stride_b = problem_rows_b(&p) * p.ldb;
     p.stride_c = p.m * p.ldc;

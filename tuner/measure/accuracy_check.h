@@ -19,7 +19,7 @@ struct class_errors {
 };
 
 /* The problem on which a winner for `tuned` is checked: the same, but with at most 512 rows and columns and
- * 16384 k, one item, alpha 1 and beta 0. */
+ * 16384 k, one item, alpha 1, beta 0, and lines without gaps beyond the next multiple of four. */
 struct problem accuracy_problem(const struct problem *tuned);
 
 /* Of one kind of data. The candidate must be legal for the problem. Errors: as trial_run. */

@@ -163,7 +163,14 @@ static enum status run_classes(struct trial_setup *setup, const struct candidate
     const struct problem p = accuracy_problem(&setup->problem);
     const struct template *const t = candidate->config.template;
     if (!gemm_type_has_limits(p.type) || p.k == 0) return OK;
-    if (template_is_library(t) || t->check(&candidate->config, &p, &setup->device->gpu)) {
+    const char *refused = t->check(&candidate->config, &p, &setup->device->gpu);
+    if (refused && gemm_type_has_limits(template_first_type(t))) { /* a kernel of pieces */
+        char why[160];
+        snprintf(why, sizeof why, "its errors cannot be checked: %s", refused);
+        set_wrong(v, &p, why);
+        return OK;
+    }
+    if (template_is_library(t) || refused) {
         v->skipped++; /* FP32 by FFMA, as its errors on uniform data have shown */
         return OK;
     }

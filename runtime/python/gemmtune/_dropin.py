@@ -45,19 +45,25 @@ def enable(database: Optional[str] = None) -> None:
     The drop-in's other settings are its environment variables (GEMMTUNE_LOG=1, GEMMTUNE_ACCURACY, GEMMTUNE_DROPIN=off,
     ...): set them in os.environ before the first product.
 
-    Errors: Error if cuBLAS is loaded already, or the drop-in cannot be.
+    Errors: Error if cuBLAS is loaded already, the drop-in cannot be, or is already and a database is named.
     """
     if _loaded():
+        if database is not None:
+            raise Error("the drop-in is in this process already, and reads the database that it was given then")
         return
     cublas = _loaded_cublas()
     if cublas:
         raise Error(f"cuBLAS is loaded already ({cublas}), and its callers are bound to it: call gemmtune.enable() before "
                     "torch, cupy or whatever loads it is imported, or start the program by: tune run -- python3 ...")
+    before = os.environ.get("GEMMTUNE_DB")
     if database is not None:
         os.environ["GEMMTUNE_DB"] = os.path.abspath(database)
     try:
         ctypes.CDLL(drop_in(), mode=os.RTLD_NOW | os.RTLD_GLOBAL)
     except OSError as error:
+        if database is not None:
+            os.environ.pop("GEMMTUNE_DB")
+            os.environ.update({"GEMMTUNE_DB": before} if before is not None else {})
         raise Error(f"the drop-in cannot be loaded: {error}") from error
 
 

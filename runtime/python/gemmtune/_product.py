@@ -9,7 +9,7 @@ from ._arrays import Array, Matrices
 from ._driver import current, wait_for, wait_for_all
 from ._errors import ArgumentError
 
-LEGACY = (None, 0, 1)  # names of the legacy default stream
+LEGACY = (0, 1)  # names of the legacy default stream
 
 
 class Prepared:
@@ -100,7 +100,7 @@ def _check_out(out: Array, inputs: "list[Array]", shape: Tuple[int, ...]) -> Non
     for array in inputs:
         its_begin, its_end = _arrays.extent(array)
         if begin < its_end and its_begin < end:
-            raise ArgumentError(f"out shares memory with {array.name}")
+            raise ArgumentError(f"the memory from out's first element to its last overlaps with {array.name}'s")
 
 
 def _check_devices(arrays: "list[Array]") -> int:
@@ -117,6 +117,13 @@ def _check_bias(bias: Array, columns: int, dtype: str) -> None:
         raise ArgumentError(f"{bias} is not contiguous: call .contiguous() on it first")
     if bias.dtype != dtype:
         raise ArgumentError(f"bias has elements of type {bias.dtype}, the result of type {dtype}: they must be the same")
+
+
+def _wait_for_producers(arrays: "list[Array]", used: int) -> None:
+    """For arrays that may still be written on another stream than the one that is used."""
+    for stream in {array.stream for array in arrays if array.stream is not None}:
+        if stream != used and not (stream in LEGACY and used in LEGACY):
+            wait_for(stream)
 
 
 def mm(a: Any, b: Any, *, accuracy: Optional[str] = None, bias: Any = None, activation: Optional[str] = None, out: Any = None,
@@ -162,18 +169,18 @@ def mm(a: Any, b: Any, *, accuracy: Optional[str] = None, bias: Any = None, acti
     if bias is not None:
         _check_bias(inputs[2], of_b.columns, to.dtype)
     of_c = _arrays.as_matrices(to)
+    if prepared and of_c.by_rows is None:
+        raise ArgumentError("out is stored by columns, and prepared operands are for products stored by rows")
     problem = _problem(of_a, of_b, kind, of_c.by_rows is None)
     problem.ldc, problem.stride_c = of_c.layout(of_c.by_rows is None)[1], of_c.stride
     problem.bias = _library.BIAS_COLUMN if bias is not None else 0
     problem.activation = _library.ACTIVATIONS[activation]
-    for array in inputs + [to]:
-        if array.stream not in LEGACY and array.stream != used:
-            wait_for(array.stream)
     scalars = (ctypes.c_float * 2)(alpha, beta)
     call = _library.Call(alpha=ctypes.addressof(scalars), beta=ctypes.addressof(scalars) + 4, a=of_a.array.pointer,
                          b=of_b.array.pointer, c=to.pointer, stream=used, bias=inputs[2].pointer if bias is not None else None,
                          prepared=prepared.address if prepared else None)
     with current(device):
+        _wait_for_producers(inputs + [to], used)
         _library.opened().gemm(problem, call)
     return out
 
@@ -186,7 +193,7 @@ def prepare(matrix: Any, other: int, *, operand: str = "b", accuracy: str = "acc
     operand   "b" or "a"
     accuracy  "accurate" or "normwise": kernels of other types take none
 
-    Takes 1.5 times the matrix's memory, and returns when it is ready. A matrix that is changed must be prepared again.
+    For products whose out is stored by rows. Takes 1.5 times the matrix's memory, and returns when it is ready. A matrix that is changed must be prepared again.
 
     Errors: as mm; Error with status 3 where the kernel for this product takes none: products without are right.
     """
@@ -206,5 +213,6 @@ def prepare(matrix: Any, other: int, *, operand: str = "b", accuracy: str = "acc
         setattr(problem, "stride_a" if operand == "b" else "stride_b", rest[0] * rest[1])
         problem.stride_c = problem.m * problem.n
     with current(given.array.device):
+        _wait_for_producers([given.array], used)
         address = _library.opened().prepare(problem, _library.OPERANDS[operand], given.array.pointer, used)
     return Prepared(matrix, operand, given.array.device, address)
