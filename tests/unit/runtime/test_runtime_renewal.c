@@ -63,6 +63,32 @@ TEST(plans_take_new_winners_and_graphs_keep_what_they_have)
 }
 
 /* The plan is for a beta of 0. */
+/* What stands in is tried again by calls, also of a handle that keeps its winners; what else the plan has
+ * stays. */
+TEST(a_second_try_leaves_calls_with_another_beta_alone)
+{
+    const struct gt_options options = {.size = sizeof(struct gt_options),
+                                       .flags = GT_QUIET | GT_KEEP_WINNERS};
+    put_winner(TEXT, SIMT_LARGE, 5, false);
+    put_winner(TEXT ":beta=1", SIMT, 5, false);
+    struct gt_handle *handle = open_handle(&options);
+    struct operand_set usual = operands_make(TEXT, 0), adds = operands_make(TEXT ":beta=1", 0);
+    setenv("FAKE_GPU_FAIL", "cuModuleLoadData=2", 1);
+    struct gt_plan *plan = make_plan(handle, TEXT);
+    await(plan, "cublas");
+    unsetenv("FAKE_GPU_FAIL");
+    assert_gt(launch_set(plan, &adds));
+    put_winner(TEXT ":beta=1", SIMT_LARGE, 4, false);
+    for (int i = 0; i < 200; i++) assert_gt(launch_set(plan, &usual));
+    await(plan, SIMT_LARGE);
+    *fake.launch_count = 0;
+    assert_gt(launch_set(plan, &adds));
+    assert_int_equal(fake.launches[0].threads, 128);
+    operands_free(&usual);
+    operands_free(&adds);
+    gt_close(handle);
+}
+
 TEST(calls_with_another_beta_take_new_winners_too)
 {
     setenv("GEMMTUNE_RENEW_S", "0.02", 1);
@@ -155,6 +181,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ON_FAKES(plans_take_new_winners_and_graphs_keep_what_they_have),
+        ON_FAKES(a_second_try_leaves_calls_with_another_beta_alone),
         ON_FAKES(calls_with_another_beta_take_new_winners_too),
         ON_FAKES(a_handle_that_keeps_its_winners_has_no_thread_for_it),
         ON_FAKES(threads_call_while_winners_change),
