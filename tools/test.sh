@@ -1,7 +1,7 @@
 #!/bin/sh
 # test.sh [quick | all]: sets up what is missing, builds, and runs the tests.
 #
-# Without a word: the short run, ten minutes on two cores, with the address and the undefined-behaviour sanitizer. build/times.txt gets
+# Without a word: the short run, a quarter of an hour on two cores, with the address and the undefined-behaviour sanitizer. build/times.txt gets
 # the CPU minutes of each label (tests/times.py); it warns of one that has grown by a fifth over tests/times.txt, and fails if by a half.
 # all: the long tests as well, those with threads under the thread sanitizer, and optimised what may differ then: 45 minutes on
 # two cores that do nothing else.
