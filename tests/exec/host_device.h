@@ -19,6 +19,9 @@ void host_device_judge(void *library, enum gemm_type type, struct oracle_kernels
  * graph. */
 void host_spend(double us);
 
+/* What writing A again takes on its clock (oracle_rewrite). */
+#define HOST_REWRITE_US 3.0
+
 /* Bytes allocated and not freed. */
 extern size_t host_bytes_in_use;
 /* Graphs launched so far. */

@@ -262,6 +262,103 @@ TEST(an_empty_kernel_takes_some_time)
     timed_stop(&timed);
 }
 
+static uint64_t words_of_a(void)
+{
+    const struct matrices a = workload_a(&work, 1);
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < a.rows * a.ld; i++) sum = sum * 31 + oracle_load(a.element, a.data, i);
+    return sum;
+}
+
+/* The kernel before the call takes longer than the call itself. */
+TEST(behind_another_kernel_a_call_costs_what_it_adds)
+{
+    for (int i = 0; i < 2; i++) {
+        struct runner r = {.us = i ? 400 : 2}; /* launched one by one: each costs its launch, too */
+        struct timed timed;
+        struct before before;
+        struct behind behind;
+        struct gpu_state state;
+        double us;
+        int64_t calls;
+        const uint64_t a = words_of_a();
+        start(&r, &timed);
+        assert_ok(before_start(&watch, &work, &before));
+        assert_ok(behind_start(&timed, &behind));
+        for (int round = 0; round < 3; round++) {
+            const int called = r.calls;
+            assert_ok(behind_block(&before, &behind, 8000, &us, &calls, &state));
+            assert_true(fabs(before.us - HOST_REWRITE_US) < 1e-3);
+            assert_true(fabs(us - (i ? 400 + 2 * 5 : 2)) < 1e-3);
+            assert_true((double)calls * (HOST_REWRITE_US + us) >= 6000 - 1);
+            assert_int_equal(r.calls - called, i ? calls : 0);
+        }
+        assert_true(words_of_a() == a);
+        behind_stop(&behind);
+        before_stop(&before);
+        timed_stop(&timed);
+    }
+}
+
+/* The prepared operand is the one of the call alone: it is not made a second time. */
+TEST(behind_another_kernel_a_call_gets_the_prepared_operand_of_its_set)
+{
+    static struct runner r;
+    r = (struct runner){.us = 2};
+    const struct kernel kernel = {
+        .self = &r, .launch = run, .prepare = make_prepared, .prepared_bytes = PREPARED_BYTES};
+    const size_t in_use = host_bytes_in_use;
+    struct timed timed;
+    struct behind behind;
+    assert_ok(timed_start(&watch, &work, &kernel, &timed));
+    const int first = r.calls, made = r.preparations;
+    const size_t held = host_bytes_in_use;
+    assert_ok(behind_start(&timed, &behind));
+    assert_int_equal(r.preparations, made);
+    assert_true(r.calls > first && host_bytes_in_use < held + PREPARED_BYTES);
+    for (int i = first; i < r.calls && i < 4096; i++) {
+        int set = 0;
+        while (workload_operands(&work, set).at[OPERAND_C] != r.c[i]) set++;
+        assert_true(r.prepared[i] == r.at[set]);
+    }
+    behind_stop(&behind);
+    timed_stop(&timed);
+    assert_int_equal(host_bytes_in_use, in_use);
+}
+
+/* ---- energy ---- */
+
+static struct {
+    double watts, step_us; /* of the board; its counter's steps. step_us 0: it does not move */
+    bool there;
+} board;
+
+static int count_energy(void *handle, unsigned long long *mj)
+{
+    (void)handle;
+    const double at_us = board.step_us > 0 ? floor(host_now_us() / board.step_us) * board.step_us : 0;
+    *mj = (unsigned long long)(board.watts * at_us / 1e3);
+    return board.there ? 0 : 3;
+}
+
+TEST(the_energy_of_a_call_is_counted_from_step_to_step)
+{
+    struct runner r = {.us = 2e4};
+    struct timed timed;
+    struct energy energy;
+    board.there = true, board.watts = 500, board.step_us = 1e5;
+    host_energy(&watch.nvml, count_energy);
+    start(&r, &timed);
+    assert_ok(timed_energy(&timed, 0.01, 0.02, &energy));
+    assert_true(fabs(energy.joules / (500 * (2e4 + 5) * 1e-6) - 1) < 0.05);
+    timed_stop(&timed);
+    board.there = false;
+    start(&r, &timed);
+    assert_fails(timed_energy(&timed, 0, 0.1, &energy), E_ABSENT, "counts no energy");
+    timed_stop(&timed);
+    host_energy(&watch.nvml, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +374,8 @@ int main(void)
         cmocka_unit_test(warming_up_goes_on_while_calls_become_faster),
         cmocka_unit_test(warming_up_ends_at_its_limit_when_the_clock_never_settles),
         cmocka_unit_test(an_empty_kernel_takes_some_time),
+        cmocka_unit_test(behind_another_kernel_a_call_costs_what_it_adds),
+        cmocka_unit_test(behind_another_kernel_a_call_gets_the_prepared_operand_of_its_set),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -372,7 +372,7 @@ TEST(preparing_again_frees_what_the_former_problem_held)
 TEST(kernels_of_a_race_are_loaded_once_and_the_longest_unused_makes_room)
 {
     static struct contenders contenders;
-    struct timed *timed;
+    struct runner *runner;
     prepare("17x9x5");
     rival_there = true;
     assert_ok(contenders_open(&setup, &contenders));
@@ -382,20 +382,19 @@ TEST(kernels_of_a_race_are_loaded_once_and_the_longest_unused_makes_room)
     for (int round = 0; round < 3; round++)
         for (int i = 1; i <= CONTENDERS_MAX; i++) {
             struct candidate candidate = make_candidate(i);
-            assert_ok(contenders_find(&contenders, &candidate, &timed));
+            assert_ok(contenders_find(&contenders, &candidate, &runner));
         }
     assert_int_equal(loaded, CONTENDERS_MAX);
     struct candidate one_more = make_candidate(CONTENDERS_MAX + 1), second = make_candidate(2),
                      first = make_candidate(1);
-    assert_ok(contenders_find(&contenders, &one_more, &timed)); /* replaces the first one */
-    assert_ok(contenders_find(&contenders, &second, &timed));
+    assert_ok(contenders_find(&contenders, &one_more, &runner)); /* replaces the first one */
+    assert_ok(contenders_find(&contenders, &second, &runner));
     assert_int_equal(loaded, CONTENDERS_MAX + 1);
-    assert_ok(contenders_find(&contenders, &first, &timed));
+    assert_ok(contenders_find(&contenders, &first, &runner));
     assert_int_equal(loaded, CONTENDERS_MAX + 2);
-    double time_us;
-    int64_t calls;
-    assert_ok(timed_blocks(timed, 1, 50000, &time_us, &calls, NULL));
-    assert_int_equal(calls, 27);
+    struct block block;
+    assert_ok(contenders_block(&contenders, runner, TIMING_REPEAT, 0, 50, &block));
+    assert_int_equal(block.calls, 27);
     contenders_close(&contenders);
     assert_int_equal(open_kernels, 0);
 }
@@ -403,25 +402,25 @@ TEST(kernels_of_a_race_are_loaded_once_and_the_longest_unused_makes_room)
 TEST(a_rival_searches_once_and_one_that_is_not_there_is_not_looked_for_again)
 {
     static struct contenders contenders;
-    struct timed *timed, *again;
+    struct runner *runner, *again;
     const char *detail;
     prepare("17x9x5");
     searcher_there = true;
     searched = 0;
     assert_ok(contenders_open(&setup, &contenders));
     assert_int_equal(searched, 0); /* not requested */
-    assert_ok(contenders_rival(&contenders, "lt", &timed, &detail));
+    assert_ok(contenders_rival(&contenders, "lt", &runner, &detail));
     assert_string_equal(detail, "cublasLt");
     assert_ok(contenders_rival(&contenders, "lt", &again, &detail));
-    assert_ptr_equal(timed, again);
+    assert_ptr_equal(runner, again);
     assert_int_equal(searched, 1);
     searcher_there = false;
     for (int i = 0; i < 2; i++)
-        assert_fails(contenders_rival(&contenders, "autotune", &timed, &detail), E_ABSENT,
+        assert_fails(contenders_rival(&contenders, "autotune", &runner, &detail), E_ABSENT,
                      "no cublasGemmEx autotune");
     assert_int_equal(searched, 2);
-    assert_fails(contenders_rival(&contenders, "bf16x9", &timed, &detail), E_ABSENT, "of type sgemm");
-    assert_fails(contenders_rival(&contenders, "nobody", &timed, &detail), E_INPUT, "'nobody'");
+    assert_fails(contenders_rival(&contenders, "bf16x9", &runner, &detail), E_ABSENT, "of type sgemm");
+    assert_fails(contenders_rival(&contenders, "nobody", &runner, &detail), E_INPUT, "'nobody'");
     contenders_close(&contenders);
     assert_int_equal(open_kernels, 0);
 }
@@ -439,7 +438,7 @@ TEST(without_cublas_there_is_no_anchor_and_no_error)
 TEST(a_fused_epilogue_is_raced_against_cublaslt_and_a_bias_by_rows_against_nobody)
 {
     static struct contenders contenders;
-    struct timed *timed;
+    struct runner *runner;
     const char *detail;
     rival_there = searcher_there = true;
     prepare("17x9x5:epilogue=bias+gelu+out");
@@ -450,7 +449,7 @@ TEST(a_fused_epilogue_is_raced_against_cublaslt_and_a_bias_by_rows_against_nobod
     prepare("17x9x5:epilogue=rowbias+gelu");
     assert_ok(contenders_open(&setup, &contenders));
     assert_false(contenders.has_anchor);
-    assert_fails(contenders_rival(&contenders, "lt", &timed, &detail), E_ABSENT,
+    assert_fails(contenders_rival(&contenders, "lt", &runner, &detail), E_ABSENT,
                  "there is no rival 'lt' for problems of type sgemm with the epilogue rowbias+gelu");
     contenders_close(&contenders);
     rival_there = searcher_there = false;

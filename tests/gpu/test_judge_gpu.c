@@ -329,20 +329,23 @@ TEST(race_blocks_of_anchor_and_candidates_alternate)
     prepare("256x256x256", true);
     assert_ok(contenders_open(&setup, &contenders));
     struct candidate candidate = compile(SIMT "1");
-    double first = 0, us;
-    int64_t calls;
-    struct gpu_state state;
-    for (int round = 0; round < 3; round++) {
-        struct timed *timed;
-        if (contenders.has_anchor) assert_ok(timed_blocks(&contenders.anchor, 1, 2e4, &us, &calls, &state));
-        assert_ok(contenders_find(&contenders, &candidate, &timed));
-        assert_non_null(timed->graph); /* because the call is short */
-        assert_ok(timed_blocks(timed, 1, 2e4, &us, &calls, &state));
-        assert_true((double)calls * us > 1e4);
-        if (round == 0) first = us;
-        print_message("%.3f us over %lld calls\n", us, (long long)calls);
-    }
-    assert_true(fabs(us / first - 1) < 0.2);
+    double first[TIMING_COUNT];
+    struct block block;
+    for (int round = 0; round < 3; round++)
+        for (int i = 0; i < TIMING_COUNT; i++) {
+            const enum timing timing = (enum timing)i;
+            struct runner *runner;
+            if (contenders.has_anchor)
+                assert_ok(contenders_block(&contenders, &contenders.anchor, timing, 20, 20, &block));
+            assert_ok(contenders_find(&contenders, &candidate, &runner));
+            assert_non_null(runner->timed.graph); /* because the call is short */
+            assert_ok(contenders_block(&contenders, runner, timing, 20, 20, &block));
+            assert_true(block.calls > 10);
+            if (round == 0) first[i] = block.time_us;
+            print_message("%s: %.3f us over %lld calls\n", timing_name(timing), block.time_us,
+                          (long long)block.calls);
+            assert_true(fabs(block.time_us / first[i] - 1) < 0.2);
+        }
     contenders_close(&contenders);
 }
 
@@ -354,7 +357,7 @@ TEST(warming_up_settles)
     prepare("2048x2048x2048", true);
     assert_ok(contenders_open(&setup, &contenders));
     if (!contenders.has_anchor) skip();
-    assert_ok(timed_warm_up(&contenders.anchor, 4, medians, 32, &count, &spent));
+    assert_ok(timed_warm_up(&contenders.anchor.timed, 4, medians, 32, &count, &spent));
     print_message("%d blocks in %.2f s, last %.2f us\n", count, spent, medians[count - 1]);
     assert_true(count >= SCREEN_STEADY && spent < 6);
     contenders_close(&contenders);

@@ -2,6 +2,7 @@
 
 #include "rivals.h"
 
+#include "print.h"
 #include "stats.h"
 #include <math.h>
 #include <stdio.h>
@@ -12,6 +13,14 @@
 #define FIRST_DEADLINE_S 300.0 /* a rival's first block: its own search */
 #define BLOCK_DEADLINE_S 60.0
 #define SEED             1 /* of the operands */
+
+/* After another kernel clocks have settled within one per cent in 0.3 s, and power in 0.5 s (H200). */
+#define LOAD_LEAD_MS      300.0
+#define LOAD_BLOCK_MS     150.0
+#define LOAD_ROUNDS       7
+#define ENERGY_LEAD_S     0.7
+#define ENERGY_S          2.0
+#define ENERGY_DEADLINE_S 120.0
 
 const char *const bench_names[BENCH_RUNNERS] = {"own", "cublas", "lt", "autotune", "bf16x9"};
 
@@ -76,17 +85,45 @@ static enum status judge(struct children *children, struct bench_row *row)
     return st;
 }
 
-static enum status block(struct children *children, const struct bench_plan *plan, struct bench_row *row,
-                         int runner, double deadline_s, double *time_us)
+static json_t *request_of(const struct bench_plan *plan, struct bench_row *row, int runner)
 {
-    json_t *request =
-        runner == BENCH_OWN
-            ? request_block(&row->fastest.config, &row->build, plan->block_ms)
-            : request_rival_block(runner == BENCH_CUBLAS ? "anchor" : bench_names[runner], plan->block_ms);
+    return runner == BENCH_OWN
+               ? request_block(&row->fastest.config, &row->build, plan->block_ms)
+               : request_rival_block(runner == BENCH_CUBLAS ? "anchor" : bench_names[runner], plan->block_ms);
+}
+
+/* A block under load is long enough to be at the power limit, and so is what comes before it. */
+static json_t *request_in(const struct bench_plan *plan, struct bench_row *row, int runner,
+                          enum timing timing)
+{
+    json_t *request = request_with_timing(request_of(plan, row, runner), timing, LOAD_LEAD_MS);
+    if (request && timing == TIMING_LOAD)
+        json_object_set_new(request, "block_ms", json_real(fmax(plan->block_ms, LOAD_BLOCK_MS)));
+    return request;
+}
+
+static void note_state(struct children *children, struct bench_row *row, const json_t *state)
+{
+    const double limit_w = json_number_value(json_object_get(state, "power_limit_w")),
+                 was_w = children_worker(children, 0)->power_limit_w;
+    const json_int_t processes = json_integer_value(json_object_get(state, "processes"));
+    if (processes > 1)
+        snprintf(row->trouble, sizeof row->trouble, "%d other process%s used the GPU", (int)processes - 1,
+                 processes == 2 ? "" : "es");
+    if (limit_w > 0 && was_w > 0 && limit_w != was_w)
+        snprintf(row->trouble, sizeof row->trouble, "the power limit changed from %.0f W to %.0f W", was_w,
+                 limit_w);
+}
+
+static enum status block(struct children *children, const struct bench_plan *plan, struct bench_row *row,
+                         int runner, enum timing timing, double deadline_s, double *time_us)
+{
+    json_t *request = request_in(plan, row, runner, timing);
     json_t *answer = NULL;
     enum status st = request ? children_ask(children, 0, request, deadline_s, &answer)
                              : fail(E_MEMORY, "out of memory for a request");
     if (!st) *time_us = json_number_value(json_object_get(answer, "time_us"));
+    if (!st) note_state(children, row, json_object_get(answer, "state"));
     const char *detail = json_string_value(json_object_get(answer, "detail"));
     if (!st && detail)
         snprintf(row->times[runner].detail, sizeof row->times[runner].detail, "%.100s", detail);
@@ -106,7 +143,7 @@ static enum status contenders(struct children *children, const struct bench_plan
                          : cublas && plan->wanted[runner] && rival_for(bench_names[runner], &row->problem);
         if (!there) continue;
         double ignored;
-        enum status st = block(children, plan, row, runner, FIRST_DEADLINE_S, &ignored);
+        enum status st = block(children, plan, row, runner, TIMING_REPEAT, FIRST_DEADLINE_S, &ignored);
         if (st == E_ABSENT) {
             snprintf(row->times[runner].detail, sizeof row->times[runner].detail, "%.119s", status_text());
             continue;
@@ -127,14 +164,15 @@ static void shuffle(int *order, int count, uint64_t *random)
 }
 
 static enum status run_rounds(struct children *children, const struct bench_plan *plan, struct bench_row *row,
-                              int *runners, int count, double samples[BENCH_RUNNERS][BENCH_ROUNDS_MAX])
+                              enum timing timing, int rounds, int *runners, int count,
+                              double samples[BENCH_RUNNERS][BENCH_ROUNDS_MAX])
 {
     uint64_t random = plan->seed;
     enum status st = OK;
-    for (int round = 0; round < plan->rounds && !st; round++) {
+    for (int round = 0; round < rounds && !st; round++) {
         shuffle(runners, count, &random);
         for (int i = 0; i < count && !st; i++)
-            st = block(children, plan, row, runners[i], BLOCK_DEADLINE_S, &samples[runners[i]][round]);
+            st = block(children, plan, row, runners[i], timing, BLOCK_DEADLINE_S, &samples[runners[i]][round]);
     }
     return st;
 }
@@ -151,20 +189,71 @@ static void summarize(struct bench_times *times, const double *own, const double
     stats_median_interval(ratios, n, &times->ratio_low, &times->ratio_high);
 }
 
-static enum status race(struct children *children, const struct bench_plan *plan, struct bench_row *row,
-                        bool cublas)
+static enum status race_in(struct children *children, const struct bench_plan *plan, struct bench_row *row,
+                           enum timing timing, int *runners, int count)
 {
     double samples[BENCH_RUNNERS][BENCH_ROUNDS_MAX];
-    int runners[BENCH_RUNNERS], count = 0;
-    enum status st = contenders(children, plan, row, cublas, runners, &count);
-    if (!st) st = run_rounds(children, plan, row, runners, count, samples);
+    struct bench_times *times = timing == TIMING_REPEAT ? row->times : row->others[timing];
+    const int rounds = timing == TIMING_LOAD && plan->rounds > LOAD_ROUNDS ? LOAD_ROUNDS : plan->rounds;
+    enum status st = run_rounds(children, plan, row, timing, rounds, runners, count, samples);
+    if (st == E_ABSENT && timing != TIMING_REPEAT) {
+        snprintf(row->trouble, sizeof row->trouble, "%s: %.140s", timing_name(timing), status_text());
+        return OK;
+    }
     if (st) return st;
     bool own = false;
     for (int i = 0; i < count; i++) own |= runners[i] == BENCH_OWN;
     for (int i = 0; i < count; i++)
-        summarize(&row->times[runners[i]], own ? samples[BENCH_OWN] : NULL, samples[runners[i]],
-                  plan->rounds);
+        summarize(&times[runners[i]], own ? samples[BENCH_OWN] : NULL, samples[runners[i]], rounds);
     return OK;
+}
+
+static enum status ask_energy(struct children *children, const struct bench_plan *plan, struct bench_row *row,
+                              int runner, double *joules, double *watts)
+{
+    json_t *answer = NULL, *request = request_energy(request_of(plan, row, runner), ENERGY_LEAD_S, ENERGY_S);
+    enum status st = request ? children_ask(children, 0, request, ENERGY_DEADLINE_S, &answer)
+                             : fail(E_MEMORY, "out of memory for a request");
+    *joules = json_number_value(json_object_get(answer, "joules"));
+    *watts = json_number_value(json_object_get(answer, "watts"));
+    json_decref(answer);
+    return st;
+}
+
+static enum status measure_energy(struct children *children, const struct bench_plan *plan,
+                                  struct bench_row *row, const int *runners, int count)
+{
+    double joules[BENCH_RUNNERS][BENCH_ENERGY_TURNS], watts[BENCH_RUNNERS][BENCH_ENERGY_TURNS];
+    enum status st = OK;
+    for (int turn = 0; turn < BENCH_ENERGY_TURNS && !st; turn++)
+        for (int i = 0; i < count && !st; i++)
+            if (runners[i] <= BENCH_CUBLAS)
+                st = ask_energy(children, plan, row, runners[i], &joules[runners[i]][turn],
+                                &watts[runners[i]][turn]);
+    if (st == E_ABSENT) {
+        snprintf(row->trouble, sizeof row->trouble, "%.159s", status_text());
+        return OK;
+    }
+    for (int i = 0; i < count && !st; i++) {
+        const int runner = runners[i];
+        if (runner > BENCH_CUBLAS) continue;
+        struct bench_energy *e = &row->energy[runner];
+        e->joules = stats_median(joules[runner], BENCH_ENERGY_TURNS);
+        e->watts = stats_median(watts[runner], BENCH_ENERGY_TURNS);
+        stats_median_interval(joules[runner], BENCH_ENERGY_TURNS, &e->joules_low, &e->joules_high);
+    }
+    return st;
+}
+
+static enum status race(struct children *children, const struct bench_plan *plan, struct bench_row *row,
+                        bool cublas)
+{
+    int runners[BENCH_RUNNERS], count = 0;
+    enum status st = contenders(children, plan, row, cublas, runners, &count);
+    for (int timing = TIMING_REPEAT; timing < TIMING_COUNT && !st; timing++)
+        if (timing == TIMING_REPEAT || plan->timing[timing])
+            st = race_in(children, plan, row, (enum timing)timing, runners, count);
+    return !st && plan->energy ? measure_energy(children, plan, row, runners, count) : st;
 }
 
 enum status bench_run(struct children *children, const struct bench_plan *plan, double warm_s,

@@ -7,6 +7,7 @@
 
 #include "fastest.h"
 #include "outcome.h"
+#include "timing.h"
 
 #define BENCH_ROUNDS_MAX 101
 
@@ -20,6 +21,8 @@ struct bench_plan {
     bool cold;
     bool one_by_one;            /* short calls launched one by one instead of in captured graphs */
     bool wanted[BENCH_RUNNERS]; /* of the rivals; OWN runs wherever there is one */
+    bool timing[TIMING_COUNT];  /* beside repeat */
+    bool energy;                /* of OWN and CUBLAS */
     uint64_t seed;
 };
 
@@ -31,6 +34,13 @@ struct bench_times {
     char detail[120]; /* which answer of cublasLt; why it did not run */
 };
 
+/* The energy of a call by NVML's counter; turns of OWN and CUBLAS alternate. */
+#define BENCH_ENERGY_TURNS 3
+struct bench_energy {
+    double joules, joules_low, joules_high; /* median and range of the turns; 0: not measured */
+    double watts;                           /* median: of the board while it runs */
+};
+
 struct bench_row {
     struct problem problem;
     bool known;
@@ -39,6 +49,9 @@ struct bench_row {
     struct outcome outcome;       /* of judging it */
     struct accuracy rival_errors; /* of cuBLAS's product of the same operands */
     struct bench_times times[BENCH_RUNNERS];
+    struct bench_times others[TIMING_COUNT][BENCH_RUNNERS]; /* of the other timings; repeat's are `times` */
+    struct bench_energy energy[BENCH_RUNNERS];
+    char trouble[160]; /* why a timing or the energy is missing, or what disturbed them; "" */
 };
 
 /* Look up and compile the kernels of all rows, whose problems are set. db, pretuned: NULL if there is none.

@@ -37,6 +37,19 @@ static enum status add_rival(void *self, const struct command_option *option, ch
     return known ? OK : fail(E_USAGE, "unknown rival '%.40s'; there are lt, autotune, bf16x9 and all", name);
 }
 
+static enum status add_timing(void *self, const struct command_option *option, char *name)
+{
+    struct bench_plan *plan = &((struct options *)self)->plan;
+    (void)option;
+    const bool all = strcmp(name, "all") == 0;
+    enum timing timing = TIMING_REPEAT;
+    if (!all && timing_parse(name, &timing))
+        return fail(E_USAGE, "unknown timing '%.40s'; there are repeat, behind, load and all", name);
+    if (!all) plan->timing[timing] = true;
+    for (int i = 0; i < TIMING_COUNT && all; i++) plan->timing[i] = true;
+    return OK;
+}
+
 static enum status set_block(void *self, const struct command_option *option, char *value)
 {
     const double least = 0.1, most = 10000;
@@ -75,6 +88,12 @@ static const struct command_option option_list[] = {
      "how calls below 50 us are launched: graph (default; many in a captured graph, so that only "
      "GPU time is measured) or stream (one by one, as most programs do)",
      OPTION_CHOICE(struct options, launch)},
+    {"timing", 0, "behind|load|all",
+     "also time the calls behind another kernel, which has just written A, as in most programs; or under "
+     "load: after 0.3 s of the same call, so that clocks and power have settled; or both; may be repeated",
+     .repeats = true, OPTION_CALL(add_timing)},
+    {"energy", 0, NULL, "also measure the energy of a call, of the kernel and of cuBLAS, by the counter of the board",
+     OPTION_FLAG(struct options, plan.energy)},
     {"rounds", 0, "N", "timed blocks per kernel (default 15, at most 101)",
      OPTION_INT(struct options, plan.rounds, 1, BENCH_ROUNDS_MAX)},
     {"block-ms", 0, "MS", "length of a block (default 20)", OPTION_CALL(set_block)},

@@ -9,6 +9,13 @@
  * result is an int, 0 means success; a device is an opaque pointer. */
 enum { CLOCK_SM = 1, CLOCK_MEMORY = 2, SENSOR_GPU = 0 };
 
+/* nvmlProcessInfo_t, version 2 and later. */
+struct nvml_process {
+    unsigned pid;
+    unsigned long long used_bytes;
+    unsigned gpu_instance, compute_instance;
+};
+
 static struct {
     int (*Init)(void);
     int (*DriverVersion)(char *, unsigned);
@@ -19,6 +26,8 @@ static struct {
     int (*PowerLimit)(void *, unsigned *);
     int (*Temperature)(void *, int, unsigned *);
     int (*Reasons)(void *, unsigned long long *);
+    int (*Energy)(void *, unsigned long long *);                /* NULL where the driver has none */
+    int (*Processes)(void *, unsigned *, struct nvml_process *); /* the same */
 } nvml_api;
 
 static pthread_once_t opened = PTHREAD_ONCE_INIT;
@@ -46,6 +55,10 @@ static void open_library(void)
     void *handle = library_open(&library, why);
     if (!handle || library_bind(handle, symbols, sizeof symbols / sizeof *symbols)) return;
     if (library_bind(handle, &reasons, 1) && library_bind(handle, &reasons_before, 1)) return;
+    const struct library_symbol energy = {"nvmlDeviceGetTotalEnergyConsumption", &nvml_api.Energy};
+    const struct library_symbol processes = {"nvmlDeviceGetComputeRunningProcesses_v3", &nvml_api.Processes};
+    if (library_bind(handle, &energy, 1)) nvml_api.Energy = NULL;
+    if (library_bind(handle, &processes, 1)) nvml_api.Processes = NULL;
     usable = nvml_api.Init() == 0;
 }
 
@@ -89,6 +102,25 @@ bool nvml_limits(const struct nvml *nvml, int *sm_clock_mhz, int *memory_clock_m
     if (nvml_api.MaxClockInfo(nvml->handle, CLOCK_MEMORY, &value) == 0) *memory_clock_mhz = (int)value;
     if (nvml_api.PowerLimit(nvml->handle, &value) == 0) *power_limit_w = value / 1e3;
     return true;
+}
+
+bool nvml_energy(const struct nvml *nvml, uint64_t *mj)
+{
+    unsigned long long value;
+    *mj = 0;
+    if (!nvml->handle || !nvml_api.Energy || nvml_api.Energy(nvml->handle, &value) != 0) return false;
+    *mj = value;
+    return true;
+}
+
+int nvml_processes(const struct nvml *nvml)
+{
+    enum { MOST = 64, MORE = 7 /* NVML_ERROR_INSUFFICIENT_SIZE */ };
+    struct nvml_process process[MOST];
+    unsigned count = MOST;
+    if (!nvml->handle || !nvml_api.Processes) return 0;
+    const int result = nvml_api.Processes(nvml->handle, &count, process);
+    return result == 0 || result == MORE ? (int)count : 0;
 }
 
 bool nvml_driver_version(char *version, size_t room)

@@ -36,6 +36,13 @@ bool nvml_read(const struct nvml *nvml, struct gpu_state *state);
 /* Highest clocks in MHz, and the enforced power limit in watts; 0 if unknown. */
 bool nvml_limits(const struct nvml *nvml, int *sm_clock_mhz, int *memory_clock_mhz, double *power_limit_w);
 
+/* The energy that the board has taken since the driver was loaded, in mJ; it goes on in steps of some tens of
+ * ms. False if there is no such counter. */
+bool nvml_energy(const struct nvml *nvml, uint64_t *mj);
+
+/* Processes that have a context on the GPU, this one among them, as far as NVML may see them; 0: unknown. */
+int nvml_processes(const struct nvml *nvml);
+
 /* "580.82.07", or "" and false without NVML. */
 bool nvml_driver_version(char *version, size_t room);
 

@@ -6,6 +6,7 @@
  *
  *   fill         elements from a seed
  *   addresses    arrays of the addresses of batch items
+ *   rewrite      what a kernel before the product does to A: reads it and writes it
  *   reference    partial sums of A*B and |A||B|, one tile of 64 x 64 per block, splits of K over the grid's y
  *   in_order     C in FP32, by FFMA in the order of k: what an accuracy class is compared with
  *   finish       adds the splits, applies alpha and beta
@@ -140,6 +141,20 @@ extern "C" __global__ void __launch_bounds__(256) addresses(struct addresses_arg
     const long long bytes = p.of.stride * (p.of.element == ORACLE_F32 ? 4 : 2);
     for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < p.of.batch; i += threads)
         p.to[i] = (oracle_u64)p.of.data + (oracle_u64)((i * p.step + p.first) % p.of.batch * bytes);
+}
+
+/* Each thread reads four words before it writes them, so that memory is busy. */
+extern "C" __global__ void __launch_bounds__(256) rewrite(struct rewrite_args p)
+{
+    const long long threads = (long long)gridDim.x * blockDim.x;
+#pragma unroll 1
+    for (long long at = (long long)blockIdx.x * blockDim.x + threadIdx.x; at < p.count; at += 4 * threads) {
+        oracle_u64 word[4];
+        for (int i = 0; i < 4; i++)
+            if (at + i * threads < p.count) word[i] = p.words[at + i * threads] ^ p.nothing;
+        for (int i = 0; i < 4; i++)
+            if (at + i * threads < p.count) p.words[at + i * threads] = word[i];
+    }
 }
 
 #endif

@@ -227,6 +227,13 @@ struct reference_args {
     double alpha, beta;
 };
 
+/* Words of memory that are read and written again as they are. */
+struct rewrite_args {
+    oracle_u64 *words; /* of 8 bytes */
+    long long count;
+    oracle_u64 nothing; /* 0, which the compiler does not know: else it would leave the store out */
+};
+
 /* C = activation(alpha op(A) op(B) + bias), each element the sum of its products in the order of k by FFMA.
  */
 struct in_order_args {

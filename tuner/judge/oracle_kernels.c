@@ -50,6 +50,7 @@ enum status oracle_kernels_load(struct device *device, const char *cache, enum g
         CUfunction *function;
     } entries[] = {{ORACLE_DATA, "fill", &k.fill},
                    {ORACLE_DATA, "addresses", &k.addresses},
+                   {ORACLE_DATA, "rewrite", &k.rewrite},
                    {ORACLE_REFERENCE, "reference", &k.reference},
                    {ORACLE_DATA, "in_order", &k.in_order},
                    {ORACLE_DATA, "finish", &k.finish},
@@ -112,6 +113,17 @@ enum status oracle_addresses(const struct oracle_kernels *kernels, const struct 
 {
     return oracle_launch(kernels->device, kernels->addresses, grid_for(kernels, (double)args->of.batch, 256),
                          1, 1, args, "writing the arrays of addresses");
+}
+
+enum status oracle_rewrite(const struct oracle_kernels *kernels, struct matrices of)
+{
+    const int64_t element = of.element == ORACLE_F32 ? 4 : 2;
+    if (of.batch == 0 || of.rows == 0 || of.cols == 0) return OK;
+    const int64_t span = ((of.batch - 1) * of.stride + (of.rows - 1) * of.ld + of.cols) * element;
+    struct rewrite_args args = {.words = of.data, .count = span / (int64_t)sizeof(oracle_u64)};
+    if (args.count == 0) return OK;
+    return oracle_launch(kernels->device, kernels->rewrite, grid_for(kernels, (double)args.count, 1024), 1, 1,
+                         &args, "writing A again");
 }
 
 enum status oracle_reference(const struct oracle_kernels *kernels, const struct reference_args *args)

@@ -16,7 +16,7 @@ struct oracle_kernels {
     struct device *device;
     enum gemm_type type; /* whose elements they are compiled for */
     CUmodule module[ORACLE_PART_COUNT];
-    CUfunction fill, addresses, reference, in_order, finish, epilogue, compare, fingerprint, untouched;
+    CUfunction fill, addresses, rewrite, reference, in_order, finish, epilogue, compare, fingerprint, untouched;
 };
 
 /* cache: folder of compiled kernels. */
@@ -31,6 +31,10 @@ enum status oracle_fill_thinned(const struct oracle_kernels *kernels, struct mat
                                 struct fill_rule rule, enum oracle_thinning thinning);
 
 enum status oracle_addresses(const struct oracle_kernels *kernels, const struct addresses_args *args);
+
+/* Reads all elements of a batch, with what lies between them, and writes them as they are: A is in the cache
+ * then, as far as it fits. */
+enum status oracle_rewrite(const struct oracle_kernels *kernels, struct matrices of);
 
 /* Computes the answers of one piece by the kernels reference and finish. args->splits and k_per_split come
  * from the plan. */

@@ -105,6 +105,11 @@ struct operands workload_operands(const struct workload *work, int set)
     return (struct operands){.at = {arrays, arrays + bytes, arrays + 2 * bytes}};
 }
 
+int workload_set_of(const struct workload *work, const struct operands *operands)
+{
+    return (int)((int64_t)(operands->at[OPERAND_A] - work->slab.address) / (4 * work->layout.set_words));
+}
+
 static struct matrices matrices_at(CUdeviceptr at, enum element element, int64_t rows, int64_t cols,
                                    int64_t ld, int64_t batch, int64_t stride)
 {

@@ -70,6 +70,9 @@ struct matrices workload_a(const struct workload *work, int set);
 struct matrices workload_b(const struct workload *work, int set);
 struct matrices workload_c(const struct workload *work, int set); /* as it is written */
 
+/* The timed set that these operands are of. */
+int workload_set_of(const struct workload *work, const struct operands *operands);
+
 /* All of them, for the judge's kernels. */
 void workload_list(const struct workload *work, int set, struct matrices at[OPERANDS]);
 

@@ -3,37 +3,48 @@
 #include <stdio.h>
 #include <string.h>
 
+static void stop(struct runner *runner)
+{
+    behind_stop(&runner->behind);
+    timed_stop(&runner->timed);
+    kernel_close(&runner->kernel);
+    *runner = (struct runner){.behind = {.call = NULL}};
+}
+
+/* The kernel is open. */
+static enum status start(struct trial_setup *setup, struct runner *runner)
+{
+    const enum status st = timed_start(&setup->watch, &setup->work, &runner->kernel, &runner->timed);
+    if (st) stop(runner);
+    return st;
+}
+
 enum status contenders_open(struct trial_setup *setup, struct contenders *contenders)
 {
     char detail[RIVAL_DETAIL_MAX];
     *contenders = (struct contenders){.setup = setup, .anchor_row = rival_anchor(&setup->problem)};
     if (!contenders->anchor_row) return OK;
     enum status st =
-        contenders->anchor_row->open(setup, contenders->anchor_row, &contenders->anchor_kernel, detail);
-    if (!st) st = timed_start(&setup->watch, &setup->work, &contenders->anchor_kernel, &contenders->anchor);
+        contenders->anchor_row->open(setup, contenders->anchor_row, &contenders->anchor.kernel, detail);
+    if (!st) st = start(setup, &contenders->anchor);
     contenders->has_anchor = st == OK;
     if (!st) return OK;
-    kernel_close(&contenders->anchor_kernel);
     /* A problem that cuBLAS refuses has no anchor. */
     return st == E_ABSENT || (st == E_GPU && !device_lost()) ? OK : st;
 }
 
 static void leave(struct contender *place)
 {
-    timed_stop(&place->timed);
-    kernel_close(&place->kernel);
+    stop(&place->runner);
     *place = (struct contender){0};
 }
 
 void contenders_close(struct contenders *contenders)
 {
     for (int i = 0; i < CONTENDERS_MAX; i++) leave(&contenders->place[i]);
-    for (int i = 0; i < rival_count; i++) {
-        timed_stop(&contenders->rival[i].timed);
-        kernel_close(&contenders->rival[i].kernel);
-    }
-    timed_stop(&contenders->anchor);
-    kernel_close(&contenders->anchor_kernel);
+    for (int i = 0; i < rival_count; i++) stop(&contenders->rival[i].runner);
+    stop(&contenders->anchor);
+    before_stop(&contenders->before);
     *contenders = (struct contenders){.setup = contenders->setup};
 }
 
@@ -43,19 +54,16 @@ static enum status enter(struct contenders *contenders, const struct candidate *
     struct trial_setup *setup = contenders->setup;
     leave(place);
     enum status st = kernel_load(setup->device, &candidate->config, &setup->problem, candidate->cubin,
-                                 candidate->checksum, &place->kernel);
-    if (!st) st = timed_start(&setup->watch, &setup->work, &place->kernel, &place->timed);
-    if (st) {
-        leave(place);
-        return st;
-    }
+                                 candidate->checksum, &place->runner.kernel);
+    if (!st) st = start(setup, &place->runner);
+    if (st) return st;
     config_format(&candidate->config, place->text);
     snprintf(place->checksum, sizeof place->checksum, "%s", candidate->checksum);
     return OK;
 }
 
 enum status contenders_find(struct contenders *contenders, const struct candidate *candidate,
-                            struct timed **timed)
+                            struct runner **runner)
 {
     char text[CONFIG_TEXT_MAX];
     config_format(&candidate->config, text);
@@ -69,7 +77,7 @@ enum status contenders_find(struct contenders *contenders, const struct candidat
     enum status st = found ? OK : enter(contenders, candidate, found = oldest);
     if (st) return st;
     found->used = ++contenders->requests;
-    *timed = &found->timed;
+    *runner = &found->runner;
     return OK;
 }
 
@@ -78,9 +86,8 @@ static enum status admit(struct contenders *contenders, const struct rival_row *
 {
     struct trial_setup *setup = contenders->setup;
     struct contending_rival *rival = &contenders->rival[row - rivals];
-    enum status st = row->open(setup, row, &rival->kernel, rival->detail);
-    if (!st) st = timed_start(&setup->watch, &setup->work, &rival->kernel, &rival->timed);
-    if (st) kernel_close(&rival->kernel);
+    enum status st = row->open(setup, row, &rival->runner.kernel, rival->detail);
+    if (!st) st = start(setup, &rival->runner);
     if (st == E_GPU && !device_lost()) st = fail(E_ABSENT, "%s", status_text());
     rival->tried = true;
     rival->st = st;
@@ -88,7 +95,7 @@ static enum status admit(struct contenders *contenders, const struct rival_row *
     return st;
 }
 
-enum status contenders_rival(struct contenders *contenders, const char *role, struct timed **timed,
+enum status contenders_rival(struct contenders *contenders, const char *role, struct runner **runner,
                              const char **detail)
 {
     const struct problem *problem = &contenders->setup->problem;
@@ -107,7 +114,31 @@ enum status contenders_rival(struct contenders *contenders, const char *role, st
     struct contending_rival *rival = &contenders->rival[row - rivals];
     enum status st = rival->tried ? rival->st : admit(contenders, row);
     if (st) return fail(st, "%s", rival->why);
-    *timed = &rival->timed;
+    *runner = &rival->runner;
     *detail = rival->detail;
     return OK;
+}
+
+static enum status block_behind(struct contenders *contenders, struct runner *runner, double block_ms,
+                                struct block *block)
+{
+    struct trial_setup *setup = contenders->setup;
+    struct before *before = &contenders->before;
+    enum status st = before->work ? OK : before_start(&setup->watch, &setup->work, before);
+    if (!st && !runner->behind.call) st = behind_start(&runner->timed, &runner->behind);
+    if (st) return st;
+    return behind_block(before, &runner->behind, 1e3 * block_ms, &block->time_us, &block->calls,
+                        &block->state);
+}
+
+enum status contenders_block(struct contenders *contenders, struct runner *runner, enum timing timing,
+                             double lead_ms, double block_ms, struct block *block)
+{
+    *block = (struct block){.time_us = 0};
+    if (timing == TIMING_BEHIND) return block_behind(contenders, runner, block_ms, block);
+    enum status st = OK;
+    if (lead_ms > 0)
+        st = timed_blocks(&runner->timed, 1, 1e3 * lead_ms, &block->time_us, &block->calls, NULL);
+    if (st) return st;
+    return timed_blocks(&runner->timed, 1, 1e3 * block_ms, &block->time_us, &block->calls, &block->state);
 }

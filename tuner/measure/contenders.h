@@ -4,16 +4,25 @@
 #ifndef GT_CONTENDERS_H
 #define GT_CONTENDERS_H
 
+#include "behind.h"
+#include "energy.h"
 #include "rivals.h"
+#include "timing.h"
 #include "trial.h"
 
 #define CONTENDERS_MAX 24 /* a race has at most 16 runners */
 
+/* A kernel of which blocks are timed. */
+struct runner {
+    struct kernel kernel;
+    struct timed timed;
+    struct behind behind; /* started with the first block of that timing */
+};
+
 struct contender {
     char text[CONFIG_TEXT_MAX]; /* of the configuration; "": unused */
     char checksum[40];
-    struct kernel kernel;
-    struct timed timed;
+    struct runner runner;
     uint64_t used; /* request of its last use; the least recently used is replaced */
 };
 
@@ -23,16 +32,15 @@ struct contending_rival {
     enum status st; /* of its opening */
     char detail[RIVAL_DETAIL_MAX];
     char why[200]; /* why it could not be opened */
-    struct kernel kernel;
-    struct timed timed;
+    struct runner runner;
 };
 
 struct contenders {
     struct trial_setup *setup;
     bool has_anchor;
     const struct rival_row *anchor_row;
-    struct kernel anchor_kernel;
-    struct timed anchor;
+    struct runner anchor;
+    struct before before; /* of the timing `behind`; started with its first block */
     struct contending_rival rival[RIVALS_MAX];
     struct contender place[CONTENDERS_MAX];
     uint64_t requests;
@@ -47,11 +55,21 @@ void contenders_close(struct contenders *contenders);
 
 /* Returns the candidate, loaded and ready. Errors: E_ABSENT (the driver refuses it), E_GPU, E_IO, E_INPUT. */
 enum status contenders_find(struct contenders *contenders, const struct candidate *candidate,
-                            struct timed **timed);
+                            struct runner **runner);
 
 /* Returns the rival of this role, ready; *detail describes it. Errors: E_ABSENT (no such rival for this
  * problem; a repeated call returns this at once), E_GPU. */
-enum status contenders_rival(struct contenders *contenders, const char *role, struct timed **timed,
+enum status contenders_rival(struct contenders *contenders, const char *role, struct runner **runner,
                              const char **detail);
+
+/* A block of a runner, of about block_ms, after lead_ms of the same calls (load; else 0) that do not count.
+ * Errors: those of timed_blocks; E_ABSENT: no memory for it. */
+struct block {
+    double time_us; /* mean time of a call, or what a call adds to the kernel before it */
+    int64_t calls;
+    struct gpu_state state;
+};
+enum status contenders_block(struct contenders *contenders, struct runner *runner, enum timing timing,
+                             double lead_ms, double block_ms, struct block *block);
 
 #endif

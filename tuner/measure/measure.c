@@ -58,7 +58,7 @@ enum status stopwatch_between(struct stopwatch *watch, int from, int to, double 
 }
 
 /* At a multiple of what an allocation is aligned to. */
-static CUdeviceptr prepared_of(const struct timed *t, int set)
+CUdeviceptr timed_prepared(const struct timed *t, int set)
 {
     const size_t step = (t->kernel->prepared_bytes + PREPARED_UNIT - 1) / PREPARED_UNIT * PREPARED_UNIT;
     return t->kernel->prepare ? t->prepared.address + (CUdeviceptr)((size_t)set * step) : 0;
@@ -69,11 +69,11 @@ static enum status prepare_sets(struct timed *t)
 {
     const int sets = t->work->layout.sets;
     if (!t->kernel->prepare) return OK;
-    enum status st = device_allocate(&t->prepared, (size_t)(prepared_of(t, sets) - prepared_of(t, 0)));
+    enum status st = device_allocate(&t->prepared, (size_t)(timed_prepared(t, sets) - timed_prepared(t, 0)));
     if (st && !device_lost()) st = fail(E_ABSENT, "prepared operands: %s", status_text());
     for (int set = 0; set < sets && !st; set++) {
         const struct operands operands = workload_operands(t->work, set);
-        st = t->kernel->prepare(t->kernel->self, &operands, prepared_of(t, set));
+        st = t->kernel->prepare(t->kernel->self, &operands, timed_prepared(t, set));
     }
     return st;
 }
@@ -82,7 +82,7 @@ static enum status call(struct timed *t)
 {
     const struct problem *p = &t->work->problem;
     struct operands operands = workload_operands(t->work, t->next_set);
-    operands.prepared = prepared_of(t, t->next_set);
+    operands.prepared = timed_prepared(t, t->next_set);
     t->next_set = (t->next_set + 1) % t->work->layout.sets;
     if (t->sets_used < t->work->layout.sets) t->sets_used++;
     return t->kernel->launch(t->kernel->self, &operands, p->alpha, p->beta);

@@ -51,6 +51,9 @@ enum status timed_start(struct stopwatch *watch, const struct workload *work, co
                         struct timed *timed);
 void timed_stop(struct timed *timed); /* takes a zeroed struct too */
 
+/* The prepared operand of a set; 0: the kernel takes none. */
+CUdeviceptr timed_prepared(const struct timed *timed, int set);
+
 /* Runs `count` blocks (1 .. MEASURE_BLOCKS_MAX) of at least block_us each, without a pause between them.
  * samples_us: mean time of a call in each; *calls: calls in a block; state (may be NULL): read while they
  * run. Blocks under hardware slowdown or thermal throttling are repeated, at most three times. */

@@ -17,6 +17,7 @@
 #include "messages.h"
 #include "roofline.h"
 #include "screen.h"
+#include "timing.h"
 #include "verify.h"
 
 #include <math.h>
@@ -32,6 +33,7 @@
 #define EXIT_LOST    3 /* the context is lost; the supervisor starts another worker */
 #define WARM_LIMIT_S 30.0
 #define BLOCK_MS_MAX 10000.0
+#define ENERGY_S_MAX 60.0
 
 enum { ANCHOR_SAMPLES = 32 };
 
@@ -84,11 +86,17 @@ static json_t *samples_to_json(const double *samples, int count)
     return array;
 }
 
-static json_t *state_to_json(const struct gpu_state *s)
+/* How many processes use the GPU, and what power it may take now, go with each block: both may change. */
+static json_t *state_to_json(const struct worker *w, const struct gpu_state *s)
 {
-    return json_pack("{s:i, s:i, s:f, s:i, s:I}", "sm_clock_mhz", s->sm_clock_mhz, "memory_clock_mhz",
-                     s->memory_clock_mhz, "power_w", s->power_w, "temperature_c", s->temperature_c,
-                     "throttle_reasons", (json_int_t)s->throttle_reasons);
+    const struct nvml *nvml = &w->setup.watch.nvml;
+    int sm_clock_mhz, memory_clock_mhz;
+    double power_limit_w;
+    nvml_limits(nvml, &sm_clock_mhz, &memory_clock_mhz, &power_limit_w);
+    return json_pack("{s:i, s:i, s:f, s:i, s:I, s:f, s:i}", "sm_clock_mhz", s->sm_clock_mhz,
+                     "memory_clock_mhz", s->memory_clock_mhz, "power_w", s->power_w, "temperature_c",
+                     s->temperature_c, "throttle_reasons", (json_int_t)s->throttle_reasons, "power_limit_w",
+                     power_limit_w, "processes", nvml_processes(nvml));
 }
 
 /* ---- requests ---- */
@@ -147,7 +155,7 @@ static json_t *answer_hello(struct worker *w)
  * errors with its. */
 static bool judges_anchor(const struct worker *w, double limit_s)
 {
-    const double call_us = w->contenders.anchor.call_us;
+    const double call_us = w->contenders.anchor.timed.call_us;
     return limit_s <= 0 || call_us < SCREEN_LONG_US || gemm_type_has_limits(w->setup.problem.type) ||
            3e-6 * call_us <= ANCHOR_SHARE * limit_s;
 }
@@ -161,18 +169,18 @@ static enum status measure_anchor(struct worker *w, double warm_s, double limit_
     *spent_s = 0;
     if (!w->contenders.has_anchor) return OK;
     enum status st = judges_anchor(w, limit_s)
-                         ? oracle_judge(&w->setup.oracle, &w->contenders.anchor_kernel, judgement)
+                         ? oracle_judge(&w->setup.oracle, &w->contenders.anchor.kernel, judgement)
                          : OK;
     if (!st && judgement->right) w->setup.anchor_errors = judgement->errors;
-    if (!st && screen_samples(w->contenders.anchor.call_us) == 1) {
-        samples[(*count)++] = w->contenders.anchor.call_us;
+    if (!st && screen_samples(w->contenders.anchor.timed.call_us) == 1) {
+        samples[(*count)++] = w->contenders.anchor.timed.call_us;
         return OK;
     }
     if (!st && warm_s > 0)
-        return timed_warm_up(&w->contenders.anchor, warm_s, samples, ANCHOR_SAMPLES, count, spent_s);
+        return timed_warm_up(&w->contenders.anchor.timed, warm_s, samples, ANCHOR_SAMPLES, count, spent_s);
     int64_t calls;
     *count = 3;
-    return st ? st : timed_blocks(&w->contenders.anchor, *count, MEASURE_BLOCK_US, samples, &calls, NULL);
+    return st ? st : timed_blocks(&w->contenders.anchor.timed, *count, MEASURE_BLOCK_US, samples, &calls, NULL);
 }
 
 /* The algorithms that cublasLt proposes; [] where there are none, or no cublasLt. */
@@ -252,41 +260,63 @@ static json_t *answer_trial(struct worker *w, const json_t *request)
 }
 
 /* Whose block is requested. `detail` belongs to the contenders. */
-static enum status find_runner(struct worker *w, const char *who, const json_t *request, struct timed **timed,
-                               const char **detail)
+static enum status find_runner(struct worker *w, const char *who, const json_t *request,
+                               struct runner **runner, const char **detail)
 {
     struct candidate candidate = {0};
     if (strcmp(who, "config") == 0) {
         enum status st = take_candidate(w, "block", request, &candidate);
-        return st ? st : contenders_find(&w->contenders, &candidate, timed);
+        return st ? st : contenders_find(&w->contenders, &candidate, runner);
     }
     if (!w->setup.ready) return fail(E_ABSENT, "block: no problem was prepared");
-    if (strcmp(who, "anchor") != 0) return contenders_rival(&w->contenders, who, timed, detail);
+    if (strcmp(who, "anchor") != 0) return contenders_rival(&w->contenders, who, runner, detail);
     if (!w->contenders.has_anchor)
         return fail(E_ABSENT, "block: cuBLAS is missing or does not support the problem");
-    *timed = &w->contenders.anchor;
+    *runner = &w->contenders.anchor;
     return OK;
 }
 
 static json_t *answer_block(struct worker *w, const json_t *request)
 {
-    const char *who;
-    double block_ms, time_us;
-    int64_t calls;
+    const char *who, *name = timing_name(TIMING_REPEAT), *detail = "";
+    double block_ms, lead_ms = 0;
     json_error_t error;
-    struct gpu_state state;
-    struct timed *timed = NULL;
-    if (json_unpack_ex(writable(request), &error, 0, "{s:s, s:F}", "who", &who, "block_ms", &block_ms))
+    enum timing timing;
+    struct block block;
+    struct runner *runner = NULL;
+    if (json_unpack_ex(writable(request), &error, 0, "{s:s, s:F, s?s, s?F}", "who", &who, "block_ms",
+                       &block_ms, "timing", &name, "lead_ms", &lead_ms))
         return message_failure(unpack_failed("block", &error));
-    if (!(block_ms > 0 && block_ms <= BLOCK_MS_MAX))
-        return message_failure(
-            fail(E_INPUT, "block: block_ms = %g is outside 0..%g", block_ms, BLOCK_MS_MAX));
-    const char *detail = "";
-    enum status st = find_runner(w, who, request, &timed, &detail);
-    if (!st) st = timed_blocks(timed, 1, 1e3 * block_ms, &time_us, &calls, &state);
+    if (!(block_ms > 0 && block_ms <= BLOCK_MS_MAX) || !(lead_ms >= 0 && lead_ms <= BLOCK_MS_MAX))
+        return message_failure(fail(E_INPUT, "block: block_ms = %g or lead_ms = %g is outside 0..%g",
+                                    block_ms, lead_ms, BLOCK_MS_MAX));
+    enum status st = timing_parse(name, &timing);
+    if (!st) st = find_runner(w, who, request, &runner, &detail);
+    if (!st) st = contenders_block(&w->contenders, runner, timing, lead_ms, block_ms, &block);
     if (st) return message_failure(st);
-    return json_pack("{s:b, s:f, s:I, s:s, s:o}", "ok", 1, "time_us", time_us, "launches", (json_int_t)calls,
-                     "detail", detail, "state", state_to_json(&state));
+    return json_pack("{s:b, s:f, s:I, s:s, s:o}", "ok", 1, "time_us", block.time_us, "launches",
+                     (json_int_t)block.calls, "detail", detail, "state", state_to_json(w, &block.state));
+}
+
+static json_t *answer_energy(struct worker *w, const json_t *request)
+{
+    const char *who, *detail = "";
+    double lead_s, seconds;
+    json_error_t error;
+    struct energy energy;
+    struct runner *runner = NULL;
+    if (json_unpack_ex(writable(request), &error, 0, "{s:s, s:F, s:F}", "who", &who, "lead_s", &lead_s,
+                       "seconds", &seconds))
+        return message_failure(unpack_failed("energy", &error));
+    if (!(lead_s >= 0 && lead_s <= ENERGY_S_MAX) || !(seconds > 0 && seconds <= ENERGY_S_MAX))
+        return message_failure(fail(E_INPUT, "energy: lead_s = %g or seconds = %g is outside 0..%g", lead_s,
+                                    seconds, ENERGY_S_MAX));
+    enum status st = find_runner(w, who, request, &runner, &detail);
+    if (!st) st = timed_energy(&runner->timed, lead_s, seconds, &energy);
+    if (st) return message_failure(st);
+    return json_pack("{s:b, s:f, s:f, s:f, s:f, s:i}", "ok", 1, "joules", energy.joules, "watts",
+                     energy.watts, "time_us", energy.call_us, "seconds", energy.seconds, "sm_clock_mhz",
+                     energy.sm_clock_mhz);
 }
 
 static json_t *answer_verify(struct worker *w, const json_t *request)
@@ -323,7 +353,7 @@ static const struct {
     json_t *(*answer)(struct worker *w, const json_t *request);
 } requests[] = {
     {"prepare", answer_prepare}, {"trial", answer_trial},       {"block", answer_block},
-    {"verify", answer_verify},   {"roofline", answer_roofline},
+    {"energy", answer_energy},   {"verify", answer_verify},     {"roofline", answer_roofline},
 };
 
 static json_t *answer(void *self, const json_t *request)

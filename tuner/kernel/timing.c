@@ -1,0 +1,18 @@
+#include "timing.h"
+
+#include <string.h>
+
+static const char *const names[TIMING_COUNT] = {
+    [TIMING_REPEAT] = "repeat", [TIMING_BEHIND] = "behind", [TIMING_LOAD] = "load"};
+
+const char *timing_name(enum timing timing)
+{
+    return names[timing];
+}
+
+enum status timing_parse(const char *name, enum timing *timing)
+{
+    for (int i = 0; i < TIMING_COUNT; i++)
+        if (strcmp(name, names[i]) == 0) return *timing = (enum timing)i, OK;
+    return fail(E_INPUT, "unknown timing '%.40s'; there are repeat, behind and load", name);
+}
