@@ -15,6 +15,7 @@
 #include "gpu.h"
 #include "outcome.h"
 #include "status.h"
+#include "timing.h"
 #include "winner.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -201,6 +202,9 @@ struct db_winner {
     bool tied;
     bool pinned;    /* measured or predicted at a user's request, not chosen among others */
     bool pin_holds; /* out: its configuration is pinned now, however it was chosen */
+    enum timing timing;    /* of the race that decided: time, ratio and interval are of this */
+    bool by_energy;        /* the one of least energy, not the fastest */
+    double joules, rival_joules; /* the energy of a call; 0: not measured */
     char rival[32]; /* the rival of the race: "cublasSgemm"; "": none */
     struct db_errors errors, rival_errors; /* on the same data */
     struct accuracy_checked checked;       /* by the last check of a winner of an accuracy class */
@@ -221,7 +225,12 @@ struct db_winner {
 struct db_race_sample {
     int runner; /* index into configs of the race; -1: the anchor */
     int round;
-    double time_us;
+    double time_us; /* INFINITY: it failed */
+    enum timing timing;
+    double joules;      /* a call; 0: not measured */
+    int sm_clock_mhz;   /* at the end of the block; 0: unknown, */
+    double power_w;     /* as are these */
+    uint64_t throttle_reasons;
 };
 enum status db_set_winner(struct db *db, int64_t run_id, const struct db_winner *winner,
                           const struct config *runners, int runner_count,

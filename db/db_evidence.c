@@ -1,6 +1,7 @@
 /* Reads the race behind a decision: who ran, and each time. */
 #include "db_internal.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -32,9 +33,16 @@ static enum status read_runners(struct db *db, int64_t decision_id, struct db_ev
     return st;
 }
 
+enum timing db_read_timing(struct reader *r)
+{
+    const int timing = read_int(r, "timing", 0, INT_MAX);
+    return timing < TIMING_COUNT ? (enum timing)timing : TIMING_COUNT;
+}
+
 static enum status read_race(struct db *db, int64_t decision_id, struct db_evidence *e)
 {
-    struct binder b = db_bind(db, "SELECT runner, round, time_us "
+    struct binder b = db_bind(db, "SELECT runner, round, time_us, timing, joules, sm_clock_mhz, power_w, "
+                                  "throttle_reasons "
                                   "FROM decision_samples "
                                   "WHERE decision_id = ?1 "
                                   "ORDER BY position");
@@ -57,6 +65,11 @@ static enum status read_race(struct db *db, int64_t decision_id, struct db_evide
         s->runner = read_int(&r, "runner", -1, e->runner_count - 1);
         s->round = read_int(&r, "round", 0, 1 << 20);
         s->time_us = read_real(&r, "time_us", 0, INFINITY);
+        s->timing = db_read_timing(&r);
+        s->joules = read_real(&r, "joules", 0, DB_JOULES_MAX);
+        s->sm_clock_mhz = read_int(&r, "sm_clock_mhz", 0, INT_MAX);
+        s->power_w = read_real(&r, "power_w", 0, 1e6);
+        s->throttle_reasons = (uint64_t)read_long(&r, "throttle_reasons", INT64_MIN, INT64_MAX);
         if (r.bad && (st = db_broken(db, r.bad, decision_id))) break;
         e->sample_count++;
     }

@@ -86,11 +86,11 @@ static const struct table tables[MERGE_TABLES] = {
     [MERGE_DECISIONS] =
         {"decisions",
          "SELECT id, hash, run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT
-         ", pinned FROM decisions ORDER BY id",
+         ", " DB_DECISION_GROWN " FROM decisions ORDER BY id",
          "INSERT INTO decisions (id, hash, run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT
-         ", pinned) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, "
+         ", " DB_DECISION_GROWN ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, "
          "?19, "
-         "?20, ?21, ?22, ?23, ?24, ?25) ON CONFLICT (hash) DO NOTHING",
+         "?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29) ON CONFLICT (hash) DO NOTHING",
          "SELECT id FROM decisions WHERE hash = ?1",
          {MERGE_RUNS, MERGE_GPUS, MERGE_PROBLEMS, MERGE_CONFIGS},
          true},
@@ -208,10 +208,11 @@ static enum status copy_race(struct merge *m, int64_t from, int64_t to)
                         false);
     if (st) return st;
     return copy_parts(m, from, to,
-                      "SELECT position, runner, round, time_us FROM decision_samples WHERE decision_id = "
-                      "?1 ORDER BY position",
-                      "INSERT INTO decision_samples (decision_id, position, runner, round, time_us) "
-                      "VALUES (?1, ?2, ?3, ?4, ?5)",
+                      "SELECT position, runner, round, time_us, timing, joules, sm_clock_mhz, power_w, "
+                      "throttle_reasons FROM decision_samples WHERE decision_id = ?1 ORDER BY position",
+                      "INSERT INTO decision_samples (decision_id, position, runner, round, time_us, timing, "
+                      "joules, sm_clock_mhz, power_w, throttle_reasons) "
+                      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
                       false);
 }
 

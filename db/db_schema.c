@@ -25,6 +25,20 @@ static const char *const growth[] = {
     "PRIMARY KEY (gpu_id, problem_id, pin, config)) STRICT, WITHOUT ROWID",
     /* bool: its configuration was pinned, not chosen among others */
     "ALTER TABLE decisions ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0",
+    /* How the calls of the race that decided were timed: 0 repeated alone, 1 behind another kernel, 2 under
+     * load (timing.h). objective: what the winner was chosen by, 0 time, 1 energy. joules, rival_joules: the
+     * energy of a call by the board's counter; 0: not measured. */
+    "ALTER TABLE decisions ADD COLUMN timing INTEGER NOT NULL DEFAULT 0; "
+    "ALTER TABLE decisions ADD COLUMN objective INTEGER NOT NULL DEFAULT 0; "
+    "ALTER TABLE decisions ADD COLUMN joules REAL NOT NULL DEFAULT 0; "
+    "ALTER TABLE decisions ADD COLUMN rival_joules REAL NOT NULL DEFAULT 0",
+    /* The same of a block, and the GPU's state at its end: MHz, watt (the driver's mean, which lags by up to a
+     * second), NVML's bit mask; 0: unknown. */
+    "ALTER TABLE decision_samples ADD COLUMN timing INTEGER NOT NULL DEFAULT 0; "
+    "ALTER TABLE decision_samples ADD COLUMN joules REAL NOT NULL DEFAULT 0; "
+    "ALTER TABLE decision_samples ADD COLUMN sm_clock_mhz INTEGER NOT NULL DEFAULT 0; "
+    "ALTER TABLE decision_samples ADD COLUMN power_w REAL NOT NULL DEFAULT 0; "
+    "ALTER TABLE decision_samples ADD COLUMN throttle_reasons INTEGER NOT NULL DEFAULT 0",
 };
 
 const struct db_form db_form = {.oldest = DB_OLDEST,

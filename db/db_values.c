@@ -72,6 +72,10 @@ static void check_decision(struct reader *r)
     read_int(r, "registers", 0, 1 << 20);
     read_int(r, "smem_bytes", 0, INT_MAX);
     read_bool(r, "pinned");
+    db_read_timing(r);
+    read_bool(r, "objective");
+    read_real(r, "joules", 0, DB_JOULES_MAX);
+    read_real(r, "rival_joules", 0, DB_JOULES_MAX);
 }
 
 static void check_sample(struct reader *r)
@@ -79,6 +83,11 @@ static void check_sample(struct reader *r)
     read_int(r, "runner", -1, INT_MAX);
     read_int(r, "round", 0, 1 << 20);
     read_real(r, "time_us", 0, INFINITY);
+    db_read_timing(r);
+    read_real(r, "joules", 0, DB_JOULES_MAX);
+    read_int(r, "sm_clock_mhz", 0, INT_MAX);
+    read_real(r, "power_w", 0, 1e6);
+    read_long(r, "throttle_reasons", INT64_MIN, INT64_MAX);
 }
 
 static void check_error(struct reader *r)
@@ -119,9 +128,10 @@ static const struct {
      "ended_us, how "
      "FROM runs ORDER BY id",
      check_run},
-    {"decision", "SELECT id, " DB_DECISION_CONTENT ", pinned FROM decisions ORDER BY id", check_decision},
+    {"decision", "SELECT id, " DB_DECISION_CONTENT ", " DB_DECISION_GROWN " FROM decisions ORDER BY id", check_decision},
     {"race of decision",
-     "SELECT decision_id, runner, round, time_us FROM decision_samples ORDER BY decision_id, position",
+     "SELECT decision_id, runner, round, time_us, timing, joules, sm_clock_mhz, power_w, throttle_reasons "
+     "FROM decision_samples ORDER BY decision_id, position",
      check_sample},
     {"errors of decision",
      "SELECT decision_id, who, name, value FROM decision_errors ORDER BY decision_id, who, name",

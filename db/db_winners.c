@@ -42,13 +42,18 @@ static enum status insert_samples(struct db *db, int64_t decision, const struct 
     enum status st = OK;
     for (int i = 0; !st && i < count; i++) {
         struct binder b = db_bind(db, "INSERT INTO decision_samples (decision_id, position, runner, round, "
-                                      "time_us) "
-                                      "VALUES (?1, ?2, ?3, ?4, ?5)");
+                                      "time_us, timing, joules, sm_clock_mhz, power_w, throttle_reasons) "
+                                      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)");
         bind_int(&b, decision);
         bind_int(&b, i);
         bind_int(&b, samples[i].runner);
         bind_int(&b, samples[i].round);
-        bind_real(&b, samples[i].time_us); /* INFINITY: the runner failed in that block */
+        bind_real(&b, samples[i].time_us);
+        bind_int(&b, samples[i].timing);
+        bind_finite(&b, samples[i].joules);
+        bind_int(&b, samples[i].sm_clock_mhz);
+        bind_finite(&b, samples[i].power_w);
+        bind_int(&b, (int64_t)samples[i].throttle_reasons);
         st = db_run(db, &b, NULL, "store a race");
     }
     return st;
@@ -97,10 +102,10 @@ static enum status insert_decision(struct db *db, int64_t run_id, int64_t decisi
 {
     struct binder b = db_bind(
         db, "INSERT INTO decisions (id, hash, run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT
-            ", pinned) "
+            ", " DB_DECISION_GROWN ") "
             "SELECT id, content_hash(run_hash, problem_hash, config_hash, " DB_EVIDENCE
-            ", " DB_DECISION_CONTENT "), run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT ", ?23 "
-            "FROM " DECISION_VALUES " x "
+            ", " DB_DECISION_CONTENT "), run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT ", ?23, ?24, ?25, "
+            "?26, ?27 FROM " DECISION_VALUES " x "
             "WHERE true "
             "ON CONFLICT (hash) DO NOTHING");
     bind_int(&b, decision);
@@ -127,6 +132,10 @@ static enum status insert_decision(struct db *db, int64_t run_id, int64_t decisi
     bind_int(&b, w->smem_bytes);
     bind_text(&b, w->rival);
     bind_int(&b, w->pinned);
+    bind_int(&b, w->timing);
+    bind_int(&b, w->by_energy);
+    bind_finite(&b, w->joules);
+    bind_finite(&b, w->rival_joules);
     int64_t changes;
     enum status st = db_run(db, &b, &changes, "store a decision");
     *added = changes == 1;
@@ -320,6 +329,10 @@ static void read_numbers(struct reader *r, struct db_winner *w)
     w->registers = read_int(r, "registers", 0, 1 << 20);
     w->smem_bytes = read_int(r, "smem_bytes", 0, INT_MAX);
     w->pinned = read_bool(r, "pinned");
+    w->timing = db_read_timing(r);
+    w->by_energy = read_bool(r, "objective");
+    w->joules = read_real(r, "joules", 0, DB_JOULES_MAX);
+    w->rival_joules = read_real(r, "rival_joules", 0, DB_JOULES_MAX);
     w->pin_holds = read_bool(r, "pin");
 }
 
@@ -426,7 +439,7 @@ static enum status read_winner(struct db *db, sqlite3_stmt *stmt, const struct d
     "r.protocol, " DB_FIGURES_COLUMNS ", d.cold, d.decided_us, d.predicted, d.tied, d.exact, d.time_us, "    \
     "d.rival, d.anchor_us, d.ratio, d.ratio_low, "                                                           \
     "d.ratio_high, d.rounds, d.trials, d.legal_count, d.model_rank, d.model_first16_share, d.registers, "    \
-    "d.smem_bytes, d.pinned, ifnull(c.text = " DB_PINNED ", 0), c.kernel_hash, c.schema_hash, c.text"
+    "d.smem_bytes, d.pinned, d.timing, d.objective, d.joules, d.rival_joules, ifnull(c.text = " DB_PINNED ", 0), c.kernel_hash, c.schema_hash, c.text"
 
 struct winner_list {
     const struct db_context *now;

@@ -14,13 +14,11 @@
 #define BLOCK_DEADLINE_S 60.0
 #define SEED             1 /* of the operands */
 
-/* After another kernel clocks have settled within one per cent in 0.3 s, and power in 0.5 s (H200). */
-#define LOAD_LEAD_MS      300.0
-#define LOAD_BLOCK_MS     150.0
-#define LOAD_ROUNDS       7
-#define ENERGY_LEAD_S     0.7
-#define ENERGY_S          2.0
-#define ENERGY_DEADLINE_S 120.0
+/* As in a race under load (budget.c); the energy's counter goes on in steps of 0.1 s. */
+#define LOAD_LEAD_MS    500.0
+#define LOAD_BLOCK_MS   1000.0
+#define ENERGY_BLOCK_MS 2000.0
+#define LOAD_ROUNDS     3
 
 const char *const bench_names[BENCH_RUNNERS] = {"own", "cublas", "lt", "autotune", "bf16x9"};
 
@@ -98,7 +96,7 @@ static json_t *request_in(const struct bench_plan *plan, struct bench_row *row, 
 {
     json_t *request = request_with_timing(request_of(plan, row, runner), timing, LOAD_LEAD_MS);
     if (request && timing == TIMING_LOAD)
-        json_object_set_new(request, "block_ms", json_real(fmax(plan->block_ms, LOAD_BLOCK_MS)));
+        json_object_set_new(request, "block_ms", json_real(plan->energy ? ENERGY_BLOCK_MS : LOAD_BLOCK_MS));
     return request;
 }
 
@@ -115,15 +113,23 @@ static void note_state(struct children *children, struct bench_row *row, const j
                  limit_w);
 }
 
+struct sample {
+    double time_us, joules, watts;
+};
+
 static enum status block(struct children *children, const struct bench_plan *plan, struct bench_row *row,
-                         int runner, enum timing timing, double deadline_s, double *time_us)
+                         int runner, enum timing timing, double deadline_s, struct sample *sample)
 {
     json_t *request = request_in(plan, row, runner, timing);
     json_t *answer = NULL;
     enum status st = request ? children_ask(children, 0, request, deadline_s, &answer)
                              : fail(E_MEMORY, "out of memory for a request");
-    if (!st) *time_us = json_number_value(json_object_get(answer, "time_us"));
-    if (!st) note_state(children, row, json_object_get(answer, "state"));
+    if (!st) {
+        sample->time_us = json_number_value(json_object_get(answer, "time_us"));
+        sample->joules = json_number_value(json_object_get(answer, "joules"));
+        sample->watts = json_number_value(json_object_get(answer, "watts"));
+        note_state(children, row, json_object_get(answer, "state"));
+    }
     const char *detail = json_string_value(json_object_get(answer, "detail"));
     if (!st && detail)
         snprintf(row->times[runner].detail, sizeof row->times[runner].detail, "%.100s", detail);
@@ -142,7 +148,7 @@ static enum status contenders(struct children *children, const struct bench_plan
                          ? cublas
                          : cublas && plan->wanted[runner] && rival_for(bench_names[runner], &row->problem);
         if (!there) continue;
-        double ignored;
+        struct sample ignored;
         enum status st = block(children, plan, row, runner, TIMING_REPEAT, FIRST_DEADLINE_S, &ignored);
         if (st == E_ABSENT) {
             snprintf(row->times[runner].detail, sizeof row->times[runner].detail, "%.119s", status_text());
@@ -165,7 +171,7 @@ static void shuffle(int *order, int count, uint64_t *random)
 
 static enum status run_rounds(struct children *children, const struct bench_plan *plan, struct bench_row *row,
                               enum timing timing, int rounds, int *runners, int count,
-                              double samples[BENCH_RUNNERS][BENCH_ROUNDS_MAX])
+                              struct sample samples[BENCH_RUNNERS][BENCH_ROUNDS_MAX])
 {
     uint64_t random = plan->seed;
     enum status st = OK;
@@ -177,14 +183,23 @@ static enum status run_rounds(struct children *children, const struct bench_plan
     return st;
 }
 
-static void summarize(struct bench_times *times, const double *own, const double *samples, int rounds)
+static void summarize(struct bench_times *times, const struct sample *own, const struct sample *samples,
+                      int rounds)
 {
-    double ratios[BENCH_ROUNDS_MAX];
-    size_t n = (size_t)rounds;
-    times->time_us = stats_median(samples, n);
-    stats_median_interval(samples, n, &times->low_us, &times->high_us);
+    double us[BENCH_ROUNDS_MAX], ratios[BENCH_ROUNDS_MAX], joules[BENCH_ROUNDS_MAX], watts[BENCH_ROUNDS_MAX];
+    const size_t n = (size_t)rounds;
+    for (size_t i = 0; i < n; i++) {
+        us[i] = samples[i].time_us;
+        joules[i] = samples[i].joules;
+        watts[i] = samples[i].watts;
+        ratios[i] = own ? us[i] / own[i].time_us : 0;
+    }
+    times->time_us = stats_median(us, n);
+    stats_median_interval(us, n, &times->low_us, &times->high_us);
+    times->watts = stats_median(watts, n);
+    times->joules = stats_median(joules, n);
+    stats_median_interval(joules, n, &times->joules_low, &times->joules_high);
     if (!own) return;
-    for (size_t i = 0; i < n; i++) ratios[i] = samples[i] / own[i];
     times->ratio = stats_median(ratios, n);
     stats_median_interval(ratios, n, &times->ratio_low, &times->ratio_high);
 }
@@ -192,7 +207,7 @@ static void summarize(struct bench_times *times, const double *own, const double
 static enum status race_in(struct children *children, const struct bench_plan *plan, struct bench_row *row,
                            enum timing timing, int *runners, int count)
 {
-    double samples[BENCH_RUNNERS][BENCH_ROUNDS_MAX];
+    struct sample samples[BENCH_RUNNERS][BENCH_ROUNDS_MAX];
     struct bench_times *times = timing == TIMING_REPEAT ? row->times : row->others[timing];
     const int rounds = timing == TIMING_LOAD && plan->rounds > LOAD_ROUNDS ? LOAD_ROUNDS : plan->rounds;
     enum status st = run_rounds(children, plan, row, timing, rounds, runners, count, samples);
@@ -205,44 +220,9 @@ static enum status race_in(struct children *children, const struct bench_plan *p
     for (int i = 0; i < count; i++) own |= runners[i] == BENCH_OWN;
     for (int i = 0; i < count; i++)
         summarize(&times[runners[i]], own ? samples[BENCH_OWN] : NULL, samples[runners[i]], rounds);
+    if (timing == TIMING_LOAD && plan->energy && count > 0 && !(times[runners[0]].joules > 0))
+        snprintf(row->trouble, sizeof row->trouble, "the driver counts no energy of this GPU");
     return OK;
-}
-
-static enum status ask_energy(struct children *children, const struct bench_plan *plan, struct bench_row *row,
-                              int runner, double *joules, double *watts)
-{
-    json_t *answer = NULL, *request = request_energy(request_of(plan, row, runner), ENERGY_LEAD_S, ENERGY_S);
-    enum status st = request ? children_ask(children, 0, request, ENERGY_DEADLINE_S, &answer)
-                             : fail(E_MEMORY, "out of memory for a request");
-    *joules = json_number_value(json_object_get(answer, "joules"));
-    *watts = json_number_value(json_object_get(answer, "watts"));
-    json_decref(answer);
-    return st;
-}
-
-static enum status measure_energy(struct children *children, const struct bench_plan *plan,
-                                  struct bench_row *row, const int *runners, int count)
-{
-    double joules[BENCH_RUNNERS][BENCH_ENERGY_TURNS], watts[BENCH_RUNNERS][BENCH_ENERGY_TURNS];
-    enum status st = OK;
-    for (int turn = 0; turn < BENCH_ENERGY_TURNS && !st; turn++)
-        for (int i = 0; i < count && !st; i++)
-            if (runners[i] <= BENCH_CUBLAS)
-                st = ask_energy(children, plan, row, runners[i], &joules[runners[i]][turn],
-                                &watts[runners[i]][turn]);
-    if (st == E_ABSENT) {
-        snprintf(row->trouble, sizeof row->trouble, "%.159s", status_text());
-        return OK;
-    }
-    for (int i = 0; i < count && !st; i++) {
-        const int runner = runners[i];
-        if (runner > BENCH_CUBLAS) continue;
-        struct bench_energy *e = &row->energy[runner];
-        e->joules = stats_median(joules[runner], BENCH_ENERGY_TURNS);
-        e->watts = stats_median(watts[runner], BENCH_ENERGY_TURNS);
-        stats_median_interval(joules[runner], BENCH_ENERGY_TURNS, &e->joules_low, &e->joules_high);
-    }
-    return st;
 }
 
 static enum status race(struct children *children, const struct bench_plan *plan, struct bench_row *row,
@@ -253,7 +233,7 @@ static enum status race(struct children *children, const struct bench_plan *plan
     for (int timing = TIMING_REPEAT; timing < TIMING_COUNT && !st; timing++)
         if (timing == TIMING_REPEAT || plan->timing[timing])
             st = race_in(children, plan, row, (enum timing)timing, runners, count);
-    return !st && plan->energy ? measure_energy(children, plan, row, runners, count) : st;
+    return st;
 }
 
 enum status bench_run(struct children *children, const struct bench_plan *plan, double warm_s,

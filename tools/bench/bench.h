@@ -22,7 +22,7 @@ struct bench_plan {
     bool one_by_one;            /* short calls launched one by one instead of in captured graphs */
     bool wanted[BENCH_RUNNERS]; /* of the rivals; OWN runs wherever there is one */
     bool timing[TIMING_COUNT];  /* beside repeat */
-    bool energy;                /* of OWN and CUBLAS */
+    bool energy;                /* under load, in blocks of two seconds */
     uint64_t seed;
 };
 
@@ -31,14 +31,9 @@ struct bench_times {
     double time_us, low_us, high_us; /* median; 0: it did not run */
     double ratio, ratio_low,
         ratio_high;   /* its time over OWN's in the same rounds (above 1: OWN is faster); 0 */
+    double joules, joules_low, joules_high; /* under load: of a call; 0: not known */
+    double watts;                           /* the same: mean power of the board */
     char detail[120]; /* which answer of cublasLt; why it did not run */
-};
-
-/* The energy of a call by NVML's counter; turns of OWN and CUBLAS alternate. */
-#define BENCH_ENERGY_TURNS 3
-struct bench_energy {
-    double joules, joules_low, joules_high; /* median and range of the turns; 0: not measured */
-    double watts;                           /* median: of the board while it runs */
 };
 
 struct bench_row {
@@ -50,7 +45,6 @@ struct bench_row {
     struct accuracy rival_errors; /* of cuBLAS's product of the same operands */
     struct bench_times times[BENCH_RUNNERS];
     struct bench_times others[TIMING_COUNT][BENCH_RUNNERS]; /* of the other timings; repeat's are `times` */
-    struct bench_energy energy[BENCH_RUNNERS];
     char trouble[160]; /* why a timing or the energy is missing, or what disturbed them; "" */
 };
 

@@ -84,9 +84,9 @@ static const struct column columns[] = {
     {"load_lt_ratio", NULL, COLUMN_NUMBER, 0},
     {"joules_low", NULL, COLUMN_NUMBER, 0},
     {"joules_high", NULL, COLUMN_NUMBER, 0},
+    {"watts", NULL, COLUMN_NUMBER, 0},
     {"cublas_joules_low", NULL, COLUMN_NUMBER, 0},
     {"cublas_joules_high", NULL, COLUMN_NUMBER, 0},
-    {"watts", NULL, COLUMN_NUMBER, 0},
     {"cublas_watts", NULL, COLUMN_NUMBER, 0},
     {"trouble", NULL, COLUMN_TEXT, 0},
     ERROR_COLUMNS(8),
@@ -134,8 +134,8 @@ static void add_row(struct table *t, const struct bench_row *row, const struct b
     table_number(t, table_known(bf16x9->ratio));
     for (int i = TIMING_BEHIND; i < TIMING_COUNT; i++)
         table_number(t, table_known(row->others[i][BENCH_CUBLAS].ratio));
-    table_number(t, table_known(row->energy[BENCH_OWN].joules));
-    table_number(t, table_known(row->energy[BENCH_CUBLAS].joules));
+    for (int i = BENCH_OWN; i <= BENCH_CUBLAS; i++)
+        table_number(t, table_known(row->others[TIMING_LOAD][i].joules));
     table_text(t, mark(row));
     table_number(t, table_known(own->low_us));
     table_number(t, table_known(own->high_us));
@@ -177,10 +177,10 @@ static void add_row(struct table *t, const struct bench_row *row, const struct b
         table_number(t, table_known(times[BENCH_LT].ratio));
     }
     for (int i = BENCH_OWN; i <= BENCH_CUBLAS; i++) {
-        table_number(t, table_known(row->energy[i].joules_low));
-        table_number(t, table_known(row->energy[i].joules_high));
+        table_number(t, table_known(row->others[TIMING_LOAD][i].joules_low));
+        table_number(t, table_known(row->others[TIMING_LOAD][i].joules_high));
+        table_number(t, table_known(row->others[TIMING_LOAD][i].watts));
     }
-    for (int i = BENCH_OWN; i <= BENCH_CUBLAS; i++) table_number(t, table_known(row->energy[i].watts));
     table_text(t, table_said(row->trouble));
     const struct accuracy unknown = accuracy_unknown();
     error_cells(t, row->problem.type, ran ? &row->outcome.errors : &unknown,

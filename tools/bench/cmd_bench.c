@@ -65,7 +65,11 @@ static enum status set_block(void *self, const struct command_option *option, ch
 static enum status check_options(void *self)
 {
     struct options *o = self;
+    bool any = false;
+    for (int i = 0; i < TIMING_COUNT; i++) any |= o->plan.timing[i];
     o->plan.one_by_one = o->launch == 1;
+    if (!any) o->plan.timing[TIMING_BEHIND] = o->plan.cold;
+    if (o->plan.energy) o->plan.timing[TIMING_LOAD] = true;
     if (o->problems.count) return problem_list_check(&o->problems);
     return fail(E_USAGE, "say which problem, for example --shape 4096x4096x4096, or --suite FILE");
 }
@@ -88,11 +92,13 @@ static const struct command_option option_list[] = {
      "how calls below 50 us are launched: graph (default; many in a captured graph, so that only "
      "GPU time is measured) or stream (one by one, as most programs do)",
      OPTION_CHOICE(struct options, launch)},
-    {"timing", 0, "behind|load|all",
-     "also time the calls behind another kernel, which has just written A, as in most programs; or under "
-     "load: after 0.3 s of the same call, so that clocks and power have settled; or both; may be repeated",
+    {"timing", 0, "repeat|behind|load|all",
+     "beside the calls repeated alone, time them behind another kernel, which has just written A, as in most "
+     "programs (the default); or for a second under load, after half a second of the same call, so that "
+     "clocks and power have settled; or all; may be repeated",
      .repeats = true, OPTION_CALL(add_timing)},
-    {"energy", 0, NULL, "also measure the energy of a call, of the kernel and of cuBLAS, by the counter of the board",
+    {"energy", 0, NULL,
+     "under load: the energy of a call, by the driver's counter for the whole board, in runs of two seconds",
      OPTION_FLAG(struct options, plan.energy)},
     {"rounds", 0, "N", "timed blocks per kernel (default 15, at most 101)",
      OPTION_INT(struct options, plan.rounds, 1, BENCH_ROUNDS_MAX)},

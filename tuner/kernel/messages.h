@@ -16,12 +16,11 @@
  *                                                anchor_errors (accuracy.h), judged_rows rows (of C)
  *   trial config cubin checksum facts best_us limit_s
  *                                             -> outcome {}
- *   block who block_ms [timing lead_ms]       -> time_us launches state {} detail
+ *   block who block_ms [timing lead_ms]       -> time_us joules watts launches state {} detail
  *         who = "anchor" | "config" (then also config cubin checksum) | a role of rivals.h (the first block
  *         may take as long as a search of its own; E_ABSENT where there is no such rival)
- *         timing (timing.h; repeat), lead_ms: calls before the block that do not count
- *   energy who lead_s seconds                 -> joules watts (a call; the board) time_us seconds sm_clock_mhz
- *         E_ABSENT: the driver counts no energy
+ *         timing (timing.h; repeat), lead_ms: under load, calls before the block that do not count. joules (of
+ *         a call), watts (of the board): under load; 0: not known
  *   verify config cubin checksum call_us limit_s
  *                                             -> verdict detail shapes skipped
  *                                                errors (of the problem itself), checked (accuracy.h)

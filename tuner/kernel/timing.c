@@ -7,7 +7,7 @@ static const char *const names[TIMING_COUNT] = {
 
 const char *timing_name(enum timing timing)
 {
-    return names[timing];
+    return timing < TIMING_COUNT ? names[timing] : "other";
 }
 
 enum status timing_parse(const char *name, enum timing *timing)

@@ -9,10 +9,10 @@ enum timing {
     TIMING_REPEAT, /* the call again and again, alone */
     TIMING_BEHIND, /* behind another kernel, which has just written A, as in most programs */
     TIMING_LOAD,   /* as repeat, after so much of the same call that clocks and power have settled */
-    TIMING_COUNT
+    TIMING_COUNT /* in a database: one that only a later program knows */
 };
 
-/* "repeat", "behind", "load", and the inverse. Errors: E_INPUT. */
+/* "repeat", "behind", "load", and the inverse; "other" for TIMING_COUNT. Errors: E_INPUT. */
 const char *timing_name(enum timing timing);
 enum status timing_parse(const char *name, enum timing *timing);
 

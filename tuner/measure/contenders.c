@@ -131,14 +131,20 @@ static enum status block_behind(struct contenders *contenders, struct runner *ru
                         &block->state);
 }
 
+static enum status block_under_load(struct runner *runner, double lead_ms, double block_ms,
+                                    struct block *block)
+{
+    struct load load;
+    const enum status st = timed_load(&runner->timed, 1e-3 * lead_ms, 1e-3 * block_ms, &load);
+    if (!st) *block = (struct block){load.call_us, load.joules, load.watts, load.calls, load.state};
+    return st;
+}
+
 enum status contenders_block(struct contenders *contenders, struct runner *runner, enum timing timing,
                              double lead_ms, double block_ms, struct block *block)
 {
     *block = (struct block){.time_us = 0};
     if (timing == TIMING_BEHIND) return block_behind(contenders, runner, block_ms, block);
-    enum status st = OK;
-    if (lead_ms > 0)
-        st = timed_blocks(&runner->timed, 1, 1e3 * lead_ms, &block->time_us, &block->calls, NULL);
-    if (st) return st;
+    if (timing == TIMING_LOAD) return block_under_load(runner, lead_ms, block_ms, block);
     return timed_blocks(&runner->timed, 1, 1e3 * block_ms, &block->time_us, &block->calls, &block->state);
 }

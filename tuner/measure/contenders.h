@@ -5,7 +5,7 @@
 #define GT_CONTENDERS_H
 
 #include "behind.h"
-#include "energy.h"
+#include "load.h"
 #include "rivals.h"
 #include "timing.h"
 #include "trial.h"
@@ -62,10 +62,12 @@ enum status contenders_find(struct contenders *contenders, const struct candidat
 enum status contenders_rival(struct contenders *contenders, const char *role, struct runner **runner,
                              const char **detail);
 
-/* A block of a runner, of about block_ms, after lead_ms of the same calls (load; else 0) that do not count.
+/* A block of a runner, of about block_ms; under load after lead_ms of the same calls, which do not count.
  * Errors: those of timed_blocks; E_ABSENT: no memory for it. */
 struct block {
     double time_us; /* mean time of a call, or what a call adds to the kernel before it */
+    double joules;  /* under load: of a call; 0: not known */
+    double watts;   /* the same: mean power of the board */
     int64_t calls;
     struct gpu_state state;
 };

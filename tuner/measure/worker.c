@@ -33,7 +33,6 @@
 #define EXIT_LOST    3 /* the context is lost; the supervisor starts another worker */
 #define WARM_LIMIT_S 30.0
 #define BLOCK_MS_MAX 10000.0
-#define ENERGY_S_MAX 60.0
 
 enum { ANCHOR_SAMPLES = 32 };
 
@@ -294,29 +293,9 @@ static json_t *answer_block(struct worker *w, const json_t *request)
     if (!st) st = find_runner(w, who, request, &runner, &detail);
     if (!st) st = contenders_block(&w->contenders, runner, timing, lead_ms, block_ms, &block);
     if (st) return message_failure(st);
-    return json_pack("{s:b, s:f, s:I, s:s, s:o}", "ok", 1, "time_us", block.time_us, "launches",
-                     (json_int_t)block.calls, "detail", detail, "state", state_to_json(w, &block.state));
-}
-
-static json_t *answer_energy(struct worker *w, const json_t *request)
-{
-    const char *who, *detail = "";
-    double lead_s, seconds;
-    json_error_t error;
-    struct energy energy;
-    struct runner *runner = NULL;
-    if (json_unpack_ex(writable(request), &error, 0, "{s:s, s:F, s:F}", "who", &who, "lead_s", &lead_s,
-                       "seconds", &seconds))
-        return message_failure(unpack_failed("energy", &error));
-    if (!(lead_s >= 0 && lead_s <= ENERGY_S_MAX) || !(seconds > 0 && seconds <= ENERGY_S_MAX))
-        return message_failure(fail(E_INPUT, "energy: lead_s = %g or seconds = %g is outside 0..%g", lead_s,
-                                    seconds, ENERGY_S_MAX));
-    enum status st = find_runner(w, who, request, &runner, &detail);
-    if (!st) st = timed_energy(&runner->timed, lead_s, seconds, &energy);
-    if (st) return message_failure(st);
-    return json_pack("{s:b, s:f, s:f, s:f, s:f, s:i}", "ok", 1, "joules", energy.joules, "watts",
-                     energy.watts, "time_us", energy.call_us, "seconds", energy.seconds, "sm_clock_mhz",
-                     energy.sm_clock_mhz);
+    return json_pack("{s:b, s:f, s:f, s:f, s:I, s:s, s:o}", "ok", 1, "time_us", block.time_us, "joules",
+                     block.joules, "watts", block.watts, "launches", (json_int_t)block.calls, "detail", detail,
+                     "state", state_to_json(w, &block.state));
 }
 
 static json_t *answer_verify(struct worker *w, const json_t *request)
@@ -353,7 +332,7 @@ static const struct {
     json_t *(*answer)(struct worker *w, const json_t *request);
 } requests[] = {
     {"prepare", answer_prepare}, {"trial", answer_trial},       {"block", answer_block},
-    {"energy", answer_energy},   {"verify", answer_verify},     {"roofline", answer_roofline},
+    {"verify", answer_verify},   {"roofline", answer_roofline},
 };
 
 static json_t *answer(void *self, const json_t *request)

@@ -320,6 +320,11 @@ int race_rounds(const struct race *race)
     return race->round;
 }
 
+int race_runners(const struct race *race)
+{
+    return race->count;
+}
+
 void race_free(struct race *race)
 {
     free(race);

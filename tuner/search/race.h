@@ -69,6 +69,7 @@ int race_winner(const struct race *race, bool *tied);
 struct race_result race_result(const struct race *race, int runner); /* numbers are NAN without a block */
 double race_anchor_us(const struct race *race);                      /* median; NAN without an anchor */
 int race_rounds(const struct race *race);                            /* complete ones */
+int race_runners(const struct race *race);                           /* as it was started */
 void race_free(struct race *race);                                   /* takes NULL */
 
 #endif

@@ -64,6 +64,22 @@ struct race_plan budget_race(double share_s, double best_us, double check_s, int
  * each than a closing race has. */
 bool budget_wants_closing_race(const struct race_plan *plan, int rounds);
 
+/* How the fastest of a race run again under load (timing.h): rounds of all, cuBLAS first and last. */
+struct load_plan {
+    int finalists; /* 0: there is no time for it */
+    int rounds;
+    double lead_ms, block_ms;
+};
+
+/* Calls from here on run at the GPU's power limit for so long that a program's speed depends on it. */
+#define BUDGET_LOAD_US 100.0
+
+/* What is possible in allowed_s, and what it takes. energy: blocks of two seconds, for the counter. */
+struct load_plan budget_load(double allowed_s, double best_us, bool energy);
+double budget_load_s(const struct load_plan *plan, double best_us, int finalists);
+/* What of a problem's time it may take. closing: of that of a race without a search. */
+double budget_load_share_s(double share_s, bool closing);
+
 /* How long the trials and the race last in which a stored winner and its runners-up are measured again. */
 double budget_refresh_s(double call_us);
 

@@ -44,11 +44,20 @@ struct finalist {
     bool recompiled; /* its cubin had left the cache */
 };
 
-/* race.h decides among them; here are their samples, and which of them the last check has refused. */
+/* race.h decides among them; here are their samples, and which of them the last check has refused. The
+ * fastest may race a second time, under load (timing.h). */
 struct finalists {
     struct finalist finalist[RACE_RUNNERS_MAX];
     int count;
+    enum timing timing; /* of the race at hand */
     struct race *race;
+    struct race *second;      /* NULL: none, or not yet */
+    int of[RACE_RUNNERS_MAX]; /* the finalist that runs in it in this place */
+    struct load_plan load;    /* how it is run */
+    bool by_energy;           /* it is decided by the energy of a call */
+    bool capped;              /* the GPU was at its power limit in a block */
+    int processes;            /* with a context on the GPU, at most; 0: unknown */
+    double limit_w[2];        /* least and largest power limit during the blocks; 0: unknown */
     struct db_race_sample *samples;
     int sample_count, sample_room;
     int anchor_losses;
@@ -192,6 +201,9 @@ bool job_is_ending(const struct job *job);         /* nearly all is, or its sear
 bool job_is_exhausted(const struct job *job);      /* more time would not help its search */
 bool job_search_is_over(const struct job *job);
 double job_race_left_s(const struct job *job);  /* until the check */
+double job_load_s(const struct job *job); /* what a race under load may take, after this one */
+bool job_by_energy(const struct job *job); /* asked for, or so the winner that is raced again was chosen */
+bool job_is_closing(const struct job *job); /* its slice is a race without a search */
 bool job_may_race_again(const struct job *job); /* after refusals: a little beyond the slice, too */
 
 /* ---- finalists.c ---- */
@@ -206,14 +218,27 @@ bool job_finalists_are_built(const struct job *job); /* or refused */
 /* Starts the race of the finalists that could be built; ends the job if there are none. Errors: E_MEMORY. */
 enum status job_start_race(struct job *job);
 
-/* The present block's time; INFINITY when it failed. Errors: E_MEMORY. */
-enum status finalists_tell(struct finalists *finalists, double time_us);
+/* After the first race: whether the fastest run again, and the start of that, or OK without one where there is
+ * no time for it. Errors: E_MEMORY, those of the database. */
+bool job_wants_second_race(const struct job *job);
+enum status job_start_second_race(struct job *job);
+
+/* Whose block is next: a finalist, RACE_ANCHOR or RACE_DONE. */
+int finalists_next(const struct finalists *finalists);
+int finalists_rounds(const struct finalists *finalists); /* complete ones of the race at hand */
+void finalists_cut(struct finalists *finalists);
+
+/* The block that was next: time (INFINITY: it failed), energy and the GPU's state; the rest is filled in. The
+ * second race ends without a decision if it is to be decided by an energy that is not known. Errors:
+ * E_MEMORY. */
+enum status finalists_tell(struct finalists *finalists, const struct db_race_sample *block);
+enum status finalists_tell_failed(struct finalists *finalists);
 
 /* The winner among those not refused, -1 if there is none. */
 int finalists_choice(const struct finalists *finalists, bool *tied);
 
-/* Fill in what the race knows of a runner: configuration, times, ratio, rounds, registers. */
-void finalists_evidence(const struct finalists *finalists, int runner, struct db_winner *winner);
+/* Fill in what the race knows of a finalist: configuration, times, ratio, rounds, registers, energy. */
+void finalists_evidence(const struct finalists *finalists, int finalist, struct db_winner *winner);
 
 void finalists_free(struct finalists *finalists); /* takes a zeroed struct */
 

@@ -69,7 +69,31 @@ static double search_left_s(const struct job *job)
     if (job->best_us == 0) return slice_left_s(job); /* nothing to race yet */
     const double planned_s =
         budget_race(job->share_s, job->best_us, job_check_s(job), job->contenders).reserve_s;
-    return slice_left_s(job) - fmax(planned_s, fmin(job->run->ending_s, ENDING_SHARE * job->share_s));
+    return slice_left_s(job) - job_load_s(job) -
+           fmax(planned_s, fmin(job->run->ending_s, ENDING_SHARE * job->share_s));
+}
+
+bool job_by_energy(const struct job *job)
+{
+    const struct tune_options *o = job->run->s->options;
+    return o->by_energy || (o->refresh && job->defender.by_energy);
+}
+
+bool job_is_closing(const struct job *job)
+{
+    return job->only_race || job->run->s->options->refresh;
+}
+
+/* Of the time of the first race nothing is left for it. */
+double job_load_s(const struct job *job)
+{
+    const int timing = job->run->s->options->timing;
+    const bool energy = job_by_energy(job), may = energy || timing == TIMING_LOAD ||
+                                                  (timing == RACE_BY_CALL && job->best_us >= BUDGET_LOAD_US);
+    if (!may) return 0;
+    const struct load_plan plan =
+        budget_load(budget_load_share_s(job->share_s, job_is_closing(job)), job->best_us, energy);
+    return budget_load_s(&plan, job->best_us, plan.finalists);
 }
 
 double job_race_left_s(const struct job *job)

@@ -26,6 +26,7 @@
 /* NVML's clocks_throttle_reasons that make a time worthless: hardware slowdown, its thermal and power-brake
  * kinds, and software thermal slowdown. The software power cap is normal for a large GEMM. */
 #define THROTTLED 0xe8u
+#define POWER_CAPPED 0x04u /* by the power limit, in software: normal, but it decides who is faster */
 
 /* ---- waiting, and what ends a slice from outside ---- */
 
@@ -406,7 +407,7 @@ static enum status lose_block(struct job *job, struct finalist *f, bool to_blame
     int *losses = f ? &f->losses : &job->finalists.anchor_losses;
     const bool crashed = f && to_blame && ++job->field.crashes[f->index] >= CRASHES_MAX;
     if (++*losses < LOSSES_MAX && !crashed) return OK;
-    const enum status st = finalists_tell(&job->finalists, (double)INFINITY);
+    const enum status st = finalists_tell_failed(&job->finalists);
     if (st || !crashed) return st;
     return record_failure(job, f, job->gpu->hung ? VERDICT_HUNG : VERDICT_CRASHED, job->gpu->reason, *losses);
 }
@@ -421,55 +422,118 @@ static bool is_made_again(const struct job *job, struct finalist *f, enum status
     return true;
 }
 
+/* A block of a finalist, or (NULL) of the anchor, in the race at hand. */
+static json_t *request_of(const struct job *job, struct finalist *f)
+{
+    const struct finalists *all = &job->finalists;
+    const double block_ms = all->second ? all->load.block_ms : job->plan.block_ms;
+    struct build build;
+    if (f) builds_read(f->built, &build);
+    return request_with_timing(f ? request_block(&f->config, &build, block_ms)
+                                 : request_anchor_block(block_ms),
+                               all->timing, all->load.lead_ms);
+}
+
+static double block_limit_s(const struct job *job)
+{
+    const struct finalists *all = &job->finalists;
+    const double load_s = all->second ? budget_load_s(&all->load, job->best_us, 0) : 0;
+    return 10.0 + 20.0 * fmax(1e-3 * job->plan.block_ms, 4e-6 * job->best_us) + 4 * load_s;
+}
+
+/* What else may have disturbed the race is noted, and said at its end. */
+static void note_state(struct finalists *all, const json_t *state, struct db_race_sample *block)
+{
+    const double limit_w = json_number_value(json_object_get(state, "power_limit_w"));
+    const int processes = (int)json_integer_value(json_object_get(state, "processes"));
+    block->sm_clock_mhz = (int)json_integer_value(json_object_get(state, "sm_clock_mhz"));
+    block->power_w = json_number_value(json_object_get(state, "power_w"));
+    block->throttle_reasons = (uint64_t)json_integer_value(json_object_get(state, "throttle_reasons"));
+    all->capped |= (block->throttle_reasons & POWER_CAPPED) != 0;
+    if (processes > all->processes) all->processes = processes;
+    if (limit_w > 0 && (all->limit_w[0] == 0 || limit_w < all->limit_w[0])) all->limit_w[0] = limit_w;
+    if (limit_w > all->limit_w[1]) all->limit_w[1] = limit_w;
+}
+
 /* f: NULL is the anchor. */
 static enum status run_block(struct job *job, struct finalist *f)
 {
     struct gpu_worker *gpu = job->gpu;
-    struct build build;
-    if (f) builds_read(f->built, &build);
-    enum status st = ask(
-        job,
-        f ? request_block(&f->config, &build, job->plan.block_ms) : request_anchor_block(job->plan.block_ms),
-        10.0 + 20.0 * fmax(1e-3 * job->plan.block_ms, 4e-6 * job->best_us), "its race had ended");
+    struct db_race_sample block = {.runner = 0};
+    enum status st = ask(job, request_of(job, f), block_limit_s(job), "its race had ended");
     if (!goes_on(job, st)) return st;
     if (gpu->lost) return lose_block(job, f, true);
-    const double time_us = json_number_value(json_object_get(gpu->answer, "time_us"));
+    block.time_us = json_number_value(json_object_get(gpu->answer, "time_us"));
+    block.joules = json_number_value(json_object_get(gpu->answer, "joules"));
     st = message_check(gpu->answer);
-    if (!st && !(time_us > 0)) st = fail(E_CHILD, "a block took no time");
+    if (!st && !(block.time_us > 0)) st = fail(E_CHILD, "a block took no time");
     if (is_made_again(job, f, st)) return OK;
     if (st) {
         take_refusal(gpu);
         return lose_block(job, f, st != E_IO && st != E_INPUT);
     }
-    const json_t *state = json_object_get(gpu->answer, "state");
-    const uint64_t reasons = (uint64_t)json_integer_value(json_object_get(state, "throttle_reasons"));
-    if ((reasons & THROTTLED) && job->finalists.repeats++ < REPEATS_MAX) return OK; /* the same block again */
-    return finalists_tell(&job->finalists, time_us);
+    note_state(&job->finalists, json_object_get(gpu->answer, "state"), &block);
+    if ((block.throttle_reasons & THROTTLED) && job->finalists.repeats++ < REPEATS_MAX)
+        return OK; /* the same block again */
+    const bool second = job->finalists.second != NULL;
+    st = finalists_tell(&job->finalists, &block);
+    if (st || !second || job->finalists.second) return st;
+    return job_note(job, "the driver counts no energy of this GPU: the fastest won");
 }
 
 static bool race_is_late(const struct job *job)
 {
-    return job_race_left_s(job) < 0 && race_rounds(job->finalists.race) >= budget_rounds_least(job->best_us);
+    const struct finalists *all = &job->finalists;
+    const int least = all->second ? 1 : budget_rounds_least(job->best_us);
+    const double kept_s = all->second ? 0 : job_load_s(job);
+    return job_race_left_s(job) < kept_s && finalists_rounds(all) >= least;
 }
 
-static enum status race(struct job *job)
+static enum status run_race(struct job *job)
 {
     struct finalists *all = &job->finalists;
-    job->phase = PHASE_RACE;
-    enum status st = job_choose_finalists(job);
-    while (goes_on(job, st) && !job_finalists_are_built(job)) st = idle(job);
-    if (goes_on(job, st)) st = job_start_race(job);
+    enum status st = OK;
     while (!st && !(st = heed(job)) && job_runs(job)) {
-        if (race_is_late(job)) race_cut(all->race);
-        const int who = race_next(all->race);
+        if (race_is_late(job)) finalists_cut(all);
+        const int who = finalists_next(all);
         if (who == RACE_DONE) break;
         struct finalist *f = who == RACE_ANCHOR ? NULL : &all->finalist[who];
-        if (!f && job->anchor_us <= 0) st = finalists_tell(all, (double)INFINITY); /* plain times decide */
+        if (!f && job->anchor_us <= 0) st = finalists_tell_failed(all); /* plain times decide */
         else if (!is_ready(job->gpu)) st = prepare(job);
         else if (f && f->built->state != BUILD_DONE) st = idle(job); /* it is made again */
         else st = run_block(job, f);
     }
     return st;
+}
+
+static enum status say_disturbances(struct job *job)
+{
+    const struct finalists *all = &job->finalists;
+    char text[160];
+    enum status st = OK;
+    if (all->processes > 1) {
+        snprintf(text, sizeof text, "%d other process%s used the GPU during the race: its times may be wrong",
+                 all->processes - 1, all->processes == 2 ? "" : "es");
+        st = job_note(job, text);
+    }
+    if (st || all->limit_w[0] == all->limit_w[1]) return st;
+    snprintf(text, sizeof text, "the power limit changed from %.0f W to %.0f W during the race",
+             all->limit_w[0], all->limit_w[1]);
+    return job_note(job, text);
+}
+
+static enum status race(struct job *job)
+{
+    job->phase = PHASE_RACE;
+    enum status st = job_choose_finalists(job);
+    while (goes_on(job, st) && !job_finalists_are_built(job)) st = idle(job);
+    if (goes_on(job, st)) st = job_start_race(job);
+    if (goes_on(job, st)) st = run_race(job);
+    if (goes_on(job, st) && job_wants_second_race(job)) {
+        st = job_start_second_race(job);
+        if (goes_on(job, st)) st = run_race(job);
+    }
+    return goes_on(job, st) ? say_disturbances(job) : st;
 }
 
 /* ---- the last check, and the winner ---- */

@@ -29,6 +29,26 @@ struct option_parser {
     bool invariant;                 /* all problems */
 };
 
+static enum status set_timing(void *self, const struct command_option *option, char *text)
+{
+    struct tune_options *o = &((struct option_parser *)self)->o;
+    enum timing timing;
+    o->timing = RACE_BY_CALL;
+    if (strcmp(text, "auto") == 0) return OK;
+    if (timing_parse(text, &timing))
+        return fail(E_USAGE, "--%s '%.40s' is not auto, repeat, behind or load", option->name, text);
+    o->timing = (int)timing;
+    return OK;
+}
+
+static enum status set_objective(void *self, const struct command_option *option, char *text)
+{
+    struct tune_options *o = &((struct option_parser *)self)->o;
+    o->by_energy = strcmp(text, "energy") == 0;
+    if (o->by_energy || strcmp(text, "time") == 0) return OK;
+    return fail(E_USAGE, "--%s '%.40s' is not time or energy", option->name, text);
+}
+
 static enum status parse_devices(void *self, const struct command_option *option, char *text)
 {
     struct tune_options *o = &((struct option_parser *)self)->o;
@@ -187,6 +207,15 @@ static const struct command_option rows[] = {
     {"cold", 0, NULL, "time with operands rotated so that they are not in L2 (the default)",
      OPTION_FLAG(struct option_parser, o.cold)},
     {"hot", 0, NULL, "time with operands in L2", OPTION_CLEARS(struct option_parser, o.cold)},
+    {"timing", 0, "auto|repeat|behind|load",
+     "how the calls of the race are timed: repeated alone, behind another kernel that has just written A, or "
+     "under load, after half a second of the same call; auto (the default): below 100 us behind, else "
+     "repeated, and the fastest under load if the GPU reaches its power limit",
+     OPTION_CALL(set_timing)},
+    {"objective", 0, "time|energy",
+     "what the winner has the least of: time (the default), or, among those within 3 % of the fastest, the "
+     "energy of a call",
+     OPTION_CALL(set_objective)},
     {"workspace", 0, "SIZE",
      "most device memory for a kernel's workspace: 0, 512K, 64M, 1G (GEMMTUNE_WORKSPACE, else 64M for sgemm "
      "and 1G for other types)",
@@ -418,6 +447,7 @@ struct tune_options tune_options_default(int argc, char **argv)
     struct tune_options o = {.device_count = 1,
                              .seed = 1,
                              .strategy = "gp",
+                             .timing = RACE_BY_CALL,
                              .workspace_bytes = WORKSPACE_DEFAULT,
                              .cold = true,
                              .pretuned = true,

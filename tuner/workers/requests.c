@@ -56,16 +56,6 @@ json_t *request_with_timing(json_t *block, enum timing timing, double lead_ms)
     return block;
 }
 
-/* The members of a block but its own. */
-json_t *request_energy(json_t *block, double lead_s, double seconds)
-{
-    if (!block) return NULL;
-    json_object_set_new(block, "do", json_string("energy"));
-    json_object_set_new(block, "lead_s", json_real(lead_s));
-    json_object_set_new(block, "seconds", json_real(seconds));
-    return block;
-}
-
 json_t *request_verify(const struct config *config, const struct build *build, double call_us, double limit_s)
 {
     json_t *request = about("verify", config, build);
