@@ -200,12 +200,12 @@ struct db_winner {
     bool unusable;   /* config refused by its rules, its template unknown or changed, its errors too large */
     bool imported;   /* out: raced elsewhere (tune import) */
     bool tied;
-    bool pinned;    /* measured or predicted at a user's request, not chosen among others */
-    bool pin_holds; /* out: its configuration is pinned now, however it was chosen */
-    enum timing timing;    /* of the race that decided: time, ratio and interval are of this */
-    bool by_energy;        /* the one of least energy, not the fastest */
+    bool pinned;                 /* measured or predicted at a user's request, not chosen among others */
+    bool pin_holds;              /* out: its configuration is pinned now, however it was chosen */
+    enum call_timing timing;          /* of the race that decided: time, ratio and interval are of this */
+    bool by_energy;              /* the one of least energy, not the fastest */
     double joules, rival_joules; /* the energy of a call; 0: not measured */
-    char rival[32]; /* the rival of the race: "cublasSgemm"; "": none */
+    char rival[32];              /* the rival of the race: "cublasSgemm"; "": none */
     struct db_errors errors, rival_errors; /* on the same data */
     struct accuracy_checked checked;       /* by the last check of a winner of an accuracy class */
     int rounds, trials;                    /* blocks per runner; trials that the choice is based on */
@@ -217,6 +217,8 @@ struct db_winner {
     int64_t decision_id; /* out: for db_evidence */
 };
 
+#define DB_JOULES_MAX 1e12 /* more than any call takes */
+
 /* Replace the winner of (problem, GPU, cache policy) in one transaction with its race samples. A measured
  * winner replaces a predicted one, never the reverse (then nothing is stored, and OK is returned). A pinned
  * configuration stays the winner, and an excluded one does not become it; winner->pinned pins this one.
@@ -226,10 +228,10 @@ struct db_race_sample {
     int runner; /* index into configs of the race; -1: the anchor */
     int round;
     double time_us; /* INFINITY: it failed */
-    enum timing timing;
-    double joules;      /* a call; 0: not measured */
-    int sm_clock_mhz;   /* at the end of the block; 0: unknown, */
-    double power_w;     /* as are these */
+    enum call_timing timing;
+    double joules;    /* a call; 0: not measured */
+    int sm_clock_mhz; /* at the end of the block; 0: unknown, */
+    double power_w;   /* as are these */
     uint64_t throttle_reasons;
 };
 enum status db_set_winner(struct db *db, int64_t run_id, const struct db_winner *winner,

@@ -33,10 +33,10 @@ static enum status read_runners(struct db *db, int64_t decision_id, struct db_ev
     return st;
 }
 
-enum timing db_read_timing(struct reader *r)
+enum call_timing db_read_timing(struct reader *r)
 {
     const int timing = read_int(r, "timing", 0, INT_MAX);
-    return timing < TIMING_COUNT ? (enum timing)timing : TIMING_COUNT;
+    return timing < TIMING_COUNT ? (enum call_timing)timing : TIMING_COUNT;
 }
 
 static enum status read_race(struct db *db, int64_t decision_id, struct db_evidence *e)

@@ -538,10 +538,7 @@ enum status db_check_values(struct db *db, char *finding, size_t room);
 /* What the decisions have got since, no part of their hash. */
 #define DB_DECISION_GROWN "pinned, timing, objective, joules, rival_joules"
 
-/* More than any call takes. */
-#define DB_JOULES_MAX 1e12
-
 /* TIMING_COUNT for those that only a later program knows. */
-enum timing db_read_timing(struct reader *r);
+enum call_timing db_read_timing(struct reader *r);
 
 #endif

@@ -26,11 +26,11 @@ void gt_static_shared(char **begin, char **end);
 static struct entry {
     void (*run)(struct gemm_args);
     void (*static_shared)(char **begin, char **end);
-} entries[] = {
-    {cpu_fill, gt_static_shared},        {cpu_addresses, gt_static_shared}, {cpu_reference, gt_static_shared},
-    {cpu_finish, gt_static_shared},      {cpu_epilogue, gt_static_shared},  {cpu_compare, gt_static_shared},
-    {cpu_fingerprint, gt_static_shared}, {cpu_untouched, gt_static_shared}, {cpu_in_order, gt_static_shared},
-    {cpu_rewrite, gt_static_shared}};
+} entries[] = {{cpu_fill, gt_static_shared},        {cpu_addresses, gt_static_shared},
+               {cpu_reference, gt_static_shared},   {cpu_finish, gt_static_shared},
+               {cpu_epilogue, gt_static_shared},    {cpu_compare, gt_static_shared},
+               {cpu_fingerprint, gt_static_shared}, {cpu_untouched, gt_static_shared},
+               {cpu_in_order, gt_static_shared},    {cpu_rewrite, gt_static_shared}};
 enum { ENTRIES = sizeof entries / sizeof *entries };
 
 /* Duration of a launch, in addition to the kernel's. */
@@ -262,10 +262,9 @@ void host_device_open(struct device *device, struct oracle_kernels *kernels)
 
 void host_device_judge(void *library, enum gemm_type type, struct oracle_kernels *kernels)
 {
-    static const char *const names[ENTRIES] = {"cpu_fill",        "cpu_addresses", "cpu_reference",
-                                               "cpu_finish",      "cpu_epilogue",  "cpu_compare",
-                                               "cpu_fingerprint", "cpu_untouched", "cpu_in_order",
-                                               "cpu_rewrite"};
+    static const char *const names[ENTRIES] = {
+        "cpu_fill",    "cpu_addresses",   "cpu_reference", "cpu_finish",   "cpu_epilogue",
+        "cpu_compare", "cpu_fingerprint", "cpu_untouched", "cpu_in_order", "cpu_rewrite"};
     static struct entry loaded[GEMM_TYPE_COUNT][ENTRIES];
     for (int i = 0; i < ENTRIES; i++) {
         *(void **)&loaded[type][i].run = dlsym(library, names[i]);

@@ -49,3 +49,9 @@ target_include_directories(fake_rivals PRIVATE unit/common)
 target_link_libraries(fake_rivals PRIVATE gt_flags)
 target_compile_definitions(test_rivals PRIVATE FAKE_RIVALS="$<TARGET_FILE:fake_rivals>")
 add_dependencies(test_rivals fake_rivals)
+
+# A GPU's state, and the counter of its energy.
+add_library(fake_nvml MODULE fake/fake_nvml.c)
+target_link_libraries(fake_nvml PRIVATE gt_flags)
+set_tests_properties(test_clock PROPERTIES ENVIRONMENT "FAKE_NVML=$<TARGET_FILE:fake_nvml>")
+add_dependencies(test_clock fake_nvml)

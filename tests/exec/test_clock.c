@@ -1,10 +1,14 @@
 /* The timer, on a device whose clock the tests control. */
+#include "behind.h"
 #include "host_device.h"
+#include "load.h"
 #include "measure.h"
 #include "screen.h"
 #include "unit.h"
 
+#include <dlfcn.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct device device;
@@ -51,9 +55,19 @@ static enum status make_prepared(void *self, const struct operands *operands, CU
     return device_check(cuda.MemsetD8Async(at, 1, PREPARED_BYTES, device.stream), "prepare");
 }
 
+/* The state of the GPU, as tests/fake/fake_nvml.c has it. */
+static struct fake_nvml {
+    unsigned sm_clock_mhz, power_mw, limit_mw, processes;
+    unsigned long long reasons, mj;
+    int no_energy;
+} * nvml;
+
 static int open_all(void **state)
 {
     (void)state;
+    void *library = dlopen(getenv("FAKE_NVML"), RTLD_NOW);
+    if (!library || setenv("GEMMTUNE_LIBNVML", getenv("FAKE_NVML"), 1)) return 1;
+    nvml = dlsym(library, "fake_nvml");
     host_device_open(&device, &kernels);
     struct problem p = problem_make(64, 64, 64); /* 48 KiB per set, 2 MiB wanted: 43 sets */
     return workload_open(&kernels, &p, true, 1, 64 << 20, &work) || stopwatch_open(&device, &watch);
@@ -326,37 +340,59 @@ TEST(behind_another_kernel_a_call_gets_the_prepared_operand_of_its_set)
     assert_int_equal(host_bytes_in_use, in_use);
 }
 
-/* ---- energy ---- */
+/* ---- under load ---- */
 
-static struct {
-    double watts, step_us; /* of the board; its counter's steps. step_us 0: it does not move */
-    bool there;
-} board;
+/* Each call takes 20 mJ; the counter goes on by one joule. */
+struct burner {
+    long long calls;
+    bool stands; /* the counter does not move */
+};
 
-static int count_energy(void *handle, unsigned long long *mj)
+static enum status burn(void *self, const struct operands *operands, double alpha, double beta)
 {
-    (void)handle;
-    const double at_us = board.step_us > 0 ? floor(host_now_us() / board.step_us) * board.step_us : 0;
-    *mj = (unsigned long long)(board.watts * at_us / 1e3);
-    return board.there ? 0 : 3;
+    struct burner *b = self;
+    (void)operands, (void)alpha, (void)beta;
+    if (!b->stands) nvml->mj = (unsigned long long)++b->calls / 50 * 1000;
+    host_spend(500);
+    return OK;
+}
+
+static struct load run_under_load(struct burner *b)
+{
+    const struct kernel kernel = {.self = b, .launch = burn};
+    struct timed timed;
+    struct load load;
+    assert_ok(timed_start(&watch, &work, &kernel, &timed));
+    assert_ok(timed_load(&timed, 0.01, 0.05, &load));
+    timed_stop(&timed);
+    assert_true(load.calls > 0 && load.call_us > 0);
+    return load;
 }
 
 TEST(the_energy_of_a_call_is_counted_from_step_to_step)
 {
-    struct runner r = {.us = 2e4};
-    struct timed timed;
-    struct energy energy;
-    board.there = true, board.watts = 500, board.step_us = 1e5;
-    host_energy(&watch.nvml, count_energy);
-    start(&r, &timed);
-    assert_ok(timed_energy(&timed, 0.01, 0.02, &energy));
-    assert_true(fabs(energy.joules / (500 * (2e4 + 5) * 1e-6) - 1) < 0.05);
-    timed_stop(&timed);
-    board.there = false;
-    start(&r, &timed);
-    assert_fails(timed_energy(&timed, 0, 0.1, &energy), E_ABSENT, "counts no energy");
-    timed_stop(&timed);
-    host_energy(&watch.nvml, NULL);
+    struct burner b = {.calls = 7};
+    nvml->reasons = 4, nvml->sm_clock_mhz = 1410;
+    const struct load load = run_under_load(&b);
+    /* At most one part of 5 ms, ten calls, is counted too much or too little at each end. */
+    const double most = 20.0 / (double)load.calls;
+    assert_true(fabs(load.joules / 0.02 - 1) <= most);
+    assert_true(load.watts > 0 && load.state.sm_clock_mhz == 1410 && load.state.throttle_reasons == 4);
+}
+
+TEST(without_a_counter_of_energy_the_time_is_known_all_the_same)
+{
+    struct burner b = {.calls = 0};
+    nvml->no_energy = 1;
+    assert_true(run_under_load(&b).joules == 0);
+    nvml->no_energy = 0;
+    b.stands = true; /* waits a second for a step that does not come */
+    assert_true(run_under_load(&b).joules == 0);
+    uint64_t mj;
+    assert_false(nvml_energy(&(struct nvml){NULL}, &mj));
+    assert_int_equal(nvml_processes(&(struct nvml){NULL}), 0);
+    nvml->processes = 3;
+    assert_int_equal(nvml_processes(&watch.nvml), 3);
 }
 
 int main(void)
@@ -376,6 +412,8 @@ int main(void)
         cmocka_unit_test(an_empty_kernel_takes_some_time),
         cmocka_unit_test(behind_another_kernel_a_call_costs_what_it_adds),
         cmocka_unit_test(behind_another_kernel_a_call_gets_the_prepared_operand_of_its_set),
+        cmocka_unit_test(the_energy_of_a_call_is_counted_from_step_to_step),
+        cmocka_unit_test(without_a_counter_of_energy_the_time_is_known_all_the_same),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

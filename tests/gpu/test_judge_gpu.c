@@ -333,7 +333,7 @@ TEST(race_blocks_of_anchor_and_candidates_alternate)
     struct block block;
     for (int round = 0; round < 3; round++)
         for (int i = 0; i < TIMING_COUNT; i++) {
-            const enum timing timing = (enum timing)i;
+            const enum call_timing timing = (enum call_timing)i;
             struct runner *runner;
             if (contenders.has_anchor)
                 assert_ok(contenders_block(&contenders, &contenders.anchor, timing, 20, 20, &block));

@@ -92,7 +92,7 @@ static json_t *request_of(const struct bench_plan *plan, struct bench_row *row, 
 
 /* A block under load is long enough to be at the power limit, and so is what comes before it. */
 static json_t *request_in(const struct bench_plan *plan, struct bench_row *row, int runner,
-                          enum timing timing)
+                          enum call_timing timing)
 {
     json_t *request = request_with_timing(request_of(plan, row, runner), timing, LOAD_LEAD_MS);
     if (request && timing == TIMING_LOAD)
@@ -118,7 +118,7 @@ struct sample {
 };
 
 static enum status block(struct children *children, const struct bench_plan *plan, struct bench_row *row,
-                         int runner, enum timing timing, double deadline_s, struct sample *sample)
+                         int runner, enum call_timing timing, double deadline_s, struct sample *sample)
 {
     json_t *request = request_in(plan, row, runner, timing);
     json_t *answer = NULL;
@@ -170,7 +170,7 @@ static void shuffle(int *order, int count, uint64_t *random)
 }
 
 static enum status run_rounds(struct children *children, const struct bench_plan *plan, struct bench_row *row,
-                              enum timing timing, int rounds, int *runners, int count,
+                              enum call_timing timing, int rounds, int *runners, int count,
                               struct sample samples[BENCH_RUNNERS][BENCH_ROUNDS_MAX])
 {
     uint64_t random = plan->seed;
@@ -205,7 +205,7 @@ static void summarize(struct bench_times *times, const struct sample *own, const
 }
 
 static enum status race_in(struct children *children, const struct bench_plan *plan, struct bench_row *row,
-                           enum timing timing, int *runners, int count)
+                           enum call_timing timing, int *runners, int count)
 {
     struct sample samples[BENCH_RUNNERS][BENCH_ROUNDS_MAX];
     struct bench_times *times = timing == TIMING_REPEAT ? row->times : row->others[timing];
@@ -232,7 +232,7 @@ static enum status race(struct children *children, const struct bench_plan *plan
     enum status st = contenders(children, plan, row, cublas, runners, &count);
     for (int timing = TIMING_REPEAT; timing < TIMING_COUNT && !st; timing++)
         if (timing == TIMING_REPEAT || plan->timing[timing])
-            st = race_in(children, plan, row, (enum timing)timing, runners, count);
+            st = race_in(children, plan, row, (enum call_timing)timing, runners, count);
     return st;
 }
 

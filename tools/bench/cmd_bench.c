@@ -42,7 +42,7 @@ static enum status add_timing(void *self, const struct command_option *option, c
     struct bench_plan *plan = &((struct options *)self)->plan;
     (void)option;
     const bool all = strcmp(name, "all") == 0;
-    enum timing timing = TIMING_REPEAT;
+    enum call_timing timing = TIMING_REPEAT;
     if (!all && timing_parse(name, &timing))
         return fail(E_USAGE, "unknown timing '%.40s'; there are repeat, behind, load and all", name);
     if (!all) plan->timing[timing] = true;

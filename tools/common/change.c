@@ -1,6 +1,7 @@
 #include "change.h"
 
 #include "answer.h"
+#include "race_rank.h"
 #include "stats.h"
 #include <math.h>
 #include <stdlib.h>
@@ -22,8 +23,10 @@ static enum status block_interval(const struct db_evidence *e, int runner, doubl
     double *us = malloc(((size_t)e->sample_count + 1) * sizeof *us);
     size_t count = 0;
     if (!us) return fail(E_MEMORY, "out of memory for the blocks of a race");
+    const enum call_timing timing = race_timing(e, runner);
     for (int i = 0; i < e->sample_count; i++)
-        if (e->samples[i].runner == runner && isfinite(e->samples[i].time_us) && e->samples[i].time_us > 0)
+        if (e->samples[i].runner == runner && e->samples[i].timing == timing &&
+            isfinite(e->samples[i].time_us) && e->samples[i].time_us > 0)
             us[count++] = e->samples[i].time_us;
     *interval = unknown;
     if (stored_us > 0) {

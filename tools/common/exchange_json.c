@@ -97,6 +97,12 @@ json_t *winner_to_json(const struct db_winner *w, bool figures)
         good = json_object_set_new(json, "rival_errors", errors_to_json(&w->rival_errors)) == 0;
     if (good && w->checked.kinds > 0)
         good = json_object_set_new(json, "checked", accuracy_checked_to_json(&w->checked)) == 0;
+    if (good && w->timing != TIMING_REPEAT)
+        good = json_object_set_new(json, "timing", json_string(timing_name(w->timing))) == 0;
+    if (good && w->by_energy) good = json_object_set_new(json, "objective", json_string("energy")) == 0;
+    if (good && w->joules > 0) good = json_object_set_new(json, "joules", json_real(w->joules)) == 0;
+    if (good && w->rival_joules > 0)
+        good = json_object_set_new(json, "rival_joules", json_real(w->rival_joules)) == 0;
     if (good && figures) good = json_object_set_new(json, "figures", gpu_to_json(&w->gpu)) == 0;
     json_decref(more);
     if (good) return json;
@@ -177,6 +183,13 @@ enum status winner_from_json(const json_t *json, const char *descriptors, struct
     w->model_first16_share = field_number(&f, "model_first16_share", false, -DBL_MAX, DBL_MAX);
     w->registers = (int)field_integer(&f, "registers", false, 0, 1 << 20);
     w->smem_bytes = (int)field_integer(&f, "smem_bytes", false, 0, INT32_MAX);
+    w->joules = field_number(&f, "joules", false, 0, DB_JOULES_MAX);
+    w->rival_joules = field_number(&f, "rival_joules", false, 0, DB_JOULES_MAX);
+    char timing[16] = "", objective[16] = "";
+    field_copy(&f, "timing", false, timing, sizeof timing);
+    field_copy(&f, "objective", false, objective, sizeof objective);
+    w->by_energy = strcmp(objective, "energy") == 0;
+    if (timing[0] && timing_parse(timing, &w->timing)) w->timing = TIMING_COUNT; /* a later version's */
     enum status st = fields_check(&f);
     if (!st) st = problem_parse(problem, &w->base.problem);
     *decided_us = 0;

@@ -5,6 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How the last block of a runner was timed: times of another race of the same decision do not compare. */
+enum call_timing race_timing(const struct db_evidence *e, int runner)
+{
+    enum call_timing timing = TIMING_REPEAT;
+    for (int i = 0; i < e->sample_count; i++)
+        if (e->samples[i].runner == runner) timing = e->samples[i].timing;
+    return timing;
+}
+
 /* Mean time of a runner's good blocks in a round; NAN if it had none. cuBLAS has two a round. */
 static double block_us(const struct db_evidence *e, int runner, int round)
 {
@@ -19,6 +28,13 @@ static double block_us(const struct db_evidence *e, int runner, int round)
     return count ? sum / count : (double)NAN;
 }
 
+static enum call_timing timing_of(const struct db_evidence *e, int round)
+{
+    for (int i = 0; i < e->sample_count; i++)
+        if (e->samples[i].round == round) return e->samples[i].timing;
+    return TIMING_REPEAT;
+}
+
 static int round_count(const struct db_evidence *e)
 {
     int rounds = 0;
@@ -31,11 +47,12 @@ static void fill(const struct db_evidence *e, const double *winner_us, int round
                  struct ranked *r)
 {
     size_t blocks = 0, pairs = 0;
+    const enum call_timing timing = race_timing(e, r->runner);
     for (int i = 0; i < e->sample_count; i++)
         if (e->samples[i].runner == r->runner && !isfinite(e->samples[i].time_us)) r->failed = true;
     for (int round = 0; round < rounds; round++) {
         double us = block_us(e, r->runner, round);
-        if (isnan(us)) continue;
+        if (isnan(us) || timing_of(e, round) != timing) continue;
         own[blocks++] = us;
         if (!isnan(winner_us[round])) logs[pairs++] = log(us / winner_us[round]);
     }

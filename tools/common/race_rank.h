@@ -21,4 +21,7 @@ struct ranked {
 enum status race_rank(const struct db_evidence *evidence, const char *winner, struct ranked **ranked,
                       int *count);
 
+/* How the last block of a runner (-1: the rival) was timed. */
+enum call_timing race_timing(const struct db_evidence *evidence, int runner);
+
 #endif

@@ -78,6 +78,22 @@ static void say_ratio(const struct db_winner *w, FILE *out)
                 w->base.ratio_high, rounds, w->base.anchor_us, rival_of(w));
 }
 
+static void say_timing(const struct db_winner *w, FILE *out)
+{
+    static const char *const what[TIMING_COUNT + 1] = {
+        [TIMING_REPEAT] = "the call again and again",
+        [TIMING_BEHIND] = "behind another kernel, which has just written A",
+        [TIMING_LOAD] = "under load, so long that clocks and power have settled",
+        [TIMING_COUNT] = "in a way that only a later version knows"};
+    if (w->base.predicted || w->base.ratio <= 0) return;
+    explain_say(out, "timed", "%s%s", what[w->timing],
+                w->by_energy ? "; of the fastest the one of least energy won" : "");
+    if (w->joules > 0 && w->rival_joules > 0)
+        explain_say(out, "energy", "%.4g J a call, %.3f of %s's %.4g J", w->joules,
+                    w->joules / w->rival_joules, rival_of(w), w->rival_joules);
+    else if (w->joules > 0) explain_say(out, "energy", "%.4g J a call", w->joules);
+}
+
 /* Of an accuracy class. */
 static void say_checked(const struct db_winner *w, FILE *out)
 {
@@ -98,6 +114,7 @@ static void say_winner(const struct explanation *e, FILE *out)
                 race_tflops(&w->base.problem, w->base.time_us),
                 w->base.predicted ? " (predicted by the model, never run)" : "");
     say_ratio(w, out);
+    say_timing(w, out);
     if (w->errors.measured)
         explain_say(out, "errors", "%.2g of |A||B| at most, %.2g rms and %.2g at most of the largest C",
                     w->errors.componentwise, w->errors.rms, w->errors.max);
@@ -369,7 +386,7 @@ static json_t *winner_json(const struct db_winner *w, enum answer_from from, con
                                       : json_null();
     return json_pack(
         "{s:o, s:s, s:s?, s:f, s:o, s:o, s:b, s:b, s:s, s:s, s:o, s:s, s:s, s:o, s:o, s:o, s:i, s:I, s:i, "
-        "s:i, s:i, s:o, s:f, s:o, s:o, s:o}",
+        "s:i, s:i, s:o, s:f, s:o, s:o, s:o, s:s, s:s, s:o, s:o}",
         "configuration", text_json(w->config_text), "from", answer_from_name(from), "used", used, "time_us",
         w->base.time_us, "tflops", real(race_tflops(&w->base.problem, w->base.time_us)), "x_cublas", ratio,
         "tied", w->tied, "bitwise", w->base.exact, "provenance", w->base.predicted ? "predicted" : "measured",
@@ -382,7 +399,9 @@ static json_t *winner_json(const struct db_winner *w, enum answer_from from, con
         w->rounds, "legal", (json_int_t)w->legal_count, "model_rank", w->model_rank, "registers",
         w->registers, "smem_bytes", w->smem_bytes, "workspace_bytes", real(reading_workspace(w)),
         "model_first16_share", w->model_first16_share, "errors", errors_json(&w->errors), "rival_errors",
-        errors_json(&w->rival_errors), "checked", checked_json(w));
+        errors_json(&w->rival_errors), "checked", checked_json(w), "timing", timing_name(w->timing),
+        "objective", w->by_energy ? "energy" : "time", "joules", real(w->joules), "rival_joules",
+        real(w->rival_joules));
 }
 
 static json_t *race_json(const struct explanation *e)

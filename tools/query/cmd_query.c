@@ -141,6 +141,7 @@ static const struct column columns[] = {
     {"pinned", "pinned", COLUMN_TEXT | COLUMN_RANK(3), 0},
     {"excluded", "excluded", COLUMN_NUMBER | COLUMN_RANK(4), 0},
     ERROR_COLUMNS(8),
+    TIMING_COLUMNS(8),
 };
 enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
 
@@ -244,6 +245,7 @@ static bool add_row(void *self, const struct answer *answer)
     table_text(t, answer->instead ? NULL : answer_name(w));
     add_preferences(query, w);
     winner_error_cells(t, w);
+    timing_cells(t, w);
     return true;
 }
 

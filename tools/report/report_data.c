@@ -140,6 +140,9 @@ static json_t *row_json(const struct report_wanted *wanted, const struct db_winn
         json_object_set_new(row, "error", known(claim.rms));
         json_object_set_new(row, "checked", said(accuracy_checked_format(&claim.checked, text)));
     }
+    if (w->base.ratio > 0) json_object_set_new(row, "timing", json_string(timing_name(w->timing)));
+    json_object_set_new(row, "joules", known(w->joules));
+    json_object_set_new(row, "rival_joules", known(w->rival_joules));
     json_object_update(row, rest);
     json_object_update(row, made);
     json_decref(rest);

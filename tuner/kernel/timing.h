@@ -5,7 +5,7 @@
 
 #include "status.h"
 
-enum timing {
+enum call_timing {
     TIMING_REPEAT, /* the call again and again, alone */
     TIMING_BEHIND, /* behind another kernel, which has just written A, as in most programs */
     TIMING_LOAD,   /* as repeat, after so much of the same call that clocks and power have settled */
@@ -13,7 +13,7 @@ enum timing {
 };
 
 /* "repeat", "behind", "load", and the inverse; "other" for TIMING_COUNT. Errors: E_INPUT. */
-const char *timing_name(enum timing timing);
-enum status timing_parse(const char *name, enum timing *timing);
+const char *timing_name(enum call_timing timing);
+enum status timing_parse(const char *name, enum call_timing *timing);
 
 #endif

@@ -55,8 +55,7 @@ enum status behind_block(struct before *before, struct behind *behind, double bl
 {
     double alone_us, pair_us;
     enum status st = timed_blocks(&before->timed, 1, BEFORE_SHARE * block_us, &alone_us, calls, NULL);
-    if (!st)
-        st = timed_blocks(&behind->timed, 1, (1 - BEFORE_SHARE) * block_us, &pair_us, calls, state);
+    if (!st) st = timed_blocks(&behind->timed, 1, (1 - BEFORE_SHARE) * block_us, &pair_us, calls, state);
     if (st) return st;
     const double last = before->us > 0 ? BEFORE_WEIGHT : 1;
     before->us = last * alone_us + (1 - last) * before->us;

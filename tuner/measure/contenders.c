@@ -140,7 +140,7 @@ static enum status block_under_load(struct runner *runner, double lead_ms, doubl
     return st;
 }
 
-enum status contenders_block(struct contenders *contenders, struct runner *runner, enum timing timing,
+enum status contenders_block(struct contenders *contenders, struct runner *runner, enum call_timing timing,
                              double lead_ms, double block_ms, struct block *block)
 {
     *block = (struct block){.time_us = 0};

@@ -71,7 +71,7 @@ struct block {
     int64_t calls;
     struct gpu_state state;
 };
-enum status contenders_block(struct contenders *contenders, struct runner *runner, enum timing timing,
+enum status contenders_block(struct contenders *contenders, struct runner *runner, enum call_timing timing,
                              double lead_ms, double block_ms, struct block *block);
 
 #endif

@@ -3,10 +3,10 @@
 #include "clock.h"
 #include <math.h>
 
-#define FINE_US 5e3  /* parts in which a step of the counter is awaited */
-#define RUN_US  5e4  /* parts between the steps */
-#define STEP_S  1.0  /* a counter that has not moved for so long is none */
-#define CALLS   4    /* at least, where a call takes long */
+#define FINE_US 5e3 /* parts in which a step of the counter is awaited */
+#define RUN_US  5e4 /* parts between the steps */
+#define STEP_S  1.0 /* a counter that has not moved for so long is none */
+#define CALLS   4   /* at least, where a call takes long */
 
 struct run {
     struct timed *timed;
@@ -63,8 +63,7 @@ enum status timed_load(struct timed *timed, double lead_s, double seconds, struc
     if (!st) st = run_until(&run, begin_s + fmax(seconds, 1e-6 * CALLS * timed->call_us));
     if (!st) st = await_step(&run);
     if (st) return st;
-    const double spent_s = now_s() - begin_s,
-                 joules = run.counts ? 1e-3 * (double)(run.mj - begin_mj) : 0;
+    const double spent_s = now_s() - begin_s, joules = run.counts ? 1e-3 * (double)(run.mj - begin_mj) : 0;
     *load = (struct load){.call_us = 1e6 * spent_s / (double)run.calls,
                           .joules = joules / (double)run.calls,
                           .watts = joules / spent_s,

@@ -280,7 +280,7 @@ static json_t *answer_block(struct worker *w, const json_t *request)
     const char *who, *name = timing_name(TIMING_REPEAT), *detail = "";
     double block_ms, lead_ms = 0;
     json_error_t error;
-    enum timing timing;
+    enum call_timing timing;
     struct block block;
     struct runner *runner = NULL;
     if (json_unpack_ex(writable(request), &error, 0, "{s:s, s:F, s?s, s?F}", "who", &who, "block_ms",

@@ -159,13 +159,14 @@ static const struct load_plan energy_plans[] = {{6, 3, 700, 2000}, {4, 2, 700, 2
 
 #define LOAD_SHARE         0.1
 #define CLOSING_LOAD_SHARE 0.75
-#define LOAD_CALLS         4.0 /* in a block, at least */
-#define LOAD_STEP_S 0.15 /* until the counter of energy goes on, at both ends of a block */
+#define LOAD_CALLS         4.0  /* in a block, at least */
+#define LOAD_STEP_S        0.15 /* until the counter of energy goes on, at both ends of a block */
 
 double budget_load_s(const struct load_plan *plan, double best_us, int finalists)
 {
     const double call_s = 1e-6 * best_us;
-    const double block_s = LOAD_STEP_S + 1e-3 * plan->lead_ms + fmax(1e-3 * plan->block_ms, LOAD_CALLS * call_s);
+    const double block_s =
+        LOAD_STEP_S + 1e-3 * plan->lead_ms + fmax(1e-3 * plan->block_ms, LOAD_CALLS * call_s);
     if (plan->finalists == 0) return 0;
     return plan->rounds * (finalists + 1) * block_s + block_s;
 }
@@ -178,7 +179,8 @@ double budget_load_share_s(double share_s, bool closing)
 struct load_plan budget_load(double allowed_s, double best_us, bool energy)
 {
     const struct load_plan *all = energy ? energy_plans : load_plans;
-    const size_t count = energy ? sizeof energy_plans / sizeof *energy_plans : sizeof load_plans / sizeof *load_plans;
+    const size_t count =
+        energy ? sizeof energy_plans / sizeof *energy_plans : sizeof load_plans / sizeof *load_plans;
     for (size_t i = 0; i < count; i++)
         if (budget_load_s(&all[i], best_us, all[i].finalists) <= allowed_s) return all[i];
     return (struct load_plan){0};
@@ -194,7 +196,8 @@ static double with_load_s(double best_us, double others_s)
 
 double budget_closing_s(double best_us, double check_s)
 {
-    return with_load_s(best_us, PREPARE_S + SPARE * plans[ENOUGH].min_rounds * round_s(&plans[ENOUGH], best_us) + check_s);
+    return with_load_s(
+        best_us, PREPARE_S + SPARE * plans[ENOUGH].min_rounds * round_s(&plans[ENOUGH], best_us) + check_s);
 }
 
 #define REFRESH_S     2.5

@@ -113,7 +113,8 @@ enum status job_choose_finalists(struct job *job)
     size_t best[RACE_RUNNERS_MAX];
     const bool closing = job_is_closing(job);
     const double spent_s = job->only_race ? 0 : now_s() - job->began_s;
-    job->plan = closing ? budget_closing_race(job->share_s - spent_s - job_load_s(job), job->best_us, job_check_s(job))
+    job->plan = closing ? budget_closing_race(job->share_s - spent_s - job_load_s(job), job->best_us,
+                                              job_check_s(job))
                         : budget_race(job->share_s, job->best_us, job_check_s(job), job->contenders);
     const int count = within_reach(job, best, field_best(&job->field, best, job->plan.finalists));
     if (count == 0) {
@@ -149,7 +150,7 @@ static bool race_fits(const struct job *job)
 
 /* Short calls run behind other kernels in a program; a long one hardly notices. Where operands stay in the
  * cache on purpose, nothing is to come between. */
-static enum timing first_timing(const struct job *job)
+static enum call_timing first_timing(const struct job *job)
 {
     const int timing = job->run->s->options->timing;
     if (timing == TIMING_BEHIND) return TIMING_BEHIND;
@@ -226,8 +227,8 @@ enum status job_start_second_race(struct job *job)
     all->load = budget_load(job_race_left_s(job), job->best_us, energy);
     if (all->load.finalists == 0)
         return job_note(job, energy ? "the budget left no time to measure energy: the fastest won"
-                                          : "the budget left no time for a race under load, at the GPU's power "
-                                            "limit: a long run may be slower");
+                                    : "the budget left no time for a race under load, at the GPU's power "
+                                      "limit: a long run may be slower");
     const int count = choose_fastest(all, all->load.finalists);
     for (int i = 0; i < count; i++) {
         const struct finalist *f = &all->finalist[all->of[i]];
@@ -361,7 +362,7 @@ void finalists_evidence(const struct finalists *finalists, int finalist, struct 
     winner->base.ratio_high = anchored ? r.ratio_high : 0;
     winner->base.anchor_us = anchored ? anchor_us : 0;
     winner->rounds = r.blocks;
-    winner->timing = second                ? TIMING_LOAD
+    winner->timing = second                 ? TIMING_LOAD
                      : finalists->by_energy ? finalists->samples[0].timing
                                             : finalists->timing;
     winner->by_energy = finalists->second && finalists->by_energy;

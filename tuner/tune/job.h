@@ -49,7 +49,7 @@ struct finalist {
 struct finalists {
     struct finalist finalist[RACE_RUNNERS_MAX];
     int count;
-    enum timing timing; /* of the race at hand */
+    enum call_timing timing; /* of the race at hand */
     struct race *race;
     struct race *second;      /* NULL: none, or not yet */
     int of[RACE_RUNNERS_MAX]; /* the finalist that runs in it in this place */
@@ -200,9 +200,9 @@ bool job_compiles_too_late(const struct job *job); /* for a trial in this slice 
 bool job_is_ending(const struct job *job);         /* nearly all is, or its search */
 bool job_is_exhausted(const struct job *job);      /* more time would not help its search */
 bool job_search_is_over(const struct job *job);
-double job_race_left_s(const struct job *job);  /* until the check */
-double job_load_s(const struct job *job); /* what a race under load may take, after this one */
-bool job_by_energy(const struct job *job); /* asked for, or so the winner that is raced again was chosen */
+double job_race_left_s(const struct job *job); /* until the check */
+double job_load_s(const struct job *job);      /* what a race under load may take, after this one */
+bool job_by_energy(const struct job *job);  /* asked for, or so the winner that is raced again was chosen */
 bool job_is_closing(const struct job *job); /* its slice is a race without a search */
 bool job_may_race_again(const struct job *job); /* after refusals: a little beyond the slice, too */
 
@@ -218,8 +218,8 @@ bool job_finalists_are_built(const struct job *job); /* or refused */
 /* Starts the race of the finalists that could be built; ends the job if there are none. Errors: E_MEMORY. */
 enum status job_start_race(struct job *job);
 
-/* After the first race: whether the fastest run again, and the start of that, or OK without one where there is
- * no time for it. Errors: E_MEMORY, those of the database. */
+/* After the first race: whether the fastest run again, and the start of that, or OK without one where there
+ * is no time for it. Errors: E_MEMORY, those of the database. */
 bool job_wants_second_race(const struct job *job);
 enum status job_start_second_race(struct job *job);
 

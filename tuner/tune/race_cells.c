@@ -16,6 +16,15 @@ void race_cells(struct table *table, const struct winner *w)
     table_number(table, table_known(w->ratio_high));
 }
 
+void timing_cells(struct table *table, const struct db_winner *w)
+{
+    const bool measured = w->base.time_us > 0 && !w->base.predicted;
+    table_text(table, measured ? timing_name(w->timing) : NULL);
+    table_text(table, !measured ? NULL : w->by_energy ? "energy" : "time");
+    table_number(table, table_known(w->joules));
+    table_number(table, table_known(w->rival_joules));
+}
+
 static void class_cells(struct table *table, const struct accuracy *errors)
 {
     table_number(table, errors->rms);

@@ -16,6 +16,19 @@
 /* The cells of these columns; what is not known is empty. */
 void race_cells(struct table *table, const struct winner *winner);
 
+/* How the calls of its race were timed (timing.h), what it was chosen by, and the energy of a call in joules.
+ * rank: of the columns that people see. */
+#define TIMING_COLUMNS(rank)                                                                                 \
+    {"timing", "timing", COLUMN_TEXT | COLUMN_COMMON | COLUMN_RANK(rank), 0},                                \
+        {"objective", NULL, COLUMN_TEXT, 0},                                                                 \
+        {"joules", "J", COLUMN_NUMBER | COLUMN_SOME | COLUMN_RANK(rank), -3},                                \
+    {                                                                                                        \
+        "cublas_joules", "cuBLAS (J)", COLUMN_NUMBER | COLUMN_SOME | COLUMN_RANK(rank), -3                   \
+    }
+
+/* The cells of these columns, empty where nothing was measured. */
+void timing_cells(struct table *table, const struct db_winner *winner);
+
 /* The errors of a winner of an accuracy class beside the speed, and what its last check has measured. rank:
  * of the column that people see. */
 #define ERROR_NUMBER (COLUMN_NUMBER | COLUMN_SOME)

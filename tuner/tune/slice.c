@@ -25,7 +25,7 @@
 #define REPEATS_MAX      3
 /* NVML's clocks_throttle_reasons that make a time worthless: hardware slowdown, its thermal and power-brake
  * kinds, and software thermal slowdown. The software power cap is normal for a large GEMM. */
-#define THROTTLED 0xe8u
+#define THROTTLED    0xe8u
 #define POWER_CAPPED 0x04u /* by the power limit, in software: normal, but it decides who is faster */
 
 /* ---- waiting, and what ends a slice from outside ---- */

@@ -32,7 +32,7 @@ struct option_parser {
 static enum status set_timing(void *self, const struct command_option *option, char *text)
 {
     struct tune_options *o = &((struct option_parser *)self)->o;
-    enum timing timing;
+    enum call_timing timing;
     o->timing = RACE_BY_CALL;
     if (strcmp(text, "auto") == 0) return OK;
     if (timing_parse(text, &timing))

@@ -14,7 +14,7 @@
 
 #define TUNE_PATH_MAX   4096
 #define RACE_BY_CALL    (-1) /* short calls behind another kernel, long ones at the power limit under load */
-#define TUNE_PREFER_MAX 64 /* configurations that one command excludes or includes */
+#define TUNE_PREFER_MAX 64   /* configurations that one command excludes or includes */
 
 struct tune_options {
     struct problem *problems; /* owned; in the order given, without repetitions */
@@ -34,12 +34,12 @@ struct tune_options {
     int compilers;           /* 0: one a core */
     int64_t workspace_bytes; /* the most that a kernel may take, or WORKSPACE_DEFAULT */
     bool cold, again;
-    bool pretuned; /* begin from the winners that ship, too */
-    bool transfer; /* and from what trials of other problems teach */
-    bool refresh;  /* no search: what ran in the stored race is tried, and races, again */
-    int timing;    /* of the race: RACE_BY_CALL, or one of enum timing for all problems */
+    bool pretuned;  /* begin from the winners that ship, too */
+    bool transfer;  /* and from what trials of other problems teach */
+    bool refresh;   /* no search: what ran in the stored race is tried, and races, again */
+    int timing;     /* of the race: RACE_BY_CALL, or one of enum call_timing for all problems */
     bool by_energy; /* of the fastest the one of least energy wins */
-    bool library;  /* algorithms of NVIDIA's library are candidates, too */
+    bool library;   /* algorithms of NVIDIA's library are candidates, too */
 
     /* Pins and exclusions for the one problem of this command (db.h: preferences). */
     bool preferring;   /* any of it */

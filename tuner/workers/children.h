@@ -136,7 +136,7 @@ json_t *request_anchor_block(double block_ms);
 json_t *request_rival_block(const char *who, double block_ms); /* "anchor", or a role of rivals.h */
 /* Turns a block's request into one of another timing; lead_ms: of load. Takes and gives back the reference;
  * NULL stays NULL. */
-json_t *request_with_timing(json_t *block, enum timing timing, double lead_ms);
+json_t *request_with_timing(json_t *block, enum call_timing timing, double lead_ms);
 json_t *request_verify(const struct config *config, const struct build *build, double call_us,
                        double limit_s);
 

@@ -48,7 +48,7 @@ json_t *request_rival_block(const char *who, double block_ms)
     return json_pack("{s:s, s:s, s:f}", "do", "block", "who", who, "block_ms", block_ms);
 }
 
-json_t *request_with_timing(json_t *block, enum timing timing, double lead_ms)
+json_t *request_with_timing(json_t *block, enum call_timing timing, double lead_ms)
 {
     if (!block || timing == TIMING_REPEAT) return block;
     json_object_set_new(block, "timing", json_string(timing_name(timing)));
