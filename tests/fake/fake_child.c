@@ -18,6 +18,11 @@
  *   FAKE_DEVICES=N      GPUs there are (1; 0: no driver)
  *   FAKE_OTHER_GPU=N    GPU N is of another model: it has one SM fewer
  *   FAKE_POWER_LIMIT=W  of the GPU (0: unknown)
+ *   FAKE_CAPPED=1       blocks of the race find the GPU at its power limit
+ *   FAKE_TIRES=PART     under load it takes a third longer
+ *   FAKE_JOULES=N       the energy of a call under load (0: not counted); FAKE_FRUGAL=PART takes half of it
+ *   FAKE_PROCESSES=N    with a context on the GPU during blocks (0: unknown)
+ *   FAKE_LIMIT_FROM=FILE  the power limit is 600 W in blocks while there is such a file, else 700
  *   FAKE_CLOCK_MHZ=N    of its multiprocessors in every trial (0: unknown)
  *   FAKE_UUID=TEXT      of the GPU (GPU-fake-N)
  *   FAKE_DRIVER, FAKE_CUBLAS, FAKE_NVRTC    versions (580.0, 13.1.0, 13.0)
@@ -274,7 +279,7 @@ static json_t *trial(const char *text, double best_us, double limit_s)
     return json_pack("{s:b, s:o}", "ok", 1, "outcome", outcome_to_json(&o));
 }
 
-static json_t *block(const char *who, const char *text)
+static json_t *block(const char *who, const char *text, const char *timing)
 {
     take_time("FAKE_BLOCK_MS");
     if (strcmp(who, "config") == 0 && loses_cubin("block"))
@@ -283,11 +288,23 @@ static json_t *block(const char *who, const char *text)
     take_calls(1);
     if (told("FAKE_NO_RIVAL", who)) return message_failure(fail(E_ABSENT, "told to have no %s", who));
     const bool fast = getenv("FAKE_FAST_CUBLAS") || told("FAKE_FAST_FOR", prepared);
+    const bool load = strcmp(timing, "load") == 0;
+    const char *limit = getenv("FAKE_LIMIT_FROM"), *processes = getenv("FAKE_PROCESSES");
+    double joules = load && getenv("FAKE_JOULES") ? atof(getenv("FAKE_JOULES")) : 0;
     double us = strcmp(who, "config") == 0   ? time_of(text)
                 : strcmp(who, "anchor") == 0 ? (fast ? 0.5 : 1.1) * time_of("")
                                              : 0.9 * time_of(""); /* "lt", "autotune" */
-    return json_pack("{s:b, s:f, s:i, s:s, s:{s:i}}", "ok", 1, "time_us", us, "launches", 10, "detail",
-                     strcmp(who, "lt") == 0 ? "answer 2 of 7" : "", "state", "throttle_reasons", 0);
+    if (load && told("FAKE_TIRES", text)) us *= 4.0 / 3;
+    if (told("FAKE_FRUGAL", text)) joules /= 2;
+    return json_pack("{s:b, s:f, s:f, s:f, s:i, s:s, s:{s:i, s:i, s:f, s:f, s:i}}", "ok", 1, "time_us", us,
+                     "joules", joules, "watts", 1e6 * joules / us, "launches", 10, "detail",
+                     strcmp(who, "lt") == 0 ? "answer 2 of 7" : "", "state", "throttle_reasons",
+                     getenv("FAKE_CAPPED") ? 4 : 0, "sm_clock_mhz", getenv("FAKE_CAPPED") ? 1410 : 0,
+                     "power_w", getenv("FAKE_CAPPED") ? 690.0 : 0.0, "power_limit_w",
+                     !limit                     ? 0.0
+                     : access(limit, F_OK) == 0 ? 600.0
+                                                : 700.0,
+                     "processes", processes ? atoi(processes) : 0);
 }
 
 /* Of an accuracy class. */
@@ -314,11 +331,11 @@ static json_t *verify(const char *text, double call_us, double limit_s)
 
 static json_t *answer(const json_t *request, bool compiler)
 {
-    const char *verb = "", *text = "", *who = "", *problem = "", *cubin = CUBIN;
+    const char *verb = "", *text = "", *who = "", *problem = "", *cubin = CUBIN, *timing = "repeat";
     double best_us = 0, call_us = 0, limit_s = 0;
-    json_unpack((json_t *)(uintptr_t)request, "{s:s, s?s, s?{s:s}, s?s, s?s, s?s, s?F, s?F, s?F}", "do",
+    json_unpack((json_t *)(uintptr_t)request, "{s:s, s?s, s?{s:s}, s?s, s?s, s?s, s?s, s?F, s?F, s?F}", "do",
                 &verb, "config", &text, "key", "config", &text, "who", &who, "problem", &problem, "cubin",
-                &cubin, "best_us", &best_us, "call_us", &call_us, "limit_s", &limit_s);
+                &cubin, "timing", &timing, "best_us", &best_us, "call_us", &call_us, "limit_s", &limit_s);
     note(verb, *problem ? problem : text);
     if (cubin[0] && strcmp(cubin, CUBIN) != 0) /* "": of an algorithm of the library */
         return message_failure(fail(E_IO, "no such cubin: %s", cubin));
@@ -330,7 +347,7 @@ static json_t *answer(const json_t *request, bool compiler)
     if (strcmp(verb, "hello") == 0) return hello_of_worker();
     if (strcmp(verb, "prepare") == 0) return prepare(problem);
     if (strcmp(verb, "trial") == 0) return trial(text, best_us, limit_s);
-    if (strcmp(verb, "block") == 0) return block(who, text);
+    if (strcmp(verb, "block") == 0) return block(who, text, timing);
     if (strcmp(verb, "verify") == 0) return verify(text, call_us, limit_s);
     if (strcmp(verb, "roofline") == 0)
         return json_pack("{s:b, s:f, s:f}", "ok", 1, "fp32_tflops", 60.0, "gb_per_s", 4000.0);

@@ -128,7 +128,10 @@ static void make_whole(const char *path)
         for (int i = 0; i < 4; i++) {
             const struct problem p = problem_make(64 + 64 * i, 128, 256);
             const struct config runner = damage_config(2);
-            const struct db_race_sample samples[] = {{0, 0, 5}, {-1, 0, 6}, {0, 1, 5.1}, {-1, 1, 6}};
+            const struct db_race_sample samples[] = {{.time_us = 5},
+                                                     {.runner = -1, .time_us = 6},
+                                                     {.round = 1, .time_us = 5.1},
+                                                     {.runner = -1, .round = 1, .time_us = 6}};
             struct db_winner w = {.base.problem = p,
                                   .base.cold = true,
                                   .base.exact = true,

@@ -186,18 +186,18 @@ struct load_plan budget_load(double allowed_s, double best_us, bool energy)
     return (struct load_plan){0};
 }
 
-/* Where a race under load may follow, there is time for one of the two fastest. */
+/* With time for a race of the two fastest under load. */
 static double with_load_s(double best_us, double others_s)
 {
-    if (best_us < BUDGET_LOAD_US) return others_s;
     const double load_s = budget_load_s(&load_plans[1], best_us, load_plans[1].finalists);
     return fmax(others_s + load_s, load_s / CLOSING_LOAD_SHARE);
 }
 
-double budget_closing_s(double best_us, double check_s)
+double budget_closing_s(double best_us, double check_s, bool load)
 {
-    return with_load_s(
-        best_us, PREPARE_S + SPARE * plans[ENOUGH].min_rounds * round_s(&plans[ENOUGH], best_us) + check_s);
+    const double race_s = SPARE * plans[ENOUGH].min_rounds * round_s(&plans[ENOUGH], best_us),
+                 whole_s = PREPARE_S + race_s + check_s;
+    return load && best_us >= BUDGET_LOAD_US ? with_load_s(best_us, whole_s) : whole_s;
 }
 
 #define REFRESH_S     2.5
@@ -205,7 +205,8 @@ double budget_closing_s(double best_us, double check_s)
 
 double budget_refresh_s(double call_us)
 {
-    return with_load_s(call_us, REFRESH_S + REFRESH_CALLS * 1e-6 * call_us);
+    const double race_s = REFRESH_S + REFRESH_CALLS * 1e-6 * call_us;
+    return call_us >= BUDGET_LOAD_US ? with_load_s(call_us, race_s) : race_s;
 }
 
 struct race_plan budget_closing_race(double share_s, double best_us, double check_s)

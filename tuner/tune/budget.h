@@ -91,8 +91,9 @@ double budget_rounds_s(const struct race_plan *plan, double best_us, int finalis
 int budget_rounds_least(double best_us);
 
 /* A closing race decides among the fastest that are known, without a search: what it takes, with preparation
- * and check; and how it is run in share_s, thoroughly enough if that is as long. */
-double budget_closing_s(double best_us, double check_s);
+ * and check, and of a long call a race under load; and how it is run in share_s, thoroughly enough if that is
+ * as long. */
+double budget_closing_s(double best_us, double check_s, bool load);
 struct race_plan budget_closing_race(double share_s, double best_us, double check_s);
 
 #endif

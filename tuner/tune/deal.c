@@ -313,7 +313,8 @@ static enum status look_up(struct run *run, const struct db_context *context, si
         slice_ended(history, SLICE_FIRST_S, time_us, tried, (double)NAN);
         slice_compared(history, result->winner.base.ratio, tried);
         history->wants_closing_race = true;
-        history->closing_s = budget_closing_s(time_us, budget_check_s(time_us));
+        history->closing_s =
+            budget_closing_s(time_us, budget_check_s(time_us), result->winner.timing == TIMING_LOAD);
         return OK;
     }
     char text[PROBLEM_TEXT_MAX];

@@ -38,7 +38,7 @@ bool job_keeps_defender(struct job *job)
     const double time_us = job->field.time_us[defender];
     if (job->found_us > 0 && job->found_us < FASTER * time_us) return false;
     job->result.wants_closing_race = job->found_us > 0 && job->found_us <= FINALIST_REACH * time_us;
-    job->result.closing_s = budget_closing_s(job->best_us, job_check_s(job));
+    job->result.closing_s = job_closing_s(job);
     job_end(job, JOB_KEPT, "nothing faster was found");
     return true;
 }

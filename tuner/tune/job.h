@@ -202,6 +202,7 @@ bool job_is_exhausted(const struct job *job);      /* more time would not help i
 bool job_search_is_over(const struct job *job);
 double job_race_left_s(const struct job *job); /* until the check */
 double job_load_s(const struct job *job);      /* what a race under load may take, after this one */
+double job_closing_s(const struct job *job);   /* of a race of its fastest, in a slice of its own */
 bool job_by_energy(const struct job *job);  /* asked for, or so the winner that is raced again was chosen */
 bool job_is_closing(const struct job *job); /* its slice is a race without a search */
 bool job_may_race_again(const struct job *job); /* after refusals: a little beyond the slice, too */

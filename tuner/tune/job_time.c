@@ -73,6 +73,12 @@ static double search_left_s(const struct job *job)
            fmax(planned_s, fmin(job->run->ending_s, ENDING_SHARE * job->share_s));
 }
 
+double job_closing_s(const struct job *job)
+{
+    const bool load = job->finalists.capped || job->defender.timing == TIMING_LOAD;
+    return budget_closing_s(job->best_us, job_check_s(job), load);
+}
+
 bool job_by_energy(const struct job *job)
 {
     const struct tune_options *o = job->run->s->options;

@@ -90,7 +90,7 @@ enum status job_store_winner(struct job *job, int choice, bool tied, const struc
     }
     w->tied = tied;
     job->result.wants_closing_race = budget_wants_closing_race(&job->plan, race_rounds(all->race));
-    job->result.closing_s = budget_closing_s(job->best_us, job_check_s(job));
+    job->result.closing_s = job_closing_s(job);
     if (stays(job, w)) {
         end_kept(job, w->base.time_us);
         return OK;

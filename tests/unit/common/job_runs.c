@@ -91,7 +91,13 @@ int clean_up(void **state)
                                             "FAKE_LIBRARY",
                                             "FAKE_INACCURATE",
                                             "FAKE_WRONG_CUBLAS",
-                                            "FAKE_LAUNCH_MS"};
+                                            "FAKE_LAUNCH_MS",
+                                            "FAKE_CAPPED",
+                                            "FAKE_TIRES",
+                                            "FAKE_JOULES",
+                                            "FAKE_FRUGAL",
+                                            "FAKE_PROCESSES",
+                                            "FAKE_LIMIT_FROM"};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) unsetenv(variables[i]);
     return 0;
 }

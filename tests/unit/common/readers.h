@@ -112,10 +112,13 @@ static inline void make_measured(void)
     struct db_race_sample samples[4 * 10];
     for (int round = 0; round < 10; round++) {
         double drift = 1 + 0.05 * round; /* the clock falls: only times within a round compare */
-        samples[4 * round] = (struct db_race_sample){-1, round, 2626 * drift};
-        samples[4 * round + 1] = (struct db_race_sample){1, round, 2613 * drift};
-        samples[4 * round + 2] = (struct db_race_sample){0, round, 2600 * drift};
-        samples[4 * round + 3] = (struct db_race_sample){-1, round, 2626 * drift};
+        samples[4 * round] = (struct db_race_sample){.runner = -1, .round = round, .time_us = 2626 * drift};
+        samples[4 * round + 1] =
+            (struct db_race_sample){.runner = 1, .round = round, .time_us = 2613 * drift};
+        samples[4 * round + 2] =
+            (struct db_race_sample){.runner = 0, .round = round, .time_us = 2600 * drift};
+        samples[4 * round + 3] =
+            (struct db_race_sample){.runner = -1, .round = round, .time_us = 2626 * drift};
     }
     const struct db_winner w = store_winner(&problem, &runners[0]);
     assert_ok(db_set_winner(db, run, &w, runners, 2, samples, 40));

@@ -47,7 +47,9 @@ static inline char *content(const char *path)
         "SELECT group_concat(name || value) FROM (SELECT r.name, r.value FROM gpu_rates r JOIN gpu_figures f "
         "ON f.id = r.figures_id ORDER BY f.hash, r.name)",
         "SELECT count(*) || ' runners' FROM decision_runners",
-        "SELECT count(*) || ' samples' FROM decision_samples",
+        "SELECT count(*) || ' samples, ' || sum(timing) || ', ' || sum(joules) FROM decision_samples",
+        "SELECT group_concat(timing || ' ' || objective || ' ' || joules || ' ' || rival_joules) FROM "
+        "(SELECT * FROM decisions ORDER BY hash)",
         "SELECT group_concat(epilogue) FROM (SELECT epilogue FROM problems ORDER BY hash)"};
     struct db *db = open_at(path, DB_READ);
     char *text = NULL;
@@ -106,13 +108,19 @@ static inline struct db_winner winner_of(int number, double time_us, double rati
                               .base.ratio = ratio,
                               .base.ratio_low = ratio - width / 2,
                               .base.ratio_high = ratio + width / 2,
+                              .timing = number % 2 ? TIMING_BEHIND : TIMING_LOAD,
+                              .by_energy = number % 3 == 0,
+                              .joules = 0.5 * number,
+                              .rival_joules = number,
                               .rounds = rounds,
                               .trials = 3};
 }
 
 static inline void set_winner(struct db *db, int64_t run, const struct db_winner *w)
 {
-    struct db_race_sample samples[2] = {{0, 0, w->base.time_us}, {-1, 0, w->base.anchor_us}};
+    struct db_race_sample samples[2] = {
+        {.time_us = w->base.time_us, .timing = w->timing, .joules = w->joules},
+        {.runner = -1, .time_us = w->base.anchor_us}};
     assert_ok(db_set_winner(db, run, w, &w->config, w->config.template ? 1 : 0, samples,
                             w->base.predicted ? 0 : 2));
 }

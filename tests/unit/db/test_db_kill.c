@@ -49,7 +49,8 @@ static void writer(int pipe)
         struct db_winner w = {
             .base.problem = problem, .config = config, .base.cold = true, .base.time_us = i + 1};
         struct db_race_sample samples[50];
-        for (int s = 0; s < 50; s++) samples[s] = (struct db_race_sample){0, s, i};
+        for (int s = 0; s < 50; s++)
+            samples[s] = (struct db_race_sample){.runner = 0, .round = s, .time_us = i};
         if (db_set_winner(db, run, &w, &config, 1, samples, 50)) _exit(1);
     }
     db_close(db);

@@ -239,8 +239,7 @@ TEST(what_is_missing_is_added_and_every_row_stays)
     db_close(db);
     sqlite3 *grown;
     assert_int_equal(sqlite3_open(store_path, &grown), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(grown, "ALTER TABLE decisions DROP COLUMN pinned", NULL, NULL, NULL),
-                     SQLITE_OK);
+    assert_int_equal(sqlite3_exec(grown, DROP_GROWN_COLUMNS, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(grown);
     assert_same_rows(copy_path, store_path);
 }

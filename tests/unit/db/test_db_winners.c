@@ -46,8 +46,17 @@ TEST(a_winner_comes_back_with_its_evidence)
     int64_t run = store_run(db, &context);
     struct config runners[2] = {store_legal_config(), store_config(3)};
     struct db_race_sample samples[100];
-    for (int i = 0; i < 100; i++) samples[i] = (struct db_race_sample){i % 3 - 1, i / 3, 1.5 * i};
+    for (int i = 0; i < 100; i++)
+        samples[i] = (struct db_race_sample){.runner = i % 3 - 1,
+                                             .round = i / 3,
+                                             .time_us = 1.5 * i,
+                                             .timing = i < 60 ? TIMING_BEHIND : TIMING_LOAD,
+                                             .joules = 0.25 * i,
+                                             .sm_clock_mhz = 1000 + i,
+                                             .power_w = 500.5 + i,
+                                             .throttle_reasons = UINT64_C(1) << 63 | (unsigned)i};
     struct db_winner w = winner_of(&runners[0]);
+    w.timing = TIMING_LOAD, w.by_energy = true, w.joules = 0.7, w.rival_joules = 1.5;
     assert_ok(db_set_winner(db, run, &w, runners, 2, samples, 100));
     db_close(db);
 
@@ -65,6 +74,8 @@ TEST(a_winner_comes_back_with_its_evidence)
     assert_true(found.first.legal_count == INT64_C(5000000000) && found.first.model_rank == 7);
     assert_int_equal(strlen(found.first.base.when), 20);
     assert_string_equal(found.first.rival, "a rival");
+    assert_true(found.first.timing == TIMING_LOAD && found.first.by_energy);
+    assert_true(found.first.joules == 0.7 && found.first.rival_joules == 1.5);
     assert_memory_equal(&found.first.errors, &w.errors, sizeof w.errors);
     assert_memory_equal(&found.first.rival_errors, &w.rival_errors, sizeof w.errors);
     assert_true(found.first.checked.kinds == 12 && found.first.checked.bounded == 3);
@@ -75,7 +86,12 @@ TEST(a_winner_comes_back_with_its_evidence)
     assert_ok(db_evidence(db, found.first.decision_id, &evidence));
     assert_int_equal(evidence.runner_count, 2);
     assert_int_equal(evidence.sample_count, 100);
-    assert_memory_equal(evidence.samples, samples, sizeof samples);
+    for (int i = 0; i < 100; i++) {
+        const struct db_race_sample *x = &evidence.samples[i], *y = &samples[i];
+        assert_true(x->runner == y->runner && x->round == y->round && x->time_us == y->time_us);
+        assert_true(x->timing == y->timing && x->joules == y->joules && x->power_w == y->power_w);
+        assert_true(x->sm_clock_mhz == y->sm_clock_mhz && x->throttle_reasons == y->throttle_reasons);
+    }
     char text[CONFIG_TEXT_MAX];
     config_format(&runners[1], text);
     assert_string_equal(evidence.runner_text[1], text);
@@ -461,8 +477,7 @@ TEST(a_prediction_stands_in_for_a_measured_winner_that_failed_and_gives_way)
 /* As an earlier program made it, so that a copy is read: of its trials those of winners alone. */
 TEST(a_glance_at_a_file_that_lacks_columns_sees_that_a_winner_failed)
 {
-    static const char before[] = "DROP TABLE preferences; DROP TABLE search_notes; "
-                                 "ALTER TABLE decisions DROP COLUMN pinned";
+    static const char before[] = "DROP TABLE preferences; DROP TABLE search_notes; " DROP_GROWN_COLUMNS;
     struct working w = store_begin();
     struct db_brief brief;
     decide(&w, 1, false);

@@ -14,8 +14,10 @@ static struct db_winner decide(struct db *db, const struct db_context *context, 
     struct db_race_sample samples[20];
     for (int round = 0; round < 10; round++) {
         const double noise = 1 + 1e-4 * (round - 5);
-        samples[2 * round] = (struct db_race_sample){-1, round, rival_us * noise};
-        samples[2 * round + 1] = (struct db_race_sample){0, round, time_us * noise};
+        samples[2 * round] =
+            (struct db_race_sample){.runner = -1, .round = round, .time_us = rival_us * noise};
+        samples[2 * round + 1] =
+            (struct db_race_sample){.runner = 0, .round = round, .time_us = time_us * noise};
     }
     w.base.time_us = time_us;
     w.base.anchor_us = rival_us;

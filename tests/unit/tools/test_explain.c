@@ -185,11 +185,46 @@ TEST(a_reason_that_differs_in_numbers_only_is_one_group_and_the_newest_outcome_c
     db_close(w.db);
 }
 
+/* Of what ran in both races, the blocks under load alone count. */
+TEST(a_race_under_load_ranks_those_that_ran_in_it)
+{
+    char texts[3][CONFIG_TEXT_MAX] = {"dropped", "second", "first"};
+    struct db_race_sample samples[10];
+    for (int i = 0; i < 10; i++) {
+        const bool load = i >= 6;
+        const int runner = load ? 1 + i % 2 : i % 3;
+        samples[i] =
+            (struct db_race_sample){.runner = runner,
+                                    .round = load ? 2 + (i - 6) / 2 : i / 3,
+                                    .timing = load ? TIMING_LOAD : TIMING_REPEAT,
+                                    .time_us = load ? 100 + 2 * (runner == 1) : 70 + 10 * (2 - runner)};
+        if (!load && runner == 1) samples[i].time_us = 60; /* faster before */
+    }
+    struct db_evidence evidence = {texts, 3, samples, 10};
+    struct ranked *ranked;
+    int count;
+    assert_ok(race_rank(&evidence, "first", &ranked, &count));
+    assert_int_equal(count, 3);
+    assert_string_equal(ranked[0].text, "first");
+    assert_true(ranked[0].blocks == 2 && ranked[0].median_us == 100);
+    assert_string_equal(ranked[1].text, "second");
+    assert_true(ranked[1].blocks == 2 && fabs(ranked[1].behind - 0.02) < 1e-12);
+    assert_true(ranked[2].blocks == 2 && fabs(ranked[2].behind - 20.0 / 70) < 1e-12);
+    free(ranked);
+}
+
 TEST(a_runner_that_failed_is_ranked_last_and_one_that_left_early_is_compared_in_common_rounds)
 {
     char texts[3][CONFIG_TEXT_MAX] = {"fails", "leaves", "wins"};
-    struct db_race_sample samples[] = {{0, 0, 90},  {1, 0, 101}, {2, 0, 100}, {0, 1, INFINITY},
-                                       {1, 1, 202}, {2, 1, 200}, {2, 2, 50},  {2, 3, 50}};
+    static const struct {
+        int runner, round;
+        double time_us;
+    } blocks[] = {{0, 0, 90},  {1, 0, 101}, {2, 0, 100}, {0, 1, INFINITY},
+                  {1, 1, 202}, {2, 1, 200}, {2, 2, 50},  {2, 3, 50}};
+    struct db_race_sample samples[8];
+    for (int i = 0; i < 8; i++)
+        samples[i] = (struct db_race_sample){
+            .runner = blocks[i].runner, .round = blocks[i].round, .time_us = blocks[i].time_us};
     struct db_evidence evidence = {texts, 3, samples, 8};
     struct ranked *ranked;
     int count;
@@ -219,6 +254,7 @@ int main(void)
         READER_TEST(a_ratio_of_fewer_than_6_rounds_has_their_range_and_not_an_interval),
         READER_TEST(explain_without_a_winner_shows_what_was_tried),
         READER_TEST(a_reason_that_differs_in_numbers_only_is_one_group_and_the_newest_outcome_counts),
+        READER_TEST(a_race_under_load_ranks_those_that_ran_in_it),
         READER_TEST(a_runner_that_failed_is_ranked_last_and_one_that_left_early_is_compared_in_common_rounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -161,14 +161,51 @@ TEST(a_closing_race_wants_no_other_in_its_own_time_and_is_better_in_more)
 {
     for (double best_us = 1; best_us < 1e6; best_us *= 7)
         for (double check = 0.1; check < 100; check *= 3) {
-            const double takes = budget_closing_s(best_us, check);
+            const double takes = budget_closing_s(best_us, check, false);
             const struct race_plan plan = budget_closing_race(takes, best_us, check),
                                    slow = budget_closing_race(5 * takes, best_us, check);
             assert_false(budget_wants_closing_race(&plan, plan.min_rounds));
             assert_true(slow.finalists >= plan.finalists && slow.block_ms > plan.block_ms);
             assert_true(takes > check && plan.reserve_s == takes);
         }
-    assert_true(budget_closing_s(100, 0.4) < 2.5);
+    assert_true(budget_closing_s(100, 0.4, false) < 2.5);
+}
+
+/* Each plan that fits is the first that does; where there is no time there is none; cuBLAS runs once more
+ * than there are rounds. */
+TEST(a_race_under_load_takes_a_tenth_of_a_budget_or_is_none)
+{
+    for (int energy = 0; energy < 2; energy++)
+        for (double best_us = 100; best_us < 1e6; best_us *= 10) {
+            double before_s = 0;
+            for (double allowed_s = 0.5; allowed_s < 200; allowed_s *= 1.3) {
+                const struct load_plan plan = budget_load(allowed_s, best_us, energy);
+                const double takes_s = budget_load_s(&plan, best_us, plan.finalists);
+                assert_true(takes_s <= allowed_s && takes_s >= before_s);
+                assert_true((plan.finalists == 0) == (takes_s == 0));
+                if (plan.finalists)
+                    assert_true(takes_s >= 1e-3 * (plan.lead_ms + plan.block_ms) *
+                                               (plan.rounds * (plan.finalists + 1) + 1));
+                before_s = takes_s;
+            }
+            assert_true(before_s > 0);
+            const struct load_plan none = budget_load(0.5, best_us, energy);
+            assert_int_equal(none.finalists, 0);
+        }
+    assert_true(budget_load_share_s(600, false) == 60 && budget_load_share_s(10, true) > 5);
+    assert_true(budget_load(budget_load_share_s(600, false), 200, false).finalists == 3);
+}
+
+TEST(a_closing_race_of_what_ran_under_load_leaves_time_for_that)
+{
+    const double least_s = budget_load_s(&(struct load_plan){2, 2, 500, 1000}, 1000, 2);
+    for (double check = 0.1; check < 100; check *= 3) {
+        const double takes = budget_closing_s(1000, check, true);
+        assert_true(takes >= budget_closing_s(1000, check, false) + least_s);
+        assert_true(budget_load(budget_load_share_s(takes, true), 1000, false).finalists >= 2);
+    }
+    assert_true(budget_closing_s(99, 1, true) == budget_closing_s(99, 1, false));
+    assert_true(budget_refresh_s(99) < 3 && budget_refresh_s(1000) > least_s);
 }
 
 int main(void)
@@ -186,6 +223,8 @@ int main(void)
         cmocka_unit_test(time_is_kept_for_the_finalists_that_there_are_and_is_enough_for_them),
         cmocka_unit_test(a_race_of_few_of_short_blocks_or_of_few_rounds_wants_a_closing_race),
         cmocka_unit_test(a_closing_race_wants_no_other_in_its_own_time_and_is_better_in_more),
+        cmocka_unit_test(a_race_under_load_takes_a_tenth_of_a_budget_or_is_none),
+        cmocka_unit_test(a_closing_race_of_what_ran_under_load_leaves_time_for_that),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
