@@ -74,7 +74,7 @@ def _of_torch(name: str, tensor: Any) -> Array:
         raise _on_cpu(name, str(device))
     if getattr(tensor, "requires_grad", False) and (torch is None or torch.is_grad_enabled()):
         raise ArgumentError(f"{name} requires a gradient, and this product has none: call it under torch.no_grad(), pass "
-                            f"{name}.detach(), or use torch's own operations, which gemmtune.enable() speeds up")
+                            f"{name}.detach(), or use torch.ops.gemmtune.mm (gemmtune.torch_ops), which has one")
     layout = str(getattr(tensor, "layout", "torch.strided"))
     if layout != "torch.strided":
         raise ArgumentError(f"{name} has the layout {layout}: call .to_dense() on it first")

@@ -1,0 +1,82 @@
+"""torch.nn.Linear by gemmtune, for whole models."""
+from __future__ import annotations
+
+from typing import Any, List, Optional, Tuple
+
+import torch
+
+from . import _product, torch_ops
+from ._errors import ArgumentError
+from ._weights import Weight
+
+
+class Linear(torch.nn.Linear):  # type: ignore[misc]
+    """A torch.nn.Linear whose products gemmtune computes. What its kernels do not take (no rows, autocast, an input of
+    another type than the weight) torch computes, as before."""
+
+    gemmtune: Weight
+
+    def forward(self, input: Any) -> Any:
+        weight, bias = self.weight, self.bias
+        if torch.is_autocast_enabled() or input.dtype != weight.dtype or input.numel() == 0 or weight.device != input.device:
+            return super().forward(input)
+        a = torch_ops.as_it_can_lie(input if input.dim() == 2 else input.reshape(-1, self.in_features))  # copies as torch would
+        b, accuracy = weight.t(), self.gemmtune.accuracy
+        differentiated = torch.is_grad_enabled() and (input.requires_grad or weight.requires_grad or
+                                                      bias is not None and bias.requires_grad)
+        if torch.compiler.is_compiling() or differentiated or type(input) is not torch.Tensor:
+            number = 0 if differentiated else self.gemmtune.number
+            out = (torch.ops.gemmtune.mm(a, b, accuracy, number) if bias is None else
+                   torch.ops.gemmtune.addmm(bias, a, b, 1.0, 1.0, accuracy, number))
+        else:
+            out = _product.mm(a, self.gemmtune.operand(b, a.shape[0]), accuracy=accuracy, bias=bias)
+        return out if input.dim() == 2 else out.view(*input.shape[:-1], self.out_features)
+
+
+class Replacement:
+    """What replace_linear did. Undone by undo(), or at the end of a `with` block, which frees what was prepared: not as
+    long as a graph that was captured meanwhile may be launched."""
+
+    def __init__(self, layers: List[Tuple[str, Any]]) -> None:
+        self._layers = layers
+
+    @property
+    def names(self) -> Tuple[str, ...]:
+        """The layers, as model.named_modules() calls them."""
+        return tuple(name for name, _ in self._layers)
+
+    @property
+    def prepared_bytes(self) -> int:
+        """Device memory that prepared weights take."""
+        return sum(layer.gemmtune.bytes for _, layer in self._layers)
+
+    def undo(self) -> None:
+        layers, self._layers = self._layers, []
+        for _, layer in layers:
+            layer.__class__ = torch.nn.Linear
+            layer.__dict__.pop("gemmtune").free()
+
+    def __enter__(self) -> "Replacement":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.undo()
+
+
+def replace_linear(model: Any, accuracy: str, prepare: bool) -> Replacement:
+    if accuracy not in ("strict", "accurate", "normwise", "tf32"):
+        raise ArgumentError(f"accuracy is {accuracy!r}, not 'strict', 'accurate', 'normwise' or 'tf32'")
+    if not isinstance(model, torch.nn.Module):
+        raise ArgumentError(f"model is a {type(model).__name__}, not a torch.nn.Module")
+    layers = [(name, layer) for name, layer in model.named_modules()
+              if type(layer) is torch.nn.Linear and layer.weight.dtype in torch_ops.TYPES]
+    if not layers:
+        raise ArgumentError("model has no torch.nn.Linear of float32, float16 or bfloat16 that is not replaced yet")
+    for name, layer in layers:
+        if layer.weight.device.type != "cuda":
+            raise ArgumentError(f"the weight of layer {name!r} is on {layer.weight.device}, not on a GPU: model.cuda() first")
+    for _, layer in layers:
+        fp32: Optional[str] = accuracy if layer.weight.dtype is torch.float32 else None
+        layer.__dict__["gemmtune"] = Weight(fp32, prepare and fp32 in ("accurate", "normwise"))
+        layer.__class__ = Linear
+    return Replacement(layers)
