@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* fast.c — gemmtune._fast, a module of Python's: one product of torch's tensors in well under a microsecond beside gt_gemm.
+/* fast.c — gemmtune._fast, a module of Python's: one product of torch's tensors in well under a microsecond
+ * beside gt_gemm.
  *
- * It takes what it knows for certain, and otherwise answers None, upon which Python's half (_product.py) looks at
- * the arguments again, computes or says what is wrong. So no error is described here, and nothing depends on this
- * module but time. It links neither the library nor CUDA: Python's half has both loaded, and names the functions.
+ * It takes what it knows for certain, and otherwise answers None, upon which Python's half (_product.py)
+ * looks at the arguments again, computes or says what is wrong. So no error is described here, and nothing
+ * depends on this module but time. It links neither the library nor CUDA: Python's half has both loaded, and
+ * names the functions.
  *
- * A tensor is read by DLPack's table of C functions (https://dmlc.github.io/dlpack/latest/c_api.html), which torch has
- * from 2.10 on. Only Python's stable ABI is used: one file serves 3.10 and later.
+ * A tensor is read by DLPack's table of C functions (https://dmlc.github.io/dlpack/latest/c_api.html), which
+ * torch has from 2.10 on. Only Python's stable ABI is used: one file serves 3.10 and later.
  */
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030A0000
@@ -79,7 +81,8 @@ static PyObject *bind_torch(PyObject *self, PyObject *arguments)
     const struct dl_exchange *exchange = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
     if (!exchange) return NULL;
     while (exchange && exchange->version.major > DLPACK_MAJOR) exchange = exchange->version.older;
-    if (!exchange || exchange->version.major != DLPACK_MAJOR || !exchange->tensor_from_object) Py_RETURN_FALSE;
+    if (!exchange || exchange->version.major != DLPACK_MAJOR || !exchange->tensor_from_object)
+        Py_RETURN_FALSE;
     torch.tensor = (PyTypeObject *)Py_NewRef(tensor);
     torch.parameter = (PyTypeObject *)Py_NewRef(parameter);
     torch.is_grad_enabled = Py_NewRef(is_grad_enabled);
@@ -111,9 +114,10 @@ static bool read_tensor(PyObject *object, struct dl_tensor *tensor)
     if (torch.exchange->tensor_from_object(object, tensor)) return false;
     if (tensor->device_type != DL_CUDA || tensor->lanes != 1) return false;
     int differentiated = truth(PyObject_GetAttr(object, names.requires_grad));
-    if (differentiated == 1) differentiated = truth(PyObject_CallFunctionObjArgs(torch.is_grad_enabled, NULL));
-    if (differentiated) return false;
-    return !truth(PyObject_CallMethodObjArgs(object, names.is_neg, NULL));
+    if (differentiated == 1)
+        differentiated = truth(PyObject_CallFunctionObjArgs(torch.is_grad_enabled, NULL));
+    return !differentiated &&
+           !truth(PyObject_CallMethodObjArgs(object, names.is_neg, NULL)); /* a sign not applied yet */
 }
 
 static bool read_matrix(PyObject *object, struct matrix *m)
@@ -149,11 +153,11 @@ static bool same_type(const struct dl_tensor *t, const struct dl_tensor *u)
 /* GT_..., or -1. */
 static int type_of(const struct dl_tensor *a, const struct dl_tensor *c, PyObject *accuracy)
 {
-    static const char *const classes[] = { "strict", "accurate", "normwise", "tf32" };
+    static const char *const classes[] = {"strict", "accurate", "normwise", "tf32"};
     int class = 0;
     if (accuracy != Py_None) {
         if (!PyUnicode_Check(accuracy)) return -1;
-        while (class < 4 && PyUnicode_CompareWithASCIIString(accuracy, classes[class])) class++;
+        while (class < 4 && PyUnicode_CompareWithASCIIString(accuracy, classes[class])) class ++;
     }
     bool to_f32 = has_type(c, DL_FLOAT, 32);
     if (has_type(a, DL_FLOAT, 32)) return to_f32 && class < 4 ? class : -1;
@@ -212,8 +216,9 @@ static bool read_bias(PyObject *object, struct product *p)
     p->has_bias = object != Py_None;
     if (!p->has_bias) return true;
     struct dl_tensor *t = &p->bias;
-    return read_tensor(object, t) && t->dimensions == 1 && t->shape[0] == p->b.columns && same_type(t, &p->c.tensor) &&
-           (t->shape[0] == 1 || !t->strides || t->strides[0] == 1) && t->device == p->a.tensor.device;
+    return read_tensor(object, t) && t->dimensions == 1 && t->shape[0] == p->b.columns &&
+           same_type(t, &p->c.tensor) && (t->shape[0] == 1 || !t->strides || t->strides[0] == 1) &&
+           t->device == p->a.tensor.device;
 }
 
 static bool read_scalars(PyObject *const *arguments, struct product *p)
@@ -268,16 +273,15 @@ static enum gt_status compute(const struct product *p)
     if (p->has_bias) call.bias = (const void *)address_of(&p->bias);
     call.prepared = p->prepared;
     enum gt_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = library.gemm(library.handle, &problem, &call);
-    Py_END_ALLOW_THREADS
-    return status;
+    Py_BEGIN_ALLOW_THREADS status = library.gemm(library.handle, &problem, &call);
+    Py_END_ALLOW_THREADS return status;
 }
 
 /* out: a new reference to the result; NULL: not for this module. */
 static bool read_product(PyObject *const *arguments, struct product *p, PyObject **out)
 {
-    if (!read_matrix(arguments[A], &p->a) || !read_matrix(arguments[B], &p->b) || !read_scalars(arguments, p)) return false;
+    if (!read_matrix(arguments[A], &p->a) || !read_matrix(arguments[B], &p->b) || !read_scalars(arguments, p))
+        return false;
     if (arguments[OUT] != Py_None) {
         *out = Py_NewRef(arguments[OUT]);
     } else {
@@ -297,7 +301,8 @@ static bool read_product(PyObject *const *arguments, struct product *p, PyObject
 static PyObject *mm(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)self;
-    if (count != ARGUMENTS) return PyErr_Format(PyExc_TypeError, "mm takes %d arguments, not %zd", ARGUMENTS, count);
+    if (count != ARGUMENTS)
+        return PyErr_Format(PyExc_TypeError, "mm takes %d arguments, not %zd", ARGUMENTS, count);
     if (!library.gemm || !torch.exchange) Py_RETURN_NONE;
     struct product p;
     PyObject *out = NULL;
@@ -313,18 +318,27 @@ static PyObject *mm(PyObject *self, PyObject *const *arguments, Py_ssize_t count
 }
 
 static PyMethodDef functions[] = {
-    { "bind_library", bind_library, METH_VARARGS,
-      "bind_library(gt_gemm, handle, cuCtxGetDevice, cuDeviceGet): addresses, of what stays loaded." },
-    { "bind_torch", bind_torch, METH_VARARGS,
-      "bind_torch(Tensor, Parameter, is_grad_enabled, exchange): whether torch's table of DLPack can be used." },
-    { "mm", (PyCFunction)(void (*)(void))mm, METH_FASTCALL,
-      "mm(a, b, out, stream, accuracy, bias, activation, alpha, beta, prepared): the result; None: not for this module; "
-      "a number: enum gt_status of what the library refused." },
-    { NULL, NULL, 0, NULL },
+    {"bind_library", bind_library, METH_VARARGS,
+     "bind_library(gt_gemm, handle, cuCtxGetDevice, cuDeviceGet): addresses, of what stays loaded."},
+    {"bind_torch", bind_torch, METH_VARARGS,
+     "bind_torch(Tensor, Parameter, is_grad_enabled, exchange): whether torch's table of DLPack can be "
+     "used."},
+    {"mm", (PyCFunction)(void (*)(void))mm, METH_FASTCALL,
+     "mm(a, b, out, stream, accuracy, bias, activation, alpha, beta, prepared): the result; None: not for "
+     "this module; "
+     "a number: enum gt_status of what the library refused."},
+    {NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef module = { PyModuleDef_HEAD_INIT, "_fast", "gemmtune.mm of torch's tensors, in C.", -1, functions,
-                                     NULL, NULL, NULL, NULL };
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT,
+                                    "_fast",
+                                    "gemmtune.mm of torch's tensors, in C.",
+                                    -1,
+                                    functions,
+                                    NULL,
+                                    NULL,
+                                    NULL,
+                                    NULL};
 
 PyMODINIT_FUNC PyInit__fast(void);
 PyMODINIT_FUNC PyInit__fast(void)

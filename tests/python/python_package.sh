@@ -1,10 +1,10 @@
 #!/bin/sh
-# python_package.sh TUNE LIBRARY DROPIN ENGINE FAKE_GPU FAKE_NVRTC MAKE_WINNERS HALF CUBLAS [LIBASAN]: Python's package on the fakes, laid
-# out as pip does it: test_gemmtune.py, then the package's doctests. LIBASAN: what a Python without sanitizers must load first.
+# python_package.sh TUNE LIBRARY DROPIN ENGINE FAKE_GPU FAKE_NVRTC MAKE_WINNERS HALF CUBLAS FAST [LIBASAN]: Python's package on the fakes, laid
+# out as pip does it: test_gemmtune.py, then the package's doctests. FAST: the package's part in C, or "". LIBASAN: what a Python without sanitizers must load first.
 set -eu
 tune=$1 library=$2 dropin=$3 engine=$4 gpu=$5 nvrtc=$6 make_winners=$7
 export HALF="$8" CUBLAS="$9"
-libasan=${10:-}
+fast=${10} libasan=${11:-}
 here=$(cd "$(dirname "$0")" && pwd)
 python=$(command -v python3) && "$python" -c 'import ctypes' 2>/dev/null || {
     echo "skipped: there is no python3 with ctypes"
@@ -15,6 +15,7 @@ trap 'rm -rf "$scratch"' EXIT
 packages=$scratch/env/lib/python3.11/site-packages
 mkdir -p "$packages" "$scratch/env/bin" "$scratch/configs/winners" "$scratch/work"
 cp -r "$here/../../runtime/python/gemmtune" "$packages"
+[ -z "$fast" ] || cp "$fast" "$packages/gemmtune/"
 cp "$tune" "$scratch/env/bin/"
 cp "$library" "$dropin" "$engine" "$scratch/env/lib/"
 cp -r "$here/../../configs/spaces" "$here/../../configs/gpus" "$scratch/configs"

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import types
 import unittest
+from unittest import mock
 
 import gemmtune
 
@@ -325,6 +326,135 @@ class Products(unittest.TestCase):
                                   "GEMMTUNE_LIBCUBLASLT": "/none"}, capture_output=True, text=True, check=True).stdout
             self.assertTrue(said.startswith(status), said)
             self.assertGreater(len(said), 20)
+
+
+class DLExchange(ctypes.Structure):
+    """DLPack's table of C functions, of which the short way uses the last two."""
+
+    OF_OBJECT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(DLTensor))
+    OF_STREAM = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("older", ctypes.c_void_p), ("unused", ctypes.c_void_p * 3),
+                ("tensor_from_object", OF_OBJECT), ("current_stream", OF_STREAM)]
+
+
+class Exchanging(Tensor):
+    """As torch's since 2.10."""
+
+    def new_empty(self, shape):
+        return Exchanging(tuple(shape), self.dtype[6:])
+
+
+@unittest.skipUnless(gemmtune._quick._fast, "the package has no _fast: Python's headers were missing, or it is older than 3.10")
+class ShortWay(unittest.TestCase):
+    def setUp(self):
+        self.asked, self.grad = [], False
+
+        def of_object(tensor, to):
+            self.asked.append(tensor)
+            code, bits = {"float32": (2, 32), "float16": (2, 16), "bfloat16": (4, 16), "float64": (2, 64)}[tensor.dtype[6:]]
+            tensor.keep = [(ctypes.c_int64 * len(tensor.shape))(*values) for values in (tensor.shape, tensor.strides)]
+            to[0] = DLTensor(tensor.address - 16, 2 if tensor.device.type == "cuda" else 1, tensor.device.index or 0, len(tensor.shape),
+                             code, bits, 1, *map(ctypes.addressof, tensor.keep), 16)
+            return 1 if tensor.layout != "torch.strided" else 0
+
+        def of_stream(_, device, to):
+            to[0] = stream.value
+            return 0
+
+        context = ctypes.c_void_p()
+        driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0), driver.cuCtxSetCurrent(context)  # as torch leaves it
+        self.addCleanup(driver.cuCtxSetCurrent, None)
+        self.table = DLExchange(1, 3, None, (ctypes.c_void_p * 3)(), DLExchange.OF_OBJECT(of_object), DLExchange.OF_STREAM(of_stream))
+        self.bind(self.table)
+
+    def bind(self, table):
+        new = ctypes.pythonapi.PyCapsule_New
+        new.argtypes, new.restype = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p], ctypes.py_object
+        Exchanging.__dlpack_c_exchange_api__ = new(ctypes.addressof(table), b"dlpack_exchange_api", None)
+        torch = types.SimpleNamespace(Tensor=Exchanging, nn=types.SimpleNamespace(Parameter=type("Parameter", (Exchanging,), {})),
+                                      is_grad_enabled=lambda: self.grad)
+        quick = gemmtune._quick
+        for patch in (mock.patch.dict(sys.modules, torch=torch), mock.patch.object(quick, "_bound", False),
+                      mock.patch.object(quick, "mm", quick._not_here)):
+            patch.start()
+            self.addCleanup(patch.stop)
+        mm(filled(Exchanging((5, 7))), filled(Exchanging((7, 3))))  # by the long way, which binds the short one
+        return quick.mm
+
+    def short(self, a, b, out=None, accuracy=None, bias=None, activation=None, alpha=1.0, beta=0.0, used=None, prepared=0):
+        return gemmtune._quick.mm(a, b, out, used, accuracy, bias, activation, alpha, beta, prepared)
+
+    def test_it_answers_as_the_long_way(self):
+        bias, count = filled(Exchanging((3,)), salt=5), 0
+        for strides_a in ((7, 1), (9, 1), (1, 8)):
+            for strides_b in ((5, 1), (1, 7)):
+                for strides_c in ((3, 1), (4, 1), (1, 6)):
+                    for more in ({}, {"bias": bias}, {"activation": "relu", "bias": bias}, {"alpha": 2.0, "beta": 0.5}):
+                        a, b = filled(Exchanging((5, 7), strides=strides_a)), filled(Exchanging((7, 3), strides=strides_b), salt=3)
+                        found, wanted = (filled(Exchanging((5, 3), strides=strides_c), salt=2) for _ in range(2))
+                        ctypes.c_int.in_dll(driver, "fake_computes").value = 7 if strides_c[0] == 1 else 1
+                        self.assertIs(self.short(a, b, found, **more), found)
+                        gemmtune._product.product(a, b, out=wanted, stream=stream, **more)
+                        self.assertEqual(values_at(found.address, found.count, "float32"), values_at(wanted.address, found.count, "float32"))
+                        count += 1
+        ctypes.c_int.in_dll(driver, "fake_computes").value = 1
+        self.assertEqual(count, 72)
+        for dtype, accuracy in (("float16", None), ("bfloat16", "strict"), ("float32", "accurate"), ("float32", "normwise"), ("float32", "tf32")):
+            a, b = filled(Exchanging((16, 32), dtype), dtype), filled(Exchanging((32, 24), dtype), dtype, 3)
+            out = self.short(a, b, accuracy=accuracy, used=stream.value)
+            self.assertEqual((type(out), out.dtype, out.shape), (Exchanging, a.dtype, (16, 24)))
+            wanted = gemmtune._product.product(a, b, accuracy=accuracy, stream=stream)
+            self.assertEqual(values_at(out.address, 384, dtype), values_at(wanted.address, 384, dtype))
+
+    def test_mm_takes_it_and_a_prepared_weight_with_it(self):
+        a, b = filled(Exchanging((128, 128))), filled(Exchanging((128, 128)), salt=3)
+        with mock.patch.object(gemmtune._product, "product", side_effect=AssertionError), gemmtune.prepare(b, 128, stream=stream) as weight:
+            self.asked.clear()
+            out = gemmtune.mm(a, weight, accuracy="accurate")
+            self.assertEqual(self.asked, [a, b, out])
+        wanted = gemmtune._product.product(a, b, accuracy="accurate", stream=stream)
+        self.assertEqual(values_at(out.address, out.count, "float32"), values_at(wanted.address, out.count, "float32"))
+
+    def test_what_it_does_not_know_for_certain_is_left_to_the_long_way(self):
+        a, b, gpu1, cpu = Exchanging((5, 7)), Exchanging((7, 3)), Device("cuda", 1), Device("cpu", None)
+        turned = Exchanging((5, 3), strides=(1, 5))
+        inside = Exchanging((5, 3))
+        inside.address = a.address + 64
+        for arguments, more in (
+            ((Tensor((5, 7)), b), {}), ((Exchanging((5, 7), device=cpu), b), {}), ((a, Exchanging((7, 3), device=gpu1)), {}),
+            ((Exchanging((5, 7), device=gpu1), Exchanging((7, 3), device=gpu1)), {}), ((Exchanging((5, 7), layout="torch.sparse"), b), {}),
+            ((Exchanging((5, 7), negative=True), b), {}), ((Exchanging((0, 7)), b), {}), ((Exchanging((2, 5, 7)), b), {}),
+            ((Exchanging((7,)), b), {}), ((a, a), {}), ((Exchanging((5, 7), strides=(14, 2)), b), {}), ((Exchanging((5, 7), strides=(0, 1)), b), {}),
+            ((a, Exchanging((7, 3), "float16")), {}), ((a, b, Exchanging((5, 4))), {}), ((a, b, Exchanging((5, 3), "float16")), {}),
+            ((a, b, inside), {}), ((a, b, turned), {"prepared": 8}), ((a, b), {"beta": 1.0}), ((a, b), {"accuracy": "high"}), ((a, b), {"accuracy": 3}),
+            ((a, b), {"activation": "silu"}), ((a, b), {"bias": Exchanging((5,))}), ((a, b), {"bias": Exchanging((3,), strides=(2,))}),
+            ((a, b), {"bias": Exchanging((3,), "float16")}), ((a, b), {"alpha": "2"}), ((a, b), {"used": stream}), ((a, b), {"used": 1 << 70}),
+            ((a, b, b), {"bias": [1]}), ((Exchanging((5, 7), "float16"), Exchanging((7, 3), "float16")), {"accuracy": "accurate"}),
+        ):
+            self.assertIsNone(self.short(*arguments, **more), (arguments, more))
+        for shape in ((5, 7), (7, 3)):
+            needs = Exchanging(shape, requires_grad=True)
+            pair = (needs, b) if shape == (5, 7) else (a, needs)
+            self.grad = True
+            self.assertIsNone(self.short(*pair))
+            with self.assertRaisesRegex(gemmtune.ArgumentError, "requires a gradient"):
+                gemmtune.mm(*pair, stream=stream)
+            self.grad = False
+            self.assertIsNotNone(self.short(*pair))
+
+    def test_the_library_s_refusal_is_raised_in_its_words(self):
+        a, b = filled(Exchanging((128, 128))), filled(Exchanging((128, 128)))
+        other, wrong = filled(Exchanging((64, 32))), filled(Exchanging((32, 64)))
+        with gemmtune.prepare(b, 128, stream=stream) as weight:
+            self.assertEqual(self.short(other, wrong, accuracy="accurate", prepared=weight.address.value), 1)
+            with mock.patch.object(weight, "owner", wrong), self.assertRaisesRegex(gemmtune.ArgumentError, "prepared"):
+                gemmtune.mm(other, weight, accuracy="accurate")
+
+    def test_a_table_of_another_major_version_is_not_used(self):
+        newer = DLExchange(2, 0, ctypes.addressof(self.table), (ctypes.c_void_p * 3)(), self.table.tensor_from_object, self.table.current_stream)
+        self.assertIsNot(self.bind(newer), gemmtune._quick._not_here)  # by the older one that it names
+        newer.older = None
+        self.assertIs(self.bind(newer), gemmtune._quick._not_here)
 
 
 PRODUCT = """

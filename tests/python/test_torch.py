@@ -160,7 +160,7 @@ def replaced(model, accuracy="accurate", prepare=False):
     """As replace_linear, of a model that stays on the CPU."""
     layers = [(name, layer) for name, layer in model.named_modules() if type(layer) is torch.nn.Linear]
     for _, layer in layers:
-        layer.__dict__["gemmtune"] = _weights.Weight(accuracy, prepare)
+        layer.__dict__["gemmtune"] = _weights.Weight(accuracy, prepare, layer.bias is not None)
         layer.__class__ = _linear.Linear
     return _linear.Replacement(layers)
 
@@ -198,6 +198,17 @@ class Layers(unittest.TestCase):
         with replaced(self.model), torch.no_grad():
             self.assertEqual(self.model(torch.empty(0, 7)).shape, (0, 3))
             self.assertEqual(self.calls, [])
+
+    def test_the_problems_of_a_model_are_tuned(self):
+        with replaced(self.model, prepare=True) as replacement, torch.no_grad(), mock.patch.object(_linear.time, "sleep"), \
+                mock.patch.object(torch.cuda, "synchronize"), mock.patch.object(_weights.Weight, "_prepare", lambda self, b, *_: b), \
+                mock.patch.object(gemmtune._program, "run", return_value=0) as run:
+            with self.assertRaisesRegex(gemmtune.ArgumentError, "nothing was computed yet"):
+                replacement.tune()
+            self.model(torch.randn(2, 5, 7)), self.model(torch.randn(10, 7)), self.model(torch.randn(4, 7))
+            replacement.tune(budget="5s")
+        shapes = ["10x16x7:prepared=b:epilogue=bias", "10x3x16:prepared=b", "4x16x7:prepared=b:epilogue=bias", "4x3x16:prepared=b"]
+        self.assertEqual(run.call_args.args[0], ["--budget", "5s", *(w for s in shapes for w in ("--shape", "sgemm_accurate:nt:" + s))])
 
     def test_training_gets_the_same_gradients(self):
         x = torch.randn(4, 5, 7)
@@ -248,7 +259,7 @@ class Layers(unittest.TestCase):
             def free(self):
                 self.freed = True
 
-        by = mock.patch.object(_weights, "prepare", lambda matrix, rows, accuracy: Prepared(matrix))
+        by = mock.patch.object(_weights, "prepare", lambda matrix, rows, accuracy, bias: Prepared(matrix))
         product = mock.patch.object(_product, "mm", lambda a, b, **y: computed_by_torch(a, getattr(b, "owner", b), **y))
         with by, product, torch.no_grad(), replaced(self.model, prepare=True) as replacement:
             x = torch.randn(5, 7)
@@ -271,7 +282,7 @@ class Layers(unittest.TestCase):
     def test_a_kernel_that_takes_none_is_not_asked_for_ever(self):
         asked = []
 
-        def refuse(matrix, rows, accuracy):
+        def refuse(matrix, rows, accuracy, bias):
             asked.append(rows)
             raise gemmtune.Error("takes none", 3)
 
@@ -327,6 +338,7 @@ class OnTheGpu(unittest.TestCase):
             self.assertIsNotNone(_quick.mm(a, parameter.t(), None, None, None, None, None, 1.0, 0.0, 0))
         for x, y, out, more in ((a, parameter, None, {}), (a.cpu(), b.t(), None, {}), (a, b, None, {}), (a, b.t(), a[:, :32], {}),
                                 (a.double(), b.t(), None, {}), (a, b.t()[:0], None, {}), (a[:, ::2], b.t()[:24], None, {}),
+                                (torch.randn(64, 48, dtype=torch.complex64, device="cuda").conj().imag.clone(), b.t(), None, {}),
                                 (a.expand(2, 64, 48), b.t(), None, {}), (a, b.t(), None, {"accuracy": "high"})):
             self.assertIsNone(_quick.mm(x, y, out, None, more.get("accuracy"), None, None, 1.0, 0.0, 0))
 

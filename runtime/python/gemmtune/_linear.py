@@ -1,13 +1,20 @@
 """torch.nn.Linear by gemmtune, for whole models."""
 from __future__ import annotations
 
-from typing import Any, List, Optional, Tuple
+import os
+import time
+from typing import Any, List, Optional, Sequence, Tuple
 
 import torch
 
-from . import _product, torch_ops
+from . import _product, _program, torch_ops
 from ._errors import ArgumentError
 from ._weights import Weight
+
+TYPES = {  # as problems are written
+    (torch.float32, "strict"): "sgemm", (torch.float32, "accurate"): "sgemm_accurate", (torch.float32, "normwise"): "sgemm_normwise",
+    (torch.float32, "tf32"): "tf32gemm", (torch.float16, None): "fp16gemm", (torch.bfloat16, None): "bf16gemm",
+}
 
 
 class Linear(torch.nn.Linear):  # type: ignore[misc]
@@ -50,6 +57,31 @@ class Replacement:
         """Device memory that prepared weights take."""
         return sum(layer.gemmtune.bytes for _, layer in self._layers)
 
+    def problems(self) -> List[str]:
+        """The products that were computed so far without gradients, as `tune --shape` takes them, the largest first."""
+        found = set()
+        for _, layer in self._layers:
+            weight, kind = layer.gemmtune, TYPES[layer.weight.dtype, layer.gemmtune.accuracy]
+            more = (":prepared=b" if weight.prepares else "") + (":epilogue=bias" if weight.has_bias else "")
+            found |= {(m * layer.out_features * layer.in_features, f"{kind}:nt:{m}x{layer.out_features}x{layer.in_features}{more}")
+                      for m in weight.rows}
+        return [text for _, text in sorted(found, reverse=True)]
+
+    def tune(self, *, budget: str = "1m", database: Optional[str] = None, options: Sequence[str] = ()) -> None:
+        """gemmtune.tune of problems(): call the model once, then this. Returns when this process has taken the winners.
+
+        Errors: as gemmtune.tune; ArgumentError if nothing was computed yet.
+        """
+        problems = self.problems()
+        if not problems:
+            raise ArgumentError("nothing was computed yet by the replaced layers without gradients: call the model first")
+        torch.cuda.synchronize()
+        _program.tune(problems, budget=budget, database=database, options=options)
+        seconds = float(os.environ.get("GEMMTUNE_RENEW_S") or 2)
+        time.sleep(2 * seconds + 1 if seconds > 0 else 0)  # the library looks for new winners so often
+        for _, layer in self._layers:
+            layer.gemmtune.ask_again()
+
     def undo(self) -> None:
         layers, self._layers = self._layers, []
         for _, layer in layers:
@@ -77,6 +109,6 @@ def replace_linear(model: Any, accuracy: str, prepare: bool) -> Replacement:
             raise ArgumentError(f"the weight of layer {name!r} is on {layer.weight.device}, not on a GPU: model.cuda() first")
     for _, layer in layers:
         fp32: Optional[str] = accuracy if layer.weight.dtype is torch.float32 else None
-        layer.__dict__["gemmtune"] = Weight(fp32, prepare and fp32 in ("accurate", "normwise"))
+        layer.__dict__["gemmtune"] = Weight(fp32, prepare and fp32 in ("accurate", "normwise"), layer.bias is not None)
         layer.__class__ = Linear
     return Replacement(layers)

@@ -218,15 +218,18 @@ def mm(a: Any, b: Any, *, accuracy: Optional[str] = None, bias: Any = None, acti
     return done
 
 
-def prepare(matrix: Any, other: int, *, operand: str = "b", accuracy: str = "accurate", stream: Any = None) -> Prepared:
+def prepare(matrix: Any, other: int, *, operand: str = "b", accuracy: str = "accurate", bias: bool = False,
+            stream: Any = None) -> Prepared:
     """Make once what the kernel makes of a constant operand in every product: for a weight that many products read.
 
     matrix    as a or b of mm, float32
     other     the size that it does not have: M of the products to come if it is b, N if it is a
     operand   "b" or "a"
     accuracy  "accurate" or "normwise": kernels of other types take none
+    bias      whether the products have one, and so another winner; what was prepared serves both
 
-    For products whose out is stored by rows. Takes 1.5 times the matrix's memory, and returns when it is ready. A matrix that is changed must be prepared again.
+    For products whose out is stored by rows. Takes 1.5 times the matrix's memory, and returns when it is ready. A matrix
+    that is changed must be prepared again.
 
     Errors: as mm; Error with status 3 where the kernel for this product takes none: products without are right.
     """
@@ -242,6 +245,7 @@ def prepare(matrix: Any, other: int, *, operand: str = "b", accuracy: str = "acc
     beside = Matrices(given.array, given.batch, *rest, rest[1], None)
     pair = (beside, given) if operand == "b" else (given, beside)
     problem = _problem(*pair, kind, False)
+    problem.bias = _library.BIAS_COLUMN if bias else 0
     if problem.batch > 1:  # the other operand and C without gaps
         setattr(problem, "stride_a" if operand == "b" else "stride_b", rest[0] * rest[1])
         problem.stride_c = problem.m * problem.n

@@ -10,6 +10,7 @@ from typing import Any, List, Optional, Set, Tuple
 from ._errors import MEMORY, UNAVAILABLE, Error
 from ._product import Prepared, prepare
 
+SEEN = 256
 TRIES = 8  # numbers of rows for which a kernel that takes a prepared weight is looked for
 _numbers = itertools.count(1)
 _weights: "weakref.WeakValueDictionary[int, Weight]" = weakref.WeakValueDictionary()
@@ -20,8 +21,9 @@ class Weight:
     """What a layer's weight is prepared as: at the first product outside a capture, and again when torch says that it was
     changed (its version) or it has moved. Copies of a layer prepare their own."""
 
-    def __init__(self, accuracy: Optional[str], prepares: bool) -> None:
-        self.accuracy, self.prepares, self.number = accuracy, prepares, next(_numbers)
+    def __init__(self, accuracy: Optional[str], prepares: bool, has_bias: bool) -> None:
+        self.accuracy, self.prepares, self.has_bias, self.number = accuracy, prepares, has_bias, next(_numbers)
+        self.rows: Set[int] = set()  # of products so far, up to SEEN
         self._of: Tuple[int, int] = (0, 0)  # address and version
         self._prepared: Optional[Prepared] = None
         self._tried: Set[int] = set()
@@ -29,10 +31,12 @@ class Weight:
         _weights[self.number] = self
 
     def __reduce__(self) -> Any:
-        return Weight, (self.accuracy, self.prepares)
+        return Weight, (self.accuracy, self.prepares, self.has_bias)
 
     def operand(self, b: Any, rows: int) -> Any:
         """b of a product: the prepared one if there is one, else b itself, the layer's K x N."""
+        if rows not in self.rows and len(self.rows) < SEEN:
+            self.rows.add(rows)
         if not self.prepares:
             return b
         of = b.data_ptr(), 0 if b.is_inference() else b._version
@@ -52,11 +56,15 @@ class Weight:
                 self._tried.clear()
             self._tried.add(rows)
             try:
-                self._prepared = self._prepared or prepare(b.detach(), rows, accuracy=self.accuracy or "accurate")
+                self._prepared = self._prepared or prepare(b.detach(), rows, accuracy=self.accuracy or "accurate", bias=self.has_bias)
             except Error as error:
                 if error.status not in (UNAVAILABLE, MEMORY):
                     raise
         return self._prepared or b
+
+    def ask_again(self) -> None:
+        """For a kernel that takes a prepared weight: there are new winners."""
+        self._tried.clear()
 
     @property
     def bytes(self) -> int:
