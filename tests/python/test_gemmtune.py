@@ -264,6 +264,10 @@ class Products(unittest.TestCase):
         self.refused(r"a is on GPU 0, bias on GPU 1", a, b, bias=Tensor((3,), device=other))
         self.refused(r"a is on GPU 0, out on GPU 1", a, b, out=Tensor((5, 3), device=other))
 
+    def test_a_torch_for_other_gpus_is_refused(self):
+        with mock.patch.dict(sys.modules, torch=types.SimpleNamespace(version=types.SimpleNamespace(hip="7.0"), Tensor=str)):
+            self.refused(r"a is on an AMD GPU: this torch is built for ROCm 7\.0", Tensor((5, 7)), Tensor((7, 3)))
+
     def test_gradients_and_views_that_are_not_applied_are_refused(self):
         b = Tensor((7, 3))
         self.refused(r"a requires a gradient.*torch\.no_grad\(\).*a\.detach\(\).*torch\.ops\.gemmtune\.mm", Tensor((5, 7), requires_grad=True), b)
@@ -321,6 +325,10 @@ class Products(unittest.TestCase):
         code = ("import sys; sys.path.insert(0, %r)\nimport test_gemmtune as t, gemmtune\n"
                 "a, b = t.Tensor((5, 7)), t.Tensor((7, 3))\n"
                 "try: t.mm(a, b)\nexcept gemmtune.Error as e: print(e.status, e)" % os.path.dirname(os.path.abspath(__file__)))
+        lacking = code.replace("t.Tensor((5, 7)), t.Tensor((7, 3))", "t.Tensor((5, 7), 'bfloat16'), t.Tensor((7, 3), 'bfloat16')")
+        said = subprocess.run([sys.executable, "-c", lacking], env={**os.environ, "FAKE_GPU_ARCH": "75", "GEMMTUNE_LIBCUBLAS": "/none",
+                              "GEMMTUNE_LIBCUBLASLT": "/none"}, capture_output=True, text=True, check=True).stdout
+        self.assertRegex(said, "^3 nothing here can compute bf16gemm:nn:5x3x7: ")
         for fail, status in (("cuLaunchKernel=719,cuLaunchKernelEx=719", "5 "), ("cuInit=100", "2 the driver cannot start")):
             said = subprocess.run([sys.executable, "-c", code], env={**os.environ, "FAKE_GPU_FAIL": fail, "GEMMTUNE_LIBCUBLAS": "/none",
                                   "GEMMTUNE_LIBCUBLASLT": "/none"}, capture_output=True, text=True, check=True).stdout

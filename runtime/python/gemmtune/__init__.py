@@ -20,12 +20,13 @@ Only the standard library is needed to import it: neither torch nor a GPU.
 """
 from ._dropin import Report, enable, report
 from ._errors import ArgumentError, Error
+from ._files import drop_in
 from ._product import Prepared, mm, prepare
 from ._program import run, tune
 from ._replace import replace_linear
 
 __version__ = "0.2.0"
-__all__ = ["ArgumentError", "Error", "Prepared", "Report", "enable", "mm", "prepare", "replace_linear", "report", "run",
+__all__ = ["ArgumentError", "Error", "Prepared", "Report", "drop_in", "enable", "mm", "prepare", "replace_linear", "report", "run",
            "tune"]
-for _public in (ArgumentError, Error, Prepared, Report, enable, mm, prepare, replace_linear, report, run, tune):
+for _public in (ArgumentError, Error, Prepared, Report, drop_in, enable, mm, prepare, replace_linear, report, run, tune):
     _public.__module__ = __name__  # as tracebacks and help name them

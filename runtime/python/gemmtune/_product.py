@@ -30,7 +30,7 @@ class Prepared:
     @property
     def bytes(self) -> int:
         """Device memory that it takes beside the matrix; 0 when it was freed."""
-        return _library.opened().functions.gt_prepared_bytes(self._address) if self._address is not None else 0
+        return int(_library.opened().functions.gt_prepared_bytes(self._address)) if self._address is not None else 0
 
     def free(self) -> None:
         address, self._address = self._address, None
@@ -204,12 +204,17 @@ def mm(a: Any, b: Any, *, accuracy: Optional[str] = None, bias: Any = None, acti
     (gemmtune.torch_ops) has one, and is kept by torch.compile.
 
     Errors: ArgumentError (a ValueError; which argument, and how), Error with .status of gemmtune.h.
+
+    >>> gemmtune.mm([[1.0]], [[2.0]])
+    Traceback (most recent call last):
+      ...
+    gemmtune.ArgumentError: a is a list: it must be an array of torch, or have __cuda_array_interface__ or __dlpack__
     """
     matrix_a, matrix_b, prepared = a, b, 0
     if b.__class__ is Prepared and b.operand == "b":
-        matrix_b, prepared = b.owner, b.address.value
+        matrix_b, prepared = b.owner, b.address.value or 0
     elif a.__class__ is Prepared and a.operand == "a":
-        matrix_a, prepared = a.owner, a.address.value
+        matrix_a, prepared = a.owner, a.address.value or 0
     done = _quick.mm(matrix_a, matrix_b, out, stream, accuracy, bias, activation, alpha, beta, prepared)
     if done is None:
         return product(a, b, accuracy=accuracy, bias=bias, activation=activation, out=out, alpha=alpha, beta=beta, stream=stream)
@@ -232,6 +237,11 @@ def prepare(matrix: Any, other: int, *, operand: str = "b", accuracy: str = "acc
     that is changed must be prepared again.
 
     Errors: as mm; Error with status 3 where the kernel for this product takes none: products without are right.
+
+    >>> gemmtune.prepare([[1.0]], 512, operand="c")
+    Traceback (most recent call last):
+      ...
+    gemmtune.ArgumentError: operand is 'c', not 'a' or 'b'
     """
     if operand not in _library.OPERANDS:
         raise ArgumentError(f"operand is {operand!r}, not 'a' or 'b'")
