@@ -17,11 +17,20 @@ except ImportError:
     sys.exit(77)
 
 import gemmtune
-from gemmtune import _linear, _product, _quick, _weights, torch_ops
+from gemmtune import _files, _linear, _product, _quick, _weights, torch_ops
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 ops = torch.ops.gemmtune
-on_gpu = unittest.skipUnless(torch.cuda.is_available(), "there is no GPU")
+
+
+def is_installed():
+    try:
+        return bool(_files.library())
+    except gemmtune.Error:
+        return False
+
+
+on_gpu = unittest.skipUnless(torch.cuda.is_available() and is_installed(), "there is no GPU, or the wheel is not installed")
 
 
 def fake(*shape, dtype=torch.float32, device="cuda:0"):
