@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fast.c — gemmtune._fast, a module of Python's: one product of torch's tensors in well under a microsecond
- * beside gt_gemm.
+/* fast.c — gemmtune._fast, a module of Python's: one product of torch's tensors, or a torch.nn.Linear, in
+ * well under a microsecond beside gt_gemm.
  *
  * It takes what it knows for certain, and otherwise answers None, upon which Python's half (_product.py)
  * looks at the arguments again, computes or says what is wrong. So no error is described here, and nothing
@@ -104,6 +104,7 @@ static int truth(PyObject *value)
 struct matrix {
     struct dl_tensor tensor;
     int64_t rows, columns;
+    int64_t down, right;         /* elements from a row, or a column, to the next */
     int64_t by_rows, by_columns; /* leading dimension if stored so, else 0 */
 };
 
@@ -120,19 +121,48 @@ static bool read_tensor(PyObject *object, struct dl_tensor *tensor)
            !truth(PyObject_CallMethodObjArgs(object, names.is_neg, NULL)); /* a sign not applied yet */
 }
 
+static bool lie(struct matrix *m, int64_t rows, int64_t columns, int64_t down, int64_t right)
+{
+    if (rows <= 0 || columns <= 0) return false;
+    const bool by_rows = (columns == 1 || right == 1) && (rows == 1 || down >= columns);
+    const bool by_columns = (rows == 1 || down == 1) && (columns == 1 || right >= rows);
+    m->rows = rows, m->columns = columns;
+    m->down = down, m->right = right;
+    m->by_rows = !by_rows ? 0 : rows > 1 ? down : columns;
+    m->by_columns = !by_columns ? 0 : columns > 1 ? right : rows;
+    return by_rows || by_columns;
+}
+
 static bool read_matrix(PyObject *object, struct matrix *m)
 {
-    struct dl_tensor *t = &m->tensor;
-    if (!read_tensor(object, t) || t->dimensions != 2) return false;
-    m->rows = t->shape[0];
-    m->columns = t->shape[1];
-    if (m->rows <= 0 || m->columns <= 0) return false;
-    int64_t down = t->strides ? t->strides[0] : m->columns, right = t->strides ? t->strides[1] : 1;
-    bool by_rows = (m->columns == 1 || right == 1) && (m->rows == 1 || down >= m->columns);
-    bool by_columns = (m->rows == 1 || down == 1) && (m->columns == 1 || right >= m->rows);
-    m->by_rows = !by_rows ? 0 : m->rows > 1 ? down : m->columns;
-    m->by_columns = !by_columns ? 0 : m->columns > 1 ? right : m->rows;
-    return by_rows || by_columns;
+    const struct dl_tensor *t = &m->tensor;
+    if (!read_tensor(object, &m->tensor) || t->dimensions != 2) return false;
+    return lie(m, t->shape[0], t->shape[1], t->strides ? t->strides[0] : t->shape[1],
+               t->strides ? t->strides[1] : 1);
+}
+
+static bool read_transposed(PyObject *object, struct matrix *m)
+{
+    return read_matrix(object, m) && lie(m, m->columns, m->rows, m->right, m->down);
+}
+
+/* A tensor of two dimensions or more as a matrix: all but the last are its rows, at one distance. */
+static bool read_lines(PyObject *object, struct matrix *m)
+{
+    const struct dl_tensor *t = &m->tensor;
+    if (!read_tensor(object, &m->tensor) || t->dimensions < 2) return false;
+    const int last = t->dimensions - 1;
+    int64_t rows = 1, down = 0;
+    for (int d = last - 1; d >= 0; d--) {
+        if (t->shape[d] <= 0) return false;
+        if (t->strides && t->shape[d] > 1) {
+            if (rows > 1 && t->strides[d] != rows * down) return false;
+            if (rows == 1) down = t->strides[d];
+        }
+        rows *= t->shape[d];
+    }
+    if (!t->strides) down = t->shape[last];
+    return lie(m, rows, t->shape[last], down, t->strides ? t->strides[last] : 1);
 }
 
 static uintptr_t address_of(const struct dl_tensor *t)
@@ -187,8 +217,7 @@ static bool stream_of(PyObject *stream, int32_t device, void **out)
 
 static uintptr_t end_of(const struct matrix *m)
 {
-    int64_t last = (m->rows - 1) * (m->tensor.strides ? m->tensor.strides[0] : m->columns) +
-                   (m->columns - 1) * (m->tensor.strides ? m->tensor.strides[1] : 1);
+    const int64_t last = (m->rows - 1) * m->down + (m->columns - 1) * m->right;
     return address_of(&m->tensor) + (uintptr_t)(last + 1) * (m->tensor.bits / 8);
 }
 
@@ -277,6 +306,15 @@ static enum gt_status compute(const struct product *p)
     Py_END_ALLOW_THREADS return status;
 }
 
+/* What is read last. */
+static bool read_rest(PyObject *bias, PyObject *accuracy, PyObject *stream, struct product *p)
+{
+    if (!read_bias(bias, p) || !fits(p)) return false;
+    p->type = type_of(&p->a.tensor, &p->c.tensor, accuracy);
+    return p->type >= 0 && is_current(p->a.tensor.device) &&
+           stream_of(stream, p->a.tensor.device, &p->stream);
+}
+
 /* out: a new reference to the result; NULL: not for this module. */
 static bool read_product(PyObject *const *arguments, struct product *p, PyObject **out)
 {
@@ -291,22 +329,48 @@ static bool read_product(PyObject *const *arguments, struct product *p, PyObject
         Py_XDECREF(shape);
         if (!*out) return false;
     }
-    if (!read_matrix(*out, &p->c) || !read_bias(arguments[BIAS], p) || !fits(p)) return false;
-    p->type = type_of(&p->a.tensor, &p->c.tensor, arguments[ACCURACY]);
     p->activation = activation_of(arguments[ACTIVATION]);
-    return p->type >= 0 && p->activation >= 0 && is_current(p->a.tensor.device) &&
-           stream_of(arguments[STREAM], p->a.tensor.device, &p->stream);
+    return p->activation >= 0 && read_matrix(*out, &p->c) &&
+           read_rest(arguments[BIAS], arguments[ACCURACY], arguments[STREAM], p);
 }
 
-static PyObject *mm(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
+/* The result of shape of the input with another last size; NULL: none, perhaps with an error. */
+static PyObject *make_result(PyObject *input, const struct dl_tensor *shape, int64_t columns)
 {
-    (void)self;
-    if (count != ARGUMENTS)
-        return PyErr_Format(PyExc_TypeError, "mm takes %d arguments, not %zd", ARGUMENTS, count);
+    PyObject *sizes = PyTuple_New(shape->dimensions), *out = NULL;
+    for (int d = 0; sizes && d < shape->dimensions; d++) {
+        PyObject *size = PyLong_FromLongLong(d < shape->dimensions - 1 ? shape->shape[d] : columns);
+        if (!size || PyTuple_SetItem(sizes, d, size)) Py_CLEAR(sizes); /* which takes the size in any case */
+    }
+    if (sizes) out = PyObject_CallMethodObjArgs(input, names.new_empty, sizes, NULL);
+    Py_XDECREF(sizes);
+    return out;
+}
+
+enum { INPUT, WEIGHT, LAYER_BIAS, LAYER_ACCURACY, LAYER_PREPARED, LAYER_ARGUMENTS };
+
+/* As read_product. */
+static bool read_layer(PyObject *const *arguments, struct product *p, PyObject **out)
+{
+    p->alpha = 1;
+    p->beta = 0;
+    p->activation = GT_ACTIVATION_NONE;
+    p->prepared = PyLong_AsVoidPtr(arguments[LAYER_PREPARED]);
+    if (PyErr_Occurred() || !read_lines(arguments[INPUT], &p->a) ||
+        !read_transposed(arguments[WEIGHT], &p->b) || p->a.columns != p->b.rows)
+        return false;
+    *out = make_result(arguments[INPUT], &p->a.tensor, p->b.columns);
+    return *out && read_lines(*out, &p->c) &&
+           read_rest(arguments[LAYER_BIAS], arguments[LAYER_ACCURACY], Py_None, p);
+}
+
+static PyObject *answer(bool (*read)(PyObject *const *, struct product *, PyObject **),
+                        PyObject *const *arguments)
+{
     if (!library.gemm || !torch.exchange) Py_RETURN_NONE;
     struct product p;
     PyObject *out = NULL;
-    if (!read_product(arguments, &p, &out)) {
+    if (!read(arguments, &p, &out)) {
         PyErr_Clear(); /* Python's half meets it again, and says where */
         Py_XDECREF(out);
         Py_RETURN_NONE;
@@ -315,6 +379,22 @@ static PyObject *mm(PyObject *self, PyObject *const *arguments, Py_ssize_t count
     if (!status) return out;
     Py_DECREF(out);
     return PyLong_FromLong(status);
+}
+
+static PyObject *mm(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)self;
+    if (count != ARGUMENTS)
+        return PyErr_Format(PyExc_TypeError, "mm takes %d arguments, not %zd", ARGUMENTS, count);
+    return answer(read_product, arguments);
+}
+
+static PyObject *linear(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)self;
+    if (count != LAYER_ARGUMENTS)
+        return PyErr_Format(PyExc_TypeError, "linear takes %d arguments, not %zd", LAYER_ARGUMENTS, count);
+    return answer(read_layer, arguments);
 }
 
 static PyMethodDef functions[] = {
@@ -327,6 +407,10 @@ static PyMethodDef functions[] = {
      "mm(a, b, out, stream, accuracy, bias, activation, alpha, beta, prepared): the result; None: not for "
      "this module; "
      "a number: enum gt_status of what the library refused."},
+    {"linear", (PyCFunction)(void (*)(void))linear, METH_FASTCALL,
+     "linear(input, weight, bias, accuracy, prepared): as mm, of input @ weight.T + bias, on the current "
+     "stream; "
+     "the input has two dimensions or more, and the result the same but the last."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -19,10 +19,11 @@ cp -r "$here/../../runtime/python/gemmtune" "$packages"
 cp "$tune" "$scratch/env/bin/"
 cp "$library" "$dropin" "$engine" "$scratch/env/lib/"
 cp -r "$here/../../configs/spaces" "$here/../../configs/gpus" "$scratch/configs"
-"$make_winners" 3 sgemm:nn:16x24x32 \
+"$make_winners" 4 sgemm:nn:16x24x32 \
     "bf16gemm:nn:32x64x48:epilogue=bias+gelu@mma16 BM=16 BN=8 BK=16 WM=16 WN=8 SWAP=0 WARPS_K=1 STAGES=2 PRELOAD=0 PACK=0 VA=1 VB=1 \
 VC=1 MIN_BLOCKS=1 REDUCE=1 GROUP=1 SPLIT_K=1" \
     "sgemm_accurate:nn:128x128x128@bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132" \
+    "sgemm_accurate:nt:128x128x128@bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132" \
     >"$scratch/configs/winners/h200.jsonl"
 cd "$scratch/work"
 on_fakes() {

@@ -1,6 +1,7 @@
 """test_gemmtune.py: Python's package on a driver, a compiler and a cuBLAS made of host memory (python_package.sh sets them up). The arrays
 are stand-ins for those of torch, numba and DLPack; half of the tests are about what is refused."""
 import ctypes
+import math
 import os
 import shutil
 import struct
@@ -383,7 +384,7 @@ class ShortWay(unittest.TestCase):
                                       is_grad_enabled=lambda: self.grad)
         quick = gemmtune._quick
         for patch in (mock.patch.dict(sys.modules, torch=torch), mock.patch.object(quick, "_bound", False),
-                      mock.patch.object(quick, "mm", quick._not_here)):
+                      mock.patch.object(quick, "mm", quick._not_here), mock.patch.object(quick, "linear", quick._not_here)):
             patch.start()
             self.addCleanup(patch.stop)
         mm(filled(Exchanging((5, 7))), filled(Exchanging((7, 3))))  # by the long way, which binds the short one
@@ -449,6 +450,42 @@ class ShortWay(unittest.TestCase):
                 gemmtune.mm(*pair, stream=stream)
             self.grad = False
             self.assertIsNotNone(self.short(*pair))
+
+    def test_a_layer_is_the_product_with_its_weight_as_it_lies(self):
+        linear, dtype = gemmtune._quick.linear, "float32"
+        weight, turned, bias = filled(Exchanging((3, 7)), salt=3), Exchanging((7, 3), strides=(1, 7)), filled(Exchanging((3,)), salt=5)
+        turned.address = weight.address
+        for shape, strides, lines in (((5, 7), None, (7, 1)), ((5, 7), (1, 8), (1, 8)), ((2, 5, 7), None, (7, 1)), ((2, 1, 5, 7), (50, 99, 10, 1), (10, 1)),
+                                      ((1, 5, 7), (1, 9, 1), (9, 1)), ((5, 1, 1, 7), (12, 3, 4, 1), (12, 1))):
+            for used in (None, bias):
+                x = filled(Exchanging(shape, strides=strides))
+                out = linear(x, weight, used, None, 0)
+                self.assertEqual((type(out), out.shape), (Exchanging, (*shape[:-1], 3)))
+                flat = Exchanging((math.prod(shape[:-1]), 7), strides=lines)
+                flat.address = x.address
+                wanted = gemmtune._product.product(flat, turned, bias=used, stream=stream)
+                self.assertEqual(values_at(out.address, out.count, dtype), values_at(wanted.address, out.count, dtype))
+        a, b = filled(Exchanging((2, 64, 128))), filled(Exchanging((128, 128)), salt=3)
+        of_b = Exchanging((128, 128), strides=(1, 128))
+        of_b.address = b.address
+        with gemmtune.prepare(of_b, 128, stream=stream) as prepared:
+            out = linear(a, b, None, "accurate", prepared.address.value)
+            self.assertEqual(linear(filled(Exchanging((64, 32))), filled(Exchanging((64, 32))), None, "accurate", prepared.address.value), 1)
+        flat = Exchanging((128, 128))
+        flat.address = a.address
+        wanted = gemmtune._product.product(flat, of_b, accuracy="accurate", stream=stream)
+        self.assertEqual(values_at(out.address, out.count, dtype), values_at(wanted.address, out.count, dtype))
+
+    def test_a_layer_of_which_something_is_unknown_is_left_to_the_long_way(self):
+        linear, x, weight = gemmtune._quick.linear, Exchanging((2, 5, 7)), Exchanging((3, 7))
+        for arguments in ((Exchanging((7,)), weight, None, None, 0), (Exchanging((2, 0, 7)), weight, None, None, 0),
+                          (Exchanging((2, 5, 6)), weight, None, None, 0), (Exchanging((2, 5, 7), strides=(36, 7, 1)), weight, None, None, 0),
+                          (Exchanging((2, 5, 7), strides=(0, 7, 1)), weight, None, None, 0), (Exchanging((2, 5, 7), strides=(70, 14, 2)), weight, None, None, 0),
+                          (x, Exchanging((3, 7, 1)), None, None, 0), (x, weight, Exchanging((7,)), None, 0), (x, weight, None, "high", 0),
+                          (x, weight, None, None, "8"), (x, Exchanging((3, 7), "float16"), None, None, 0)):
+            self.assertIsNone(linear(*arguments), arguments)
+        self.grad = True
+        self.assertIsNone(linear(x, Exchanging((3, 7), requires_grad=True), None, None, 0))
 
     def test_the_library_s_refusal_is_raised_in_its_words(self):
         a, b = filled(Exchanging((128, 128))), filled(Exchanging((128, 128)))

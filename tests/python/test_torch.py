@@ -76,7 +76,8 @@ class Fakes(unittest.TestCase):
                 (r"a is a batch of 2, b one of 3", lambda: ops.mm(fake(2, 5, 7), fake(3, 7, 3))),
                 (r"b has 1 dimensions, not 2 or 3", lambda: ops.mm(fake(5, 7), fake(7))),
                 (r"a is on cpu, not on a GPU", lambda: ops.mm(fake(5, 7, device="cpu"), fake(7, 3))),
-                (r"a is on cuda:0, b on cuda:1", lambda: ops.mm(fake(5, 7), fake(7, 3, device="cuda:1"))),
+                *(((r"a is on cuda:0, b on cuda:1", lambda: ops.mm(fake(5, 7), fake(7, 3, device="cuda:1"))),)
+                  if torch.cuda.device_count() != 1 else ()),  # torch makes no fake tensor of a GPU that is not there beside one that is
                 (r"a has elements of type float64", lambda: ops.mm(fake(5, 7, dtype=f64), fake(7, 3, dtype=f64))),
                 (r"a has elements of type float32, b of type float16", lambda: ops.mm(fake(5, 7), fake(7, 3, dtype=torch.float16))),
                 (r"input has the shape \(5,\), not \(3,\) or \(5, 3\)", lambda: ops.addmm(fake(5), fake(5, 7), fake(7, 3))),
@@ -208,15 +209,67 @@ class Layers(unittest.TestCase):
             self.assertEqual(self.model(torch.empty(0, 7)).shape, (0, 3))
             self.assertEqual(self.calls, [])
 
+    def test_what_watches_torch_s_calls_sees_the_products(self):
+        from torch.fx.experimental.proxy_tensor import make_fx
+        x = torch.randn(2, 5, 7)
+        wanted = self.model(x).detach()
+        with replaced(self.model), torch.no_grad():
+            traced = make_fx(self.model)(x)
+            self.assertEqual([str(n.target) for n in traced.graph.nodes if "gemmtune" in str(n.target)], ["gemmtune.addmm.default", "gemmtune.mm.default"])
+            torch.testing.assert_close(traced(x), wanted)
+            text = str(torch.jit.trace(self.model, x, check_trace=False).inlined_graph)
+            self.assertTrue("gemmtune::addmm" in text and "gemmtune::mm" in text, text)
+            torch.testing.assert_close(torch.func.vmap(self.model)(x), wanted)
+
+    def test_the_short_way_of_a_layer_is_for_what_it_may_compute(self):
+        layer, asked, answers = self.model[0], [], []
+
+        def linear(input, weight, bias, accuracy, prepared):
+            asked.append((tuple(input.shape), weight is layer.weight, bias is layer.bias, accuracy, prepared))
+            return answers[-1]
+
+        x = torch.randn(2, 5, 7)
+        wanted = layer(x).detach()
+        opened = mock.Mock()
+        opened.return_value.check.side_effect = gemmtune.Error("no", 3)
+        with mock.patch.object(torch.Tensor, "is_cuda", True), mock.patch.object(_quick, "linear", linear), \
+                mock.patch.object(_linear._library, "opened", opened), replaced(layer):
+            with torch.no_grad():
+                answers.append(torch.zeros(2, 5, 16))
+                self.assertIs(layer(x), answers[0])
+                self.assertEqual((asked, self.calls), ([((2, 5, 7), True, True, "accurate", 0)], []))
+                answers.append(3)
+                with self.assertRaisesRegex(gemmtune.Error, "no"):
+                    layer(x)
+                answers.append(None)
+                torch.testing.assert_close(layer(x), wanted)
+                self.assertEqual((len(asked), len(self.calls)), (3, 1))
+                answers.append(answers[0])
+                self.assertEqual(layer(torch.empty(0, 7)).shape, (0, 16))
+                self.assertEqual(layer(torch.randn(7)).shape, (16,))
+                for wrong in (torch.randn(3), torch.randn(1, 3), torch.tensor(1.0)):
+                    with self.assertRaises(RuntimeError):
+                        layer(wrong)
+                with mock.patch.object(torch, "is_autocast_enabled", lambda: True):  # torch switches it off where there is no GPU
+                    torch.testing.assert_close(layer(x), wanted)
+            layer(x).sum().backward()
+            layer.requires_grad_(False)(x.clone().requires_grad_()).sum().backward()
+            self.assertEqual(len(asked), 3)
+            self.assertIs(layer(x), answers[0])  # nothing is differentiated
+
     def test_the_problems_of_a_model_are_tuned(self):
         with replaced(self.model, prepare=True) as replacement, torch.no_grad(), mock.patch.object(_linear.time, "sleep"), \
-                mock.patch.object(torch.cuda, "synchronize"), mock.patch.object(_weights.Weight, "_prepare", lambda self, b, *_: b), \
+                mock.patch.object(torch.cuda, "synchronize"), mock.patch.object(_weights.Weight, "_prepare", lambda *_: None), \
                 mock.patch.object(gemmtune._program, "run", return_value=0) as run:
             with self.assertRaisesRegex(gemmtune.ArgumentError, "nothing was computed yet"):
                 replacement.tune()
             self.model(torch.randn(2, 5, 7)), self.model(torch.randn(10, 7)), self.model(torch.randn(4, 7))
             replacement.tune(budget="5s")
         shapes = ["10x16x7:prepared=b:epilogue=bias", "10x3x16:prepared=b", "4x16x7:prepared=b:epilogue=bias", "4x3x16:prepared=b"]
+        for accuracy, dtype, kind in (("accurate", torch.float32, "sgemm_accurate"), (None, torch.float16, "hgemm"), (None, torch.bfloat16, "bf16gemm")):
+            with replaced(self.model.to(dtype), accuracy) as replacement, torch.no_grad():
+                self.model(torch.randn(4, 7, dtype=dtype))
+                self.assertEqual(replacement.problems()[0], f"{kind}:nt:4x16x7:epilogue=bias")
         self.assertEqual(run.call_args.args[0], ["--budget", "5s", *(w for s in shapes for w in ("--shape", "sgemm_accurate:nt:" + s))])
 
     def test_training_gets_the_same_gradients(self):
@@ -345,7 +398,7 @@ class OnTheGpu(unittest.TestCase):
             self.assertIsNotNone(_quick.mm(a, parameter.t(), None, None, None, None, None, 1.0, 0.0, 0))
         for x, y, out, more in ((a, parameter, None, {}), (a.cpu(), b.t(), None, {}), (a, b, None, {}), (a, b.t(), a[:, :32], {}),
                                 (a.double(), b.t(), None, {}), (a, b.t()[:0], None, {}), (a[:, ::2], b.t()[:24], None, {}),
-                                (torch.randn(64, 48, dtype=torch.complex64, device="cuda").conj().imag.clone(), b.t(), None, {}),
+                                (torch._neg_view(a), b.t(), None, {}),
                                 (a.expand(2, 64, 48), b.t(), None, {}), (a, b.t(), None, {"accuracy": "high"})):
             self.assertIsNone(_quick.mm(x, y, out, None, more.get("accuracy"), None, None, 1.0, 0.0, 0))
 

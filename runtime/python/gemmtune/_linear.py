@@ -7,14 +7,28 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 import torch
 
-from . import _product, _program, torch_ops
+from . import _library, _product, _program, _quick, torch_ops
 from ._errors import ArgumentError
 from ._weights import Weight
 
 TYPES = {  # as problems are written
     (torch.float32, "strict"): "sgemm", (torch.float32, "accurate"): "sgemm_accurate", (torch.float32, "normwise"): "sgemm_normwise",
-    (torch.float32, "tf32"): "tf32gemm", (torch.float16, None): "fp16gemm", (torch.bfloat16, None): "bf16gemm",
+    (torch.float32, "tf32"): "tf32gemm", (torch.float16, None): "hgemm", (torch.bfloat16, None): "bf16gemm",
 }
+
+
+_WATCHERS = [found for found in (
+    getattr(torch._C, "_len_torch_dispatch_stack", None), getattr(torch._C, "_get_tracing_state", None),
+    getattr(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", None)) if found is not None]
+
+
+def _is_watched() -> bool:
+    """Must products go through torch, for a mode of its dispatcher, a tracer or a transformation of functions (vmap)?"""
+    return any(is_on() for is_on in _WATCHERS)
+
+
+def _is_differentiated(*tensors: Any) -> bool:
+    return bool(torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors))
 
 
 class Linear(torch.nn.Linear):  # type: ignore[misc]
@@ -24,14 +38,37 @@ class Linear(torch.nn.Linear):  # type: ignore[misc]
     gemmtune: Weight
 
     def forward(self, input: Any) -> Any:
+        if not torch.compiler.is_compiling() and type(input) is torch.Tensor and not _is_watched():
+            out = self._short(input)
+            if out is not None:
+                return out
+        return self._long(input)
+
+    def _short(self, input: Any) -> Any:
+        """The result by the module in C; None: not for it."""
+        parameters, own = self._parameters, self.gemmtune
+        weight, bias = parameters.get("weight"), parameters.get("bias")  # a parametrized one is not there
+        if weight is None or not input.is_cuda or not weight.is_cuda or input.dtype != weight.dtype or torch.is_autocast_enabled():
+            return None
+        count = input.numel()
+        if count == 0 or input.dim() < 2 or input.shape[-1] != self.in_features or _is_differentiated(input, weight, bias):
+            return None
+        if bias is None and own.has_bias:
+            return None
+        prepared = own.prepared(weight, count // self.in_features)
+        out = _quick.linear(input, weight, bias, own.accuracy, 0 if prepared is None else prepared.address.value)
+        if out.__class__ is int:
+            _library.opened().check(out)
+        return out
+
+    def _long(self, input: Any) -> Any:
         weight, bias = self.weight, self.bias
         if torch.is_autocast_enabled() or input.dtype != weight.dtype or input.numel() == 0 or weight.device != input.device:
             return super().forward(input)
         a = torch_ops.as_it_can_lie(input if input.dim() == 2 else input.reshape(-1, self.in_features))  # copies as torch would
         b, accuracy = weight.t(), self.gemmtune.accuracy
-        differentiated = torch.is_grad_enabled() and (input.requires_grad or weight.requires_grad or
-                                                      bias is not None and bias.requires_grad)
-        if torch.compiler.is_compiling() or differentiated or type(input) is not torch.Tensor:
+        differentiated = _is_differentiated(input, weight, bias)
+        if torch.compiler.is_compiling() or differentiated or type(input) is not torch.Tensor or _is_watched():
             number = 0 if differentiated else self.gemmtune.number
             out = (torch.ops.gemmtune.mm(a, b, accuracy, number) if bias is None else
                    torch.ops.gemmtune.addmm(bias, a, b, 1.0, 1.0, accuracy, number))

@@ -1,4 +1,4 @@
-"""The short way of mm for torch's tensors: the module in C (runtime/python/fast.c), where the wheel has it and torch the
+"""The short way of mm and of layers for torch's tensors: the module in C (runtime/python/fast.c), where the wheel has it and torch the
 functions that it reads tensors by. Without it every product goes through _product.py, and gives the same."""
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ else:
     _fast = None
 
 mm: Any = _not_here  # as _fast.mm: the result, None (not for this way), or what the library answered
+linear: Any = _not_here  # as _fast.linear, the same
 
 
 def bind(library: Library) -> None:
     """After a product by the other way: the library is open then, and torch imported if it will be."""
-    global _bound, mm
+    global _bound, mm, linear
     torch = sys.modules.get("torch")
     if _bound or torch is None:
         return
@@ -39,4 +40,4 @@ def bind(library: Library) -> None:
         return
     _fast.bind_library(ctypes.cast(library.functions.gt_gemm, ctypes.c_void_p).value or 0, library.handle.value or 0,
                        function_address("cuCtxGetDevice"), function_address("cuDeviceGet"))
-    mm = _fast.mm
+    mm, linear = _fast.mm, _fast.linear

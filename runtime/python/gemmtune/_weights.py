@@ -35,19 +35,24 @@ class Weight:
 
     def operand(self, b: Any, rows: int) -> Any:
         """b of a product: the prepared one if there is one, else b itself, the layer's K x N."""
+        prepared = self.prepared(b, rows, False)
+        return b if prepared is None else prepared
+
+    def prepared(self, weight: Any, rows: int, is_turned: bool = True) -> Optional[Prepared]:
+        """What the weight, N x K, or K x N if it is not turned, is prepared as for products of so many rows; None: nothing."""
         if rows not in self.rows and len(self.rows) < SEEN:
             self.rows.add(rows)
         if not self.prepares:
-            return b
-        of = b.data_ptr(), 0 if b.is_inference() else b._version
+            return None
+        of = weight.data_ptr(), 0 if weight.is_inference() else weight._version
         if of == self._of and (self._prepared is not None or rows in self._tried or len(self._tried) == TRIES):
-            return self._prepared or b
-        return self._prepare(b, rows, of)
+            return self._prepared
+        return self._prepare(weight.detach().t() if is_turned else weight, rows, of)
 
-    def _prepare(self, b: Any, rows: int, of: Tuple[int, int]) -> Any:
+    def _prepare(self, b: Any, rows: int, of: Tuple[int, int]) -> Optional[Prepared]:
         import torch
         if torch.cuda.is_current_stream_capturing():
-            return b
+            return None
         with _lock:
             if of != self._of:
                 if self._prepared is not None:
@@ -60,7 +65,7 @@ class Weight:
             except Error as error:
                 if error.status not in (UNAVAILABLE, MEMORY):
                     raise
-        return self._prepared or b
+        return self._prepared
 
     def ask_again(self) -> None:
         """For a kernel that takes a prepared weight: there are new winners."""
