@@ -24,7 +24,10 @@ _WATCHERS = [found for found in (
 
 def _is_watched() -> bool:
     """Must products go through torch, for a mode of its dispatcher, a tracer or a transformation of functions (vmap)?"""
-    return any(is_on() for is_on in _WATCHERS)
+    for is_on in _WATCHERS:  # faster than any()
+        if is_on():
+            return True
+    return False
 
 
 def _is_differentiated(*tensors: Any) -> bool:
@@ -48,14 +51,15 @@ class Linear(torch.nn.Linear):  # type: ignore[misc]
         """The result by the module in C; None: not for it."""
         parameters, own = self._parameters, self.gemmtune
         weight, bias = parameters.get("weight"), parameters.get("bias")  # a parametrized one is not there
-        if weight is None or not input.is_cuda or not weight.is_cuda or input.dtype != weight.dtype or torch.is_autocast_enabled():
-            return None
         count = input.numel()
-        if count == 0 or input.dim() < 2 or input.shape[-1] != self.in_features or _is_differentiated(input, weight, bias):
+        if weight is None or count == 0 or not input.is_cuda or not weight.is_cuda or torch.is_autocast_enabled():
             return None
-        if bias is None and own.has_bias:
+        if bias is None and own.has_bias or _is_differentiated(input, weight, bias):
             return None
-        prepared = own.prepared(weight, count // self.in_features)
+        rows = count // self.in_features
+        if rows not in own.rows and (input.dim() < 2 or input.shape[-1] != self.in_features or input.dtype != weight.dtype):
+            return None  # of rows that were seen the module in C looks itself
+        prepared = own.prepared(weight, rows)
         out = _quick.linear(input, weight, bias, own.accuracy, 0 if prepared is None else prepared.address.value)
         if out.__class__ is int:
             _library.opened().check(out)
