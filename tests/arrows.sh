@@ -32,6 +32,7 @@ runtime:        runtime:                     winners gpu
 seam:           runtime/dropin:              gpu
 stub:           runtime/dropin/stub:         seam
 dropin:         runtime/dropin/engine:       seam runtime
+python:         runtime/python:              runtime
 '
 # header: the folders and files that may include it, whatever their layer may.
 others='
@@ -40,6 +41,7 @@ others='
 nvrtc\.h:   tuner/gpu/compile.c
 sqlite3\.h: db
 uv\.h:      tuner/workers/pool.c tuner/workers/pool_child.c tuner/workers/pool_child.h
+Python\.h:  runtime/python
 ini\.h:     tuner/gemm/gpu.c tuner/search/space.c
 zlib\.h:    tools/import/recorded.c db/db_code.c
 gt_cpu\.h:  kernel_templates/device

@@ -51,6 +51,7 @@ LD_LIBRARY_PATH=$scratch/env/lib ./link
 GEMMTUNE_LIBCUDA=$gpu "$scratch/env/bin/python3" -c 'import gemmtune; gemmtune.enable(); print(gemmtune.report())' >report
 grep -q '^Report(products=0' report
 [ -e "$(find "$scratch/env" -path '*/gemmtune/py.typed')" ]
+[ ! -e "$build/runtime/python/_fast.abi3.so" ] || "$scratch/env/bin/python3" -c 'import sys; sys.version_info < (3, 10) or __import__("gemmtune._fast")'
 for file in man/man1/tune.1 man/man1/tune-run.1 man/man3/gt_gemm.3 man/man7/gemmtune-environment.7 bash-completion/completions/tune \
     zsh/site-functions/_tune fish/vendor_completions.d/tune.fish; do
     [ -s "$scratch/env/share/$file" ] || {

@@ -96,6 +96,8 @@ fi
 if [ "${1:-}" = test ] || [ "${1:-}" = all ]; then
     need_library cmocka libcmocka-dev
     need_command python3 python3
+    need_command mypy mypy
+    [ -n "$(find /usr/include/python3*/Python.h 2>/dev/null)" ] || missing="$missing python3-dev" # for the wheel
     need_command git git
     need_command make make
     # Debian's gcc brings it along.

@@ -71,8 +71,10 @@ def main():
     version = re.search(r"project\(gemmtune VERSION ([0-9.]+)", (SOURCE / "CMakeLists.txt").read_text())[1]
     tune = options.build / "tune"
     installed = list(files_of(options.build, version))
+    package = sorted(f for f in (SOURCE / "runtime/python/gemmtune").iterdir() if f.suffix in (".py", ".pyi") or f.name == "py.typed")
+    package += (options.build / "runtime/python").glob("_fast.abi3.so")  # by the stable ABI of Python 3.10 and later; others do without
     glibc = 17
-    for file in [tune] + [f for n, f in installed if n.startswith("lib/")]:
+    for file in [tune] + [f for n, f in installed if n.startswith("lib/")] + [f for f in package if f.suffix == ".so"]:
         others, newest = needs(file)
         glibc = max(glibc, newest)
         if others and not options.here:
@@ -93,7 +95,6 @@ def main():
     }
     members = [(f"{data}/scripts/tune", tune.read_bytes(), 0o755)]
     members += [(f"{data}/data/{name}", file.read_bytes(), 0o755 if ".so" in name else 0o644) for name, file in installed]
-    package = sorted(f for f in (SOURCE / "runtime/python/gemmtune").iterdir() if f.suffix == ".py" or f.name == "py.typed")
     members += [(f"gemmtune/{file.name}", file.read_bytes(), 0o644) for file in package]
     linker = f"INPUT(libgemmtune.so.{'.'.join(version.split('.')[:2])})\n"  # what -lgemmtune finds: a wheel has no links
     members.append((f"{data}/data/lib/libgemmtune.so", linker.encode(), 0o644))

@@ -1,6 +1,7 @@
 """test_gemmtune.py: Python's package on a driver, a compiler and a cuBLAS made of host memory (python_package.sh sets them up). The arrays
 are stand-ins for those of torch, numba and DLPack; half of the tests are about what is refused."""
 import ctypes
+import math
 import os
 import shutil
 import struct
@@ -9,6 +10,7 @@ import sys
 import tempfile
 import types
 import unittest
+from unittest import mock
 
 import gemmtune
 
@@ -263,9 +265,13 @@ class Products(unittest.TestCase):
         self.refused(r"a is on GPU 0, bias on GPU 1", a, b, bias=Tensor((3,), device=other))
         self.refused(r"a is on GPU 0, out on GPU 1", a, b, out=Tensor((5, 3), device=other))
 
+    def test_a_torch_for_other_gpus_is_refused(self):
+        with mock.patch.dict(sys.modules, torch=types.SimpleNamespace(version=types.SimpleNamespace(hip="7.0"), Tensor=str)):
+            self.refused(r"a is on an AMD GPU: this torch is built for ROCm 7\.0", Tensor((5, 7)), Tensor((7, 3)))
+
     def test_gradients_and_views_that_are_not_applied_are_refused(self):
         b = Tensor((7, 3))
-        self.refused(r"a requires a gradient.*torch\.no_grad\(\).*a\.detach\(\).*torch's own operations", Tensor((5, 7), requires_grad=True), b)
+        self.refused(r"a requires a gradient.*torch\.no_grad\(\).*a\.detach\(\).*torch\.ops\.gemmtune\.mm", Tensor((5, 7), requires_grad=True), b)
         self.refused(r"out requires a gradient", Tensor((5, 7)), b, out=Tensor((5, 3), requires_grad=True))
         self.refused(r"a has the layout torch\.sparse_csr: call \.to_dense\(\)", Tensor((5, 7), layout="torch.sparse_csr"), b)
         self.refused(r"a is a view whose sign", Tensor((5, 7), negative=True), b)
@@ -320,11 +326,180 @@ class Products(unittest.TestCase):
         code = ("import sys; sys.path.insert(0, %r)\nimport test_gemmtune as t, gemmtune\n"
                 "a, b = t.Tensor((5, 7)), t.Tensor((7, 3))\n"
                 "try: t.mm(a, b)\nexcept gemmtune.Error as e: print(e.status, e)" % os.path.dirname(os.path.abspath(__file__)))
+        lacking = code.replace("t.Tensor((5, 7)), t.Tensor((7, 3))", "t.Tensor((5, 7), 'bfloat16'), t.Tensor((7, 3), 'bfloat16')")
+        said = subprocess.run([sys.executable, "-c", lacking], env={**os.environ, "FAKE_GPU_ARCH": "75", "GEMMTUNE_LIBCUBLAS": "/none",
+                              "GEMMTUNE_LIBCUBLASLT": "/none"}, capture_output=True, text=True, check=True).stdout
+        self.assertRegex(said, "^3 nothing here can compute bf16gemm:nn:5x3x7: ")
         for fail, status in (("cuLaunchKernel=719,cuLaunchKernelEx=719", "5 "), ("cuInit=100", "2 the driver cannot start")):
             said = subprocess.run([sys.executable, "-c", code], env={**os.environ, "FAKE_GPU_FAIL": fail, "GEMMTUNE_LIBCUBLAS": "/none",
                                   "GEMMTUNE_LIBCUBLASLT": "/none"}, capture_output=True, text=True, check=True).stdout
             self.assertTrue(said.startswith(status), said)
             self.assertGreater(len(said), 20)
+
+
+class DLExchange(ctypes.Structure):
+    """DLPack's table of C functions, of which the short way uses the last two."""
+
+    OF_OBJECT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(DLTensor))
+    OF_STREAM = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("older", ctypes.c_void_p), ("unused", ctypes.c_void_p * 3),
+                ("tensor_from_object", OF_OBJECT), ("current_stream", OF_STREAM)]
+
+
+class Exchanging(Tensor):
+    """As torch's since 2.10."""
+
+    def new_empty(self, shape):
+        return Exchanging(tuple(shape), self.dtype[6:])
+
+
+@unittest.skipUnless(gemmtune._quick._fast, "the package has no _fast: Python's headers were missing, or it is older than 3.10")
+class ShortWay(unittest.TestCase):
+    def setUp(self):
+        self.asked, self.grad = [], False
+
+        def of_object(tensor, to):
+            self.asked.append(tensor)
+            code, bits = {"float32": (2, 32), "float16": (2, 16), "bfloat16": (4, 16), "float64": (2, 64)}[tensor.dtype[6:]]
+            tensor.keep = [(ctypes.c_int64 * len(tensor.shape))(*values) for values in (tensor.shape, tensor.strides)]
+            to[0] = DLTensor(tensor.address - 16, 2 if tensor.device.type == "cuda" else 1, tensor.device.index or 0, len(tensor.shape),
+                             code, bits, 1, *map(ctypes.addressof, tensor.keep), 16)
+            return 1 if tensor.layout != "torch.strided" else 0
+
+        def of_stream(_, device, to):
+            to[0] = stream.value
+            return 0
+
+        context = ctypes.c_void_p()
+        driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0), driver.cuCtxSetCurrent(context)  # as torch leaves it
+        self.addCleanup(driver.cuCtxSetCurrent, None)
+        self.table = DLExchange(1, 3, None, (ctypes.c_void_p * 3)(), DLExchange.OF_OBJECT(of_object), DLExchange.OF_STREAM(of_stream))
+        self.bind(self.table)
+
+    def bind(self, table):
+        new = ctypes.pythonapi.PyCapsule_New
+        new.argtypes, new.restype = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p], ctypes.py_object
+        Exchanging.__dlpack_c_exchange_api__ = new(ctypes.addressof(table), b"dlpack_exchange_api", None)
+        torch = types.SimpleNamespace(Tensor=Exchanging, nn=types.SimpleNamespace(Parameter=type("Parameter", (Exchanging,), {})),
+                                      is_grad_enabled=lambda: self.grad)
+        quick = gemmtune._quick
+        for patch in (mock.patch.dict(sys.modules, torch=torch), mock.patch.object(quick, "_bound", False),
+                      mock.patch.object(quick, "mm", quick._not_here), mock.patch.object(quick, "linear", quick._not_here)):
+            patch.start()
+            self.addCleanup(patch.stop)
+        mm(filled(Exchanging((5, 7))), filled(Exchanging((7, 3))))  # by the long way, which binds the short one
+        return quick.mm
+
+    def short(self, a, b, out=None, accuracy=None, bias=None, activation=None, alpha=1.0, beta=0.0, used=None, prepared=0):
+        return gemmtune._quick.mm(a, b, out, used, accuracy, bias, activation, alpha, beta, prepared)
+
+    def test_it_answers_as_the_long_way(self):
+        bias, count = filled(Exchanging((3,)), salt=5), 0
+        for strides_a in ((7, 1), (9, 1), (1, 8)):
+            for strides_b in ((5, 1), (1, 7)):
+                for strides_c in ((3, 1), (4, 1), (1, 6)):
+                    for more in ({}, {"bias": bias}, {"activation": "relu", "bias": bias}, {"alpha": 2.0, "beta": 0.5}):
+                        a, b = filled(Exchanging((5, 7), strides=strides_a)), filled(Exchanging((7, 3), strides=strides_b), salt=3)
+                        found, wanted = (filled(Exchanging((5, 3), strides=strides_c), salt=2) for _ in range(2))
+                        ctypes.c_int.in_dll(driver, "fake_computes").value = 7 if strides_c[0] == 1 else 1
+                        self.assertIs(self.short(a, b, found, **more), found)
+                        gemmtune._product.product(a, b, out=wanted, stream=stream, **more)
+                        self.assertEqual(values_at(found.address, found.count, "float32"), values_at(wanted.address, found.count, "float32"))
+                        count += 1
+        ctypes.c_int.in_dll(driver, "fake_computes").value = 1
+        self.assertEqual(count, 72)
+        for dtype, accuracy in (("float16", None), ("bfloat16", "strict"), ("float32", "accurate"), ("float32", "normwise"), ("float32", "tf32")):
+            a, b = filled(Exchanging((16, 32), dtype), dtype), filled(Exchanging((32, 24), dtype), dtype, 3)
+            out = self.short(a, b, accuracy=accuracy, used=stream.value)
+            self.assertEqual((type(out), out.dtype, out.shape), (Exchanging, a.dtype, (16, 24)))
+            wanted = gemmtune._product.product(a, b, accuracy=accuracy, stream=stream)
+            self.assertEqual(values_at(out.address, 384, dtype), values_at(wanted.address, 384, dtype))
+
+    def test_mm_takes_it_and_a_prepared_weight_with_it(self):
+        a, b = filled(Exchanging((128, 128))), filled(Exchanging((128, 128)), salt=3)
+        with mock.patch.object(gemmtune._product, "product", side_effect=AssertionError), gemmtune.prepare(b, 128, stream=stream) as weight:
+            self.asked.clear()
+            out = gemmtune.mm(a, weight, accuracy="accurate")
+            self.assertEqual(self.asked, [a, b, out])
+        wanted = gemmtune._product.product(a, b, accuracy="accurate", stream=stream)
+        self.assertEqual(values_at(out.address, out.count, "float32"), values_at(wanted.address, out.count, "float32"))
+
+    def test_what_it_does_not_know_for_certain_is_left_to_the_long_way(self):
+        a, b, gpu1, cpu = Exchanging((5, 7)), Exchanging((7, 3)), Device("cuda", 1), Device("cpu", None)
+        turned = Exchanging((5, 3), strides=(1, 5))
+        inside = Exchanging((5, 3))
+        inside.address = a.address + 64
+        for arguments, more in (
+            ((Tensor((5, 7)), b), {}), ((Exchanging((5, 7), device=cpu), b), {}), ((a, Exchanging((7, 3), device=gpu1)), {}),
+            ((Exchanging((5, 7), device=gpu1), Exchanging((7, 3), device=gpu1)), {}), ((Exchanging((5, 7), layout="torch.sparse"), b), {}),
+            ((Exchanging((5, 7), negative=True), b), {}), ((Exchanging((0, 7)), b), {}), ((Exchanging((2, 5, 7)), b), {}),
+            ((Exchanging((7,)), b), {}), ((a, a), {}), ((Exchanging((5, 7), strides=(14, 2)), b), {}), ((Exchanging((5, 7), strides=(0, 1)), b), {}),
+            ((a, Exchanging((7, 3), "float16")), {}), ((a, b, Exchanging((5, 4))), {}), ((a, b, Exchanging((5, 3), "float16")), {}),
+            ((a, b, inside), {}), ((a, b, turned), {"prepared": 8}), ((a, b), {"beta": 1.0}), ((a, b), {"accuracy": "high"}), ((a, b), {"accuracy": 3}),
+            ((a, b), {"activation": "silu"}), ((a, b), {"bias": Exchanging((5,))}), ((a, b), {"bias": Exchanging((3,), strides=(2,))}),
+            ((a, b), {"bias": Exchanging((3,), "float16")}), ((a, b), {"alpha": "2"}), ((a, b), {"used": stream}), ((a, b), {"used": 1 << 70}),
+            ((a, b, b), {"bias": [1]}), ((Exchanging((5, 7), "float16"), Exchanging((7, 3), "float16")), {"accuracy": "accurate"}),
+        ):
+            self.assertIsNone(self.short(*arguments, **more), (arguments, more))
+        for shape in ((5, 7), (7, 3)):
+            needs = Exchanging(shape, requires_grad=True)
+            pair = (needs, b) if shape == (5, 7) else (a, needs)
+            self.grad = True
+            self.assertIsNone(self.short(*pair))
+            with self.assertRaisesRegex(gemmtune.ArgumentError, "requires a gradient"):
+                gemmtune.mm(*pair, stream=stream)
+            self.grad = False
+            self.assertIsNotNone(self.short(*pair))
+
+    def test_a_layer_is_the_product_with_its_weight_as_it_lies(self):
+        linear, dtype = gemmtune._quick.linear, "float32"
+        weight, turned, bias = filled(Exchanging((3, 7)), salt=3), Exchanging((7, 3), strides=(1, 7)), filled(Exchanging((3,)), salt=5)
+        turned.address = weight.address
+        for shape, strides, lines in (((5, 7), None, (7, 1)), ((5, 7), (1, 8), (1, 8)), ((2, 5, 7), None, (7, 1)), ((2, 1, 5, 7), (50, 99, 10, 1), (10, 1)),
+                                      ((1, 5, 7), (1, 9, 1), (9, 1)), ((5, 1, 1, 7), (12, 3, 4, 1), (12, 1))):
+            for used in (None, bias):
+                x = filled(Exchanging(shape, strides=strides))
+                out = linear(x, weight, used, None, 0)
+                self.assertEqual((type(out), out.shape), (Exchanging, (*shape[:-1], 3)))
+                flat = Exchanging((math.prod(shape[:-1]), 7), strides=lines)
+                flat.address = x.address
+                wanted = gemmtune._product.product(flat, turned, bias=used, stream=stream)
+                self.assertEqual(values_at(out.address, out.count, dtype), values_at(wanted.address, out.count, dtype))
+        a, b = filled(Exchanging((2, 64, 128))), filled(Exchanging((128, 128)), salt=3)
+        of_b = Exchanging((128, 128), strides=(1, 128))
+        of_b.address = b.address
+        with gemmtune.prepare(of_b, 128, stream=stream) as prepared:
+            out = linear(a, b, None, "accurate", prepared.address.value)
+            self.assertEqual(linear(filled(Exchanging((64, 32))), filled(Exchanging((64, 32))), None, "accurate", prepared.address.value), 1)
+        flat = Exchanging((128, 128))
+        flat.address = a.address
+        wanted = gemmtune._product.product(flat, of_b, accuracy="accurate", stream=stream)
+        self.assertEqual(values_at(out.address, out.count, dtype), values_at(wanted.address, out.count, dtype))
+
+    def test_a_layer_of_which_something_is_unknown_is_left_to_the_long_way(self):
+        linear, x, weight = gemmtune._quick.linear, Exchanging((2, 5, 7)), Exchanging((3, 7))
+        for arguments in ((Exchanging((7,)), weight, None, None, 0), (Exchanging((2, 0, 7)), weight, None, None, 0),
+                          (Exchanging((2, 5, 6)), weight, None, None, 0), (Exchanging((2, 5, 7), strides=(36, 7, 1)), weight, None, None, 0),
+                          (Exchanging((2, 5, 7), strides=(0, 7, 1)), weight, None, None, 0), (Exchanging((2, 5, 7), strides=(70, 14, 2)), weight, None, None, 0),
+                          (x, Exchanging((3, 7, 1)), None, None, 0), (x, weight, Exchanging((7,)), None, 0), (x, weight, None, "high", 0),
+                          (x, weight, None, None, "8"), (x, Exchanging((3, 7), "float16"), None, None, 0)):
+            self.assertIsNone(linear(*arguments), arguments)
+        self.grad = True
+        self.assertIsNone(linear(x, Exchanging((3, 7), requires_grad=True), None, None, 0))
+
+    def test_the_library_s_refusal_is_raised_in_its_words(self):
+        a, b = filled(Exchanging((128, 128))), filled(Exchanging((128, 128)))
+        other, wrong = filled(Exchanging((64, 32))), filled(Exchanging((32, 64)))
+        with gemmtune.prepare(b, 128, stream=stream) as weight:
+            self.assertEqual(self.short(other, wrong, accuracy="accurate", prepared=weight.address.value), 1)
+            with mock.patch.object(weight, "owner", wrong), self.assertRaisesRegex(gemmtune.ArgumentError, "prepared"):
+                gemmtune.mm(other, weight, accuracy="accurate")
+
+    def test_a_table_of_another_major_version_is_not_used(self):
+        newer = DLExchange(2, 0, ctypes.addressof(self.table), (ctypes.c_void_p * 3)(), self.table.tensor_from_object, self.table.current_stream)
+        self.assertIsNot(self.bind(newer), gemmtune._quick._not_here)  # by the older one that it names
+        newer.older = None
+        self.assertIs(self.bind(newer), gemmtune._quick._not_here)
 
 
 PRODUCT = """

@@ -57,6 +57,16 @@ bool template_is_of_kind(const struct config *config, const struct template_kind
     return config->template == kind->template && template_kind(config).reduce == kind->reduce;
 }
 
+bool template_reads_prepared(const struct config *config, const struct problem *problem)
+{
+    struct launch_plan product, preparation;
+    const struct template *t = config->template;
+    const enum launch_operand which = problem->prepared == PREPARED_A ? LAUNCH_A : LAUNCH_B;
+    if (!problem->prepared || !t->prepare) return false;
+    t->plan(config, problem, &product);
+    return t->prepare(config, problem, which, &product, &preparation);
+}
+
 const char *template_check_all(const struct config *config, const struct problem *problem,
                                const struct gpu *gpu)
 {

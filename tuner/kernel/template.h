@@ -178,6 +178,10 @@ bool template_is_of_kind(const struct config *config, const struct template_kind
 
 struct tile template_tile(const struct config *config);
 
+/* True if the problem has a prepared operand, and the configuration, which is legal for it, reads the
+ * prepared form: other products than those with a prepared operand take it longer. */
+bool template_reads_prepared(const struct config *config, const struct problem *problem);
+
 /* NULL if the first `known` values are within their parameters' ranges, else a sentence: for check_prefix. */
 const char *template_check_ranges(const struct config *config, int known);
 

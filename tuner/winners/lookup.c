@@ -135,12 +135,42 @@ static enum status list_exact(struct winner_store *store, const struct problem *
     return OK;
 }
 
+/* What was measured for the problem with an operand prepared, and is as fast without. */
+static enum status list_exact_prepared(struct winner_store *store, const struct problem *problem,
+                                       int alignment, struct choice choices[CHOICES_MAX], int *count)
+{
+    enum status st = OK;
+    for (int with = PREPARED_A; with <= PREPARED_B && !st && *count == 0; with++) {
+        struct problem prepared = *problem;
+        struct choice found[CHOICES_MAX];
+        int more = 0;
+        prepared.prepared = (enum prepared_operand)with;
+        st = list_exact(store, &prepared, alignment, found, &more);
+        for (int i = 0; i < more; i++) {
+            struct choice *c = &found[i];
+            const struct config *config = c->cublas ? NULL : &c->config;
+            if (c->pinned || nearest_saves_work(&store->gpu, &prepared, config, problem)) continue;
+            if (config && (nearest_illegal(store, config, problem, alignment) ||
+                           winner_store_failed(store, problem, config, "")))
+                continue;
+            snprintf(c->why, sizeof c->why, "%s for this problem with a prepared operand%s%s",
+                     c->cublas ? "cuBLAS won the race" : "measured",
+                     c->cublas ? "" : ", which it does not read", layer_of(c));
+            choices[(*count)++] = *c;
+        }
+    }
+    return st;
+}
+
 enum status lookup_exact(struct winner_store *store, const struct problem *problem, int alignment,
                          struct choice choices[CHOICES_MAX], int *count)
 {
     struct problem plain = *problem;
     int more = 0;
     enum status st = list_exact(store, problem, alignment, choices, count);
+    const bool nothing = !st && *count == 0 && !problem->prepared && !problem->pointers;
+    if (nothing && gemm_type_prepares(problem->type))
+        return list_exact_prepared(store, problem, alignment, choices, count);
     if (st || !problem->prepared) return st;
     plain.prepared = PREPARED_NONE;
     st = list_exact(store, &plain, alignment, choices + *count, &more);

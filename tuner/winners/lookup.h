@@ -39,7 +39,8 @@ struct choice {
 /* The pin for exactly this problem, else what was measured for it, best first: none, the kernel, cuBLAS, or
  * cuBLAS and the kernel that lost to it (no kernel also if the operands are less aligned than it requires).
  * After these, of a problem with a prepared operand, the same of the problem without, as CHOICE_NEAREST: its
- * kernels compute it, and another may be faster.
+ * kernels compute it, and another may be faster. Of a problem without one for which nothing was measured,
+ * what was for the problem with A or B prepared, if it reads no prepared operand: it computes both alike.
  * alignment: bytes, 4, 8 or 16. Errors: E_MEMORY. */
 enum status lookup_exact(struct winner_store *store, const struct problem *problem, int alignment,
                          struct choice choices[CHOICES_MAX], int *count);

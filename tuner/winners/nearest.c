@@ -38,6 +38,13 @@ const char *nearest_illegal(const struct winner_store *store, const struct confi
     return why ? why : workspace_refuses(config, &p, store->workspace_bytes);
 }
 
+bool nearest_saves_work(const struct gpu *gpu, const struct problem *tuned, const struct config *config,
+                        const struct problem *problem)
+{
+    if (!tuned->prepared || problem->prepared || !config) return false;
+    return config->template->check(config, tuned, gpu) || template_reads_prepared(config, tuned);
+}
+
 /* Inserts by distance; the farthest entry is dropped from a full list. */
 static int insert(struct neighbour *list, int count, int room, struct neighbour fresh)
 {
@@ -104,6 +111,13 @@ static bool is_as_accurate(const struct winner_store *store, const struct stored
            !gemm_type_has_limits(computed);
 }
 
+static bool saves_work(const struct winner_store *store, const struct stored_winner *w,
+                       const struct problem *problem)
+{
+    const struct config *config = w->config == CUBLAS_WON ? NULL : &store->set.configs[w->config];
+    return nearest_saves_work(&store->gpu, &w->base.problem, config, problem);
+}
+
 /* More than needed: some will be illegal, or farther away than they look. */
 enum { LISTED = 4 * NEAREST_MAX };
 
@@ -114,7 +128,7 @@ static int list_read(const struct winner_store *store, const struct problem *pro
     for (size_t i = 0; i < store->set.count; i++) {
         const struct stored_winner *w = &store->set.winners[i];
         if (!serves_others(w) || is_of_library(store, w) || !shape_answers(&w->shape, shape) ||
-            !is_as_accurate(store, w, problem) ||
+            !is_as_accurate(store, w, problem) || saves_work(store, w, problem) ||
             gemm_type_decides((enum gemm_type)w->shape.type, (enum gemm_type)shape->type) != decides)
             continue;
         struct neighbour n = {w, shape_distance(&w->shape, shape) + 0.1 * !w->base.cold, 0, false};
@@ -136,7 +150,9 @@ static void mark_bucket(const struct problem *problem, struct neighbour *neighbo
     struct neighbour *bucket = NULL;
     for (int i = 0; i < count; i++) {
         const struct problem *tuned = &neighbours[i].winner->base.problem;
-        if (tuned->m < problem->m || tuned->m >= 2 * problem->m || !problem_alike_but_m(tuned, problem))
+        struct problem like = *problem;
+        if (!like.prepared) like.prepared = tuned->prepared; /* it saves no work, else it were not listed */
+        if (tuned->m < problem->m || tuned->m >= 2 * problem->m || !problem_alike_but_m(tuned, &like))
             continue;
         if (!bucket || tuned->m < bucket->winner->base.problem.m) bucket = &neighbours[i];
     }

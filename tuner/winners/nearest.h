@@ -37,6 +37,12 @@ struct problem nearest_as_aligned(const struct problem *problem, int alignment);
 const char *nearest_illegal(const struct winner_store *store, const struct config *config,
                             const struct problem *problem, int alignment);
 
+/* True if the configuration (NULL: cuBLAS) was timed for `tuned`, whose operand was prepared, without work
+ * that the problem, which has none prepared, needs; or if it is no longer legal there. What reads no prepared
+ * operand computes both alike. */
+bool nearest_saves_work(const struct gpu *gpu, const struct problem *tuned, const struct config *config,
+                        const struct problem *problem);
+
 /* The expected time of cuBLAS for another problem, in the arithmetic of the winner's race. 0: there was no
  * cuBLAS in the race. */
 double nearest_cublas_us(const struct gpu *gpu, const struct stored_winner *winner,

@@ -44,7 +44,8 @@ bool shape_answers(const struct shape *tuned, const struct shape *wanted)
 {
     return tuned->op == wanted->op && tuned->epilogue == wanted->epilogue &&
            tuned->pointers == wanted->pointers && tuned->invariant == wanted->invariant &&
-           (tuned->prepared == wanted->prepared || tuned->prepared == PREPARED_NONE) &&
+           (tuned->prepared == wanted->prepared || tuned->prepared == PREPARED_NONE ||
+            wanted->prepared == PREPARED_NONE) &&
            gemm_type_answers((enum gemm_type)tuned->type, (enum gemm_type)wanted->type);
 }
 

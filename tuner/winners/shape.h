@@ -29,8 +29,8 @@ struct shape shape_of(const struct problem *problem);
 double shape_distance(const struct shape *x, const struct shape *y);
 
 /* True if the winner for one may compute the other: same op and epilogue, both with pointers or neither, both
- * invariant or neither, a type that answers the other's, and the same operand prepared or none: what was
- * timed without a call's work does not answer calls that do it. */
+ * invariant or neither, a type that answers the other's, and not the two operands prepared. A winner that was
+ * timed with a prepared operand answers calls without only if it reads none (nearest_saves_work). */
 bool shape_answers(const struct shape *tuned, const struct shape *wanted);
 
 #endif

@@ -72,9 +72,12 @@ def _of_torch(name: str, tensor: Any) -> Array:
     torch, device = sys.modules.get("torch"), tensor.device
     if device.type != "cuda":
         raise _on_cpu(name, str(device))
+    rocm = getattr(getattr(torch, "version", None), "hip", None)
+    if rocm:
+        raise ArgumentError(f"{name} is on an AMD GPU: this torch is built for ROCm {rocm}, and gemmtune computes on NVIDIA's")
     if getattr(tensor, "requires_grad", False) and (torch is None or torch.is_grad_enabled()):
         raise ArgumentError(f"{name} requires a gradient, and this product has none: call it under torch.no_grad(), pass "
-                            f"{name}.detach(), or use torch's own operations, which gemmtune.enable() speeds up")
+                            f"{name}.detach(), or use torch.ops.gemmtune.mm (gemmtune.torch_ops), which has one")
     layout = str(getattr(tensor, "layout", "torch.strided"))
     if layout != "torch.strided":
         raise ArgumentError(f"{name} has the layout {layout}: call .to_dense() on it first")
@@ -203,4 +206,4 @@ def stream_of(stream: Any, like: Any) -> int:
     stream = getattr(stream, "value", stream)
     if stream is not None and not isinstance(stream, int):
         raise ArgumentError(f"stream is a {type(stream).__name__}: it must be a number, or a stream of torch, cupy or numba")
-    return 0 if stream in (None, 1) else stream  # 1: the same one, in the interface's words
+    return 0 if stream is None or stream == 1 else stream  # 1: the same one, in the interface's words

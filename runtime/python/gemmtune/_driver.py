@@ -38,6 +38,11 @@ def _primary(device: int) -> ctypes.c_void_p:
     return context
 
 
+def function_address(name: str) -> int:
+    """Of one of the driver's functions."""
+    return ctypes.cast(getattr(_driver(), name), ctypes.c_void_p).value or 0
+
+
 def device_of(name: str, pointer: int) -> int:
     """The number of the GPU in whose memory it is. Errors: ArgumentError if it is in none's."""
     device = ctypes.c_int()

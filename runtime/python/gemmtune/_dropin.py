@@ -71,6 +71,11 @@ def report() -> Report:
     """What the drop-in has answered so far. GEMMTUNE_LOG=1 tells of each problem, and why.
 
     Errors: Error if the drop-in is not in this process: neither enable() nor `tune run` came before.
+
+    >>> gemmtune.report()
+    Traceback (most recent call last):
+      ...
+    gemmtune.Error: the drop-in is not in this process: call gemmtune.enable(), or start the program by: tune run -- python3 ...
     """
     process = _loaded()
     if process is None:

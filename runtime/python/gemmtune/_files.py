@@ -30,4 +30,11 @@ def library() -> str:
 
 
 def drop_in() -> str:
+    """The path of the drop-in, for LD_PRELOAD where a command line cannot be changed.
+
+    >>> gemmtune.drop_in().rpartition("/")[2]
+    'libgemmtune_cublas.so'
+
+    Errors: Error if the wheel's library is not there.
+    """
     return find("lib/libgemmtune_cublas.so")

@@ -18,7 +18,7 @@ TYPES = {  # (elements of A and B, of C, accuracy): enum gt_type
     ("bfloat16", "float32", "strict"): 6,
     ("float16", "float32", "strict"): 7,
 }
-COLUMN_MAJOR = 1
+COLUMN_MAJOR, OUT_OF_PLACE = 1, 8
 BIAS_COLUMN = 1
 ACTIVATIONS = {None: 0, "relu": 1, "gelu": 2}
 OPERANDS = {"a": 0, "b": 1}
@@ -76,20 +76,21 @@ class Library:
         functions.gt_prepared_free.argtypes = [pointer]
         functions.gt_prepared_free.restype = None
         self.handle = ctypes.c_void_p()
-        self._check(functions.gt_open(ctypes.byref(self.handle), None))
+        self.check(functions.gt_open(ctypes.byref(self.handle), None))
 
-    def _check(self, status: int) -> None:
+    def check(self, status: int) -> None:
+        """Raises the library's own words for what this thread's last call answered, unless that was GT_OK."""
         if not status:
             return
         text = self.functions.gt_error_text().decode(errors="replace")
         raise ArgumentError(text) if status == INVALID else Error(text, status)
 
     def gemm(self, problem: Problem, call: Call) -> None:
-        self._check(self.functions.gt_gemm(self.handle, ctypes.byref(problem), ctypes.byref(call)))
+        self.check(self.functions.gt_gemm(self.handle, ctypes.byref(problem), ctypes.byref(call)))
 
     def prepare(self, problem: Problem, operand: int, matrix: int, stream: int) -> ctypes.c_void_p:
         prepared = ctypes.c_void_p()
-        self._check(self.functions.gt_prepare(self.handle, ctypes.byref(problem), operand, matrix, stream, ctypes.byref(prepared)))
+        self.check(self.functions.gt_prepare(self.handle, ctypes.byref(problem), operand, matrix, stream, ctypes.byref(prepared)))
         return prepared
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any, Optional, Tuple
 
-from . import _arrays, _library
+from . import _arrays, _library, _quick
 from ._arrays import Array, Matrices
 from ._driver import current, wait_for, wait_for_all
 from ._errors import ArgumentError
@@ -30,7 +30,7 @@ class Prepared:
     @property
     def bytes(self) -> int:
         """Device memory that it takes beside the matrix; 0 when it was freed."""
-        return _library.opened().functions.gt_prepared_bytes(self._address) if self._address is not None else 0
+        return int(_library.opened().functions.gt_prepared_bytes(self._address)) if self._address is not None else 0
 
     def free(self) -> None:
         address, self._address = self._address, None
@@ -103,6 +103,13 @@ def _check_out(out: Array, inputs: "list[Array]", shape: Tuple[int, ...]) -> Non
             raise ArgumentError(f"the memory from out's first element to its last overlaps with {array.name}'s")
 
 
+def _check_source(source: Array, out: Array) -> None:
+    if (source.shape, source.dtype) != (out.shape, out.dtype):
+        raise ArgumentError(f"{source} must have the shape {out.shape} and the type {out.dtype} of the result")
+    if any(s != t for n, s, t in zip(out.shape, source.strides, out.strides) if n > 1):
+        raise ArgumentError(f"{source} must lie as the result does, with strides {out.strides}: call .contiguous() on it first")
+
+
 def _check_devices(arrays: "list[Array]") -> int:
     for array in arrays[1:]:
         if array.device != arrays[0].device:
@@ -126,6 +133,54 @@ def _wait_for_producers(arrays: "list[Array]", used: int) -> None:
             wait_for(stream)
 
 
+def product(a: Any, b: Any, *, accuracy: Optional[str] = None, bias: Any = None, activation: Optional[str] = None, out: Any = None,
+            source: Any = None, alpha: float = 1.0, beta: float = 0.0, stream: Any = None) -> Any:
+    """As mm, which see; source: what beta multiplies, in out's place, of out's shape, type and strides."""
+    if activation not in _library.ACTIVATIONS:
+        raise ArgumentError(f"activation is {activation!r}, not None, 'relu' or 'gelu'")
+    of_a, of_b, used, prepared = _operands(a, b, stream)
+    batch = of_a.batch if of_a.batch is not None else of_b.batch
+    shape = (of_a.rows, of_b.columns) if batch is None else (batch, of_a.rows, of_b.columns)
+    if out is None and source is None and beta != 0:
+        raise ArgumentError(f"beta is {beta}, which adds to out: pass it")
+    inputs = [of_a.array, of_b.array]
+    if bias is not None:
+        inputs.append(_arrays.read("bias", bias, used))
+    device = _check_devices(inputs)
+    if out is None:
+        out = _arrays.empty(a.owner if isinstance(a, Prepared) else a, of_a.array, shape)
+    to = _arrays.read("out", out, used)
+    _check_devices([of_a.array, to])
+    _check_out(to, inputs, shape)
+    kind = _type(of_a.array, to.dtype, accuracy)
+    added = None
+    if source is not None:
+        added = _arrays.read("source", source, used)
+        _check_devices([of_a.array, added])
+        _check_source(added, to)
+    if bias is not None:
+        _check_bias(inputs[2], of_b.columns, to.dtype)
+    of_c = _arrays.as_matrices(to)
+    if prepared and of_c.by_rows is None:
+        raise ArgumentError("out is stored by columns, and prepared operands are for products stored by rows")
+    problem = _problem(of_a, of_b, kind, of_c.by_rows is None)
+    problem.ldc, problem.stride_c = of_c.layout(of_c.by_rows is None)[1], of_c.stride
+    problem.bias = _library.BIAS_COLUMN if bias is not None else 0
+    problem.activation = _library.ACTIVATIONS[activation]
+    if added is not None:
+        problem.flags |= _library.OUT_OF_PLACE
+    scalars = (ctypes.c_float * 2)(alpha, beta)
+    call = _library.Call(alpha=ctypes.addressof(scalars), beta=ctypes.addressof(scalars) + 4, a=of_a.array.pointer,
+                         b=of_b.array.pointer, c=to.pointer, stream=used, bias=inputs[2].pointer if bias is not None else None,
+                         source=added.pointer if added is not None else None, prepared=prepared.address if prepared else None)
+    with current(device):
+        _wait_for_producers(inputs + [to] + ([added] if added is not None else []), used)
+        library = _library.opened()
+        library.gemm(problem, call)
+    _quick.bind(library)
+    return out
+
+
 def mm(a: Any, b: Any, *, accuracy: Optional[str] = None, bias: Any = None, activation: Optional[str] = None, out: Any = None,
        alpha: float = 1.0, beta: float = 0.0, stream: Any = None) -> Any:
     """act(alpha * a @ b + beta * out + bias), by the fastest kernel known for this product. Returns out.
@@ -145,57 +200,48 @@ def mm(a: Any, b: Any, *, accuracy: Optional[str] = None, bias: Any = None, acti
                 interface, else the legacy default stream)
 
     The product is enqueued, and may run when this has returned. The first one of a shape takes longer (winners are looked
-    up, kernels loaded, perhaps compiled). Nothing is copied, and no gradient is computed.
+    up, kernels loaded, perhaps compiled). Nothing is copied, and no gradient is computed: torch.ops.gemmtune.mm
+    (gemmtune.torch_ops) has one, and is kept by torch.compile.
 
     Errors: ArgumentError (a ValueError; which argument, and how), Error with .status of gemmtune.h.
+
+    >>> gemmtune.mm([[1.0]], [[2.0]])
+    Traceback (most recent call last):
+      ...
+    gemmtune.ArgumentError: a is a list: it must be an array of torch, or have __cuda_array_interface__ or __dlpack__
     """
-    if activation not in _library.ACTIVATIONS:
-        raise ArgumentError(f"activation is {activation!r}, not None, 'relu' or 'gelu'")
-    of_a, of_b, used, prepared = _operands(a, b, stream)
-    batch = of_a.batch if of_a.batch is not None else of_b.batch
-    shape = (of_a.rows, of_b.columns) if batch is None else (batch, of_a.rows, of_b.columns)
-    if out is None and beta != 0:
-        raise ArgumentError(f"beta is {beta}, which adds to out: pass it")
-    inputs = [of_a.array, of_b.array]
-    if bias is not None:
-        inputs.append(_arrays.read("bias", bias, used))
-    device = _check_devices(inputs)
-    if out is None:
-        out = _arrays.empty(a.owner if isinstance(a, Prepared) else a, of_a.array, shape)
-    to = _arrays.read("out", out, used)
-    _check_devices([of_a.array, to])
-    _check_out(to, inputs, shape)
-    kind = _type(of_a.array, to.dtype, accuracy)
-    if bias is not None:
-        _check_bias(inputs[2], of_b.columns, to.dtype)
-    of_c = _arrays.as_matrices(to)
-    if prepared and of_c.by_rows is None:
-        raise ArgumentError("out is stored by columns, and prepared operands are for products stored by rows")
-    problem = _problem(of_a, of_b, kind, of_c.by_rows is None)
-    problem.ldc, problem.stride_c = of_c.layout(of_c.by_rows is None)[1], of_c.stride
-    problem.bias = _library.BIAS_COLUMN if bias is not None else 0
-    problem.activation = _library.ACTIVATIONS[activation]
-    scalars = (ctypes.c_float * 2)(alpha, beta)
-    call = _library.Call(alpha=ctypes.addressof(scalars), beta=ctypes.addressof(scalars) + 4, a=of_a.array.pointer,
-                         b=of_b.array.pointer, c=to.pointer, stream=used, bias=inputs[2].pointer if bias is not None else None,
-                         prepared=prepared.address if prepared else None)
-    with current(device):
-        _wait_for_producers(inputs + [to], used)
-        _library.opened().gemm(problem, call)
-    return out
+    matrix_a, matrix_b, prepared = a, b, 0
+    if b.__class__ is Prepared and b.operand == "b":
+        matrix_b, prepared = b.owner, b.address.value or 0
+    elif a.__class__ is Prepared and a.operand == "a":
+        matrix_a, prepared = a.owner, a.address.value or 0
+    done = _quick.mm(matrix_a, matrix_b, out, stream, accuracy, bias, activation, alpha, beta, prepared)
+    if done is None:
+        return product(a, b, accuracy=accuracy, bias=bias, activation=activation, out=out, alpha=alpha, beta=beta, stream=stream)
+    if done.__class__ is int:
+        _library.opened().check(done)
+    return done
 
 
-def prepare(matrix: Any, other: int, *, operand: str = "b", accuracy: str = "accurate", stream: Any = None) -> Prepared:
+def prepare(matrix: Any, other: int, *, operand: str = "b", accuracy: str = "accurate", bias: bool = False,
+            stream: Any = None) -> Prepared:
     """Make once what the kernel makes of a constant operand in every product: for a weight that many products read.
 
     matrix    as a or b of mm, float32
     other     the size that it does not have: M of the products to come if it is b, N if it is a
     operand   "b" or "a"
     accuracy  "accurate" or "normwise": kernels of other types take none
+    bias      whether the products have one, and so another winner; what was prepared serves both
 
-    For products whose out is stored by rows. Takes 1.5 times the matrix's memory, and returns when it is ready. A matrix that is changed must be prepared again.
+    For products whose out is stored by rows. Takes 1.5 times the matrix's memory, and returns when it is ready. A matrix
+    that is changed must be prepared again.
 
     Errors: as mm; Error with status 3 where the kernel for this product takes none: products without are right.
+
+    >>> gemmtune.prepare([[1.0]], 512, operand="c")
+    Traceback (most recent call last):
+      ...
+    gemmtune.ArgumentError: operand is 'c', not 'a' or 'b'
     """
     if operand not in _library.OPERANDS:
         raise ArgumentError(f"operand is {operand!r}, not 'a' or 'b'")
@@ -209,6 +255,7 @@ def prepare(matrix: Any, other: int, *, operand: str = "b", accuracy: str = "acc
     beside = Matrices(given.array, given.batch, *rest, rest[1], None)
     pair = (beside, given) if operand == "b" else (given, beside)
     problem = _problem(*pair, kind, False)
+    problem.bias = _library.BIAS_COLUMN if bias else 0
     if problem.batch > 1:  # the other operand and C without gaps
         setattr(problem, "stride_a" if operand == "b" else "stride_b", rest[0] * rest[1])
         problem.stride_c = problem.m * problem.n

@@ -37,6 +37,11 @@ def tune(shapes: Iterable[Shape], *, budget: str = "1m", database: Optional[str]
 
     Programs that use winners take new ones within seconds.
 
+    >>> gemmtune.tune([(512, 768)])
+    Traceback (most recent call last):
+      ...
+    gemmtune.ArgumentError: shape (512, 768) has 2 sizes, not 3 (M, N, K)
+
     Errors: ArgumentError for what is no shape; Error with the exit code of tune, which has said why on standard error.
     """
     if isinstance(shapes, (str, bytes)):

@@ -7,6 +7,7 @@
 #define BF16X6  "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
 #define FUSED   "bf16x6 BM=128 BN=48 BK=64 STAGES=6 FUSE=1 VA=1 VB=1 VC=2 GROUP=2 SPLIT_K=1 SMS=2"
 #define HALF    "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=2 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
+#define SPLITS  "bf16x6 BM=128 BN=96 BK=64 STAGES=6 FUSE=3 VA=1 VB=1 VC=2 GROUP=8 SPLIT_K=1 SMS=132"
 #define MAP_B   320 /* of the argument: the tensor map of B */
 
 static const float one = 1;
@@ -302,6 +303,23 @@ TEST(where_none_was_tuned_so_the_plain_winner_answers)
     gt_close(handle);
 }
 
+/* As a layer does: its weight is prepared if it can be, and is passed as it is if not. */
+TEST(a_winner_that_reads_no_prepared_operand_answers_calls_without)
+{
+    put_winner(PREPARED, SPLITS, 5, false);
+    struct gt_handle *handle = open_handle(NULL);
+    struct gt_problem p = problem_of(PROBLEM);
+    struct gt_prepared *none = NULL;
+    struct gt_plan *plan;
+    assert_gt_fails(gt_prepare(handle, &p, GT_OPERAND_B, data[1], stream, &none), GT_UNAVAILABLE, "FUSE=3");
+    assert_gt(gt_plan_open(handle, &p, &plan));
+    assert_planned(plan, SPLITS, GT_EXACT, PREPARED);
+    assert_gt(call(handle, PROBLEM, NULL));
+    assert_int_equal(*fake.launch_count, 1);
+    assert_true(launch_number(0)->is_gemm);
+    gt_close(handle);
+}
+
 TEST(plans_for_prepared_operands_are_checked)
 {
     put_winners();
@@ -350,6 +368,7 @@ int main(void)
         ON_FAKES(calls_with_a_prepared_operand_have_the_winner_that_was_tuned_for_them),
         ON_FAKES(a_winner_with_a_prepared_operand_answers_no_other_calls),
         ON_FAKES(where_none_was_tuned_so_the_plain_winner_answers),
+        ON_FAKES(a_winner_that_reads_no_prepared_operand_answers_calls_without),
         ON_FAKES(plans_for_prepared_operands_are_checked),
         ON_FAKES(by_columns_the_prepared_operand_of_a_plan_changes_places_too)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,13 +6,16 @@
 #define PLAIN    "sgemm_accurate:nt:512x1024x1024"
 #define PREPARED PLAIN ":prepared=b"
 
+#define SPLITS 100 /* numbers from here on split A and B in the blocks, and read nothing prepared */
+
 /* Legal for the problems below; all different. */
 static struct config numbered(int number)
 {
     char text[CONFIG_TEXT_MAX];
     struct config config;
     snprintf(text, sizeof text,
-             "bf16x6 BM=128 BN=128 BK=64 STAGES=6 FUSE=0 VA=1 VB=1 VC=2 GROUP=%d SPLIT_K=1 SMS=132", number);
+             "bf16x6 BM=128 BN=%d BK=64 STAGES=6 FUSE=%d VA=1 VB=1 VC=2 GROUP=%d SPLIT_K=1 SMS=132",
+             number < SPLITS ? 128 : 96, number < SPLITS ? 0 : 3, number % SPLITS);
     assert_ok(config_parse(text, &config));
     return config;
 }
@@ -80,6 +83,36 @@ TEST(a_plain_problem_is_answered_by_plain_winners_alone)
     assert_false(any_is(all, count, 4));
 }
 
+TEST(what_reads_no_prepared_operand_answers_the_plain_problem_too)
+{
+    struct choice all[2 * CHOICES_MAX];
+    decide(PREPARED, SPLITS + 1, 2.2);
+    choices_for(PLAIN, all);
+    assert_true(is(&all[0], SPLITS + 1) && all[0].source == CHOICE_EXACT && all[0].ratio == 2.2);
+    assert_string_equal(all[0].tuned_for, PREPARED);
+    assert_string_equal(all[0].why,
+                        "measured for this problem with a prepared operand, which it does not read");
+    assert_true(choice_replaces_cublas(&all[0]));
+    choices_for("sgemm_normwise:nt:512x1024x1024", all);
+    assert_true(is(&all[0], SPLITS + 1) && all[0].source == CHOICE_EXACT);
+    choices_for("sgemm_accurate:nt:500x1024x1024", all); /* it is nearby, and the bucket */
+    assert_true(is(&all[0], SPLITS + 1) && all[0].source == CHOICE_NEAREST);
+    decide(PLAIN, 1, 2.5); /* precedes it */
+    choices_for(PLAIN, all);
+    assert_true(is(&all[0], 1) && all[0].source == CHOICE_EXACT);
+}
+
+/* The kernel lost, and reads the prepared operand: cuBLAS would win by more without. */
+TEST(where_cublas_won_with_it_cublas_answers_the_plain_problem)
+{
+    struct choice all[2 * CHOICES_MAX];
+    decide(PREPARED, 2, 0.8);
+    const int count = choices_for(PLAIN, all);
+    assert_true(all[0].cublas && all[0].source == CHOICE_EXACT);
+    assert_string_equal(all[0].why, "cuBLAS won the race for this problem with a prepared operand");
+    assert_false(any_is(all, count, 2));
+}
+
 TEST(where_cublas_won_without_it_cublas_answers)
 {
     struct choice all[2 * CHOICES_MAX];
@@ -114,6 +147,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORE_TEST(the_winner_with_a_prepared_operand_goes_before_the_one_without),
         STORE_TEST(a_plain_problem_is_answered_by_plain_winners_alone),
+        STORE_TEST(what_reads_no_prepared_operand_answers_the_plain_problem_too),
+        STORE_TEST(where_cublas_won_with_it_cublas_answers_the_plain_problem),
         STORE_TEST(where_cublas_won_without_it_cublas_answers),
         STORE_TEST(like_problems_share_winners_of_their_kind)};
     return cmocka_run_group_tests(tests, NULL, NULL);
