@@ -178,7 +178,8 @@ static enum status run_rounds(struct children *children, const struct bench_plan
     for (int round = 0; round < rounds && !st; round++) {
         shuffle(runners, count, &random);
         for (int i = 0; i < count && !st; i++)
-            st = block(children, plan, row, runners[i], timing, BLOCK_DEADLINE_S, &samples[runners[i]][round]);
+            st =
+                block(children, plan, row, runners[i], timing, BLOCK_DEADLINE_S, &samples[runners[i]][round]);
     }
     return st;
 }

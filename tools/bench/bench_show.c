@@ -36,10 +36,6 @@ static const struct column columns[] = {
     {"lt_ratio", "x best Lt", COLUMN_NUMBER | COLUMN_RANK(2), 3},
     {"autotune_ratio", "x autotune", COLUMN_NUMBER | COLUMN_RANK(3), 3},
     {"bf16x9_ratio", "x BF16x9", COLUMN_NUMBER | COLUMN_RANK(3), 3},
-    {"behind_ratio", "behind", COLUMN_NUMBER | COLUMN_RANK(1), 3},
-    {"load_ratio", "under load", COLUMN_NUMBER | COLUMN_RANK(1), 3},
-    {"joules", "J", COLUMN_NUMBER | COLUMN_RANK(1), -3},
-    {"cublas_joules", "cuBLAS (J)", COLUMN_NUMBER | COLUMN_RANK(1), -3},
     {"mark", "note", COLUMN_TEXT | COLUMN_LAST | COLUMN_RANK(1), 0},
     {"time_low_us", NULL, COLUMN_NUMBER, 0},
     {"time_high_us", NULL, COLUMN_NUMBER, 0},
@@ -72,6 +68,11 @@ static const struct column columns[] = {
     {"bf16x9_ratio_low", NULL, COLUMN_NUMBER, 0},
     {"bf16x9_ratio_high", NULL, COLUMN_NUMBER, 0},
     {"bf16x9", NULL, COLUMN_TEXT, 0},
+    ERROR_COLUMNS(8),
+    {"behind_ratio", "behind", COLUMN_NUMBER | COLUMN_SOME | COLUMN_RANK(1), 3},
+    {"load_ratio", "under load", COLUMN_NUMBER | COLUMN_SOME | COLUMN_RANK(1), 3},
+    {"joules", "J", COLUMN_NUMBER | COLUMN_SOME | COLUMN_RANK(1), -3},
+    {"cublas_joules", "cuBLAS (J)", COLUMN_NUMBER | COLUMN_SOME | COLUMN_RANK(1), -3},
     {"behind_us", NULL, COLUMN_NUMBER, 0},
     {"behind_cublas_us", NULL, COLUMN_NUMBER, 0},
     {"behind_ratio_low", NULL, COLUMN_NUMBER, 0},
@@ -89,7 +90,6 @@ static const struct column columns[] = {
     {"cublas_joules_high", NULL, COLUMN_NUMBER, 0},
     {"cublas_watts", NULL, COLUMN_NUMBER, 0},
     {"trouble", NULL, COLUMN_TEXT, 0},
-    ERROR_COLUMNS(8),
 };
 
 static double least_us(const struct bench_row *row, const struct bench_place *place)
@@ -132,10 +132,6 @@ static void add_row(struct table *t, const struct bench_row *row, const struct b
     table_number(t, table_known(lt->ratio));
     table_number(t, table_known(autotune->ratio));
     table_number(t, table_known(bf16x9->ratio));
-    for (int i = TIMING_BEHIND; i < TIMING_COUNT; i++)
-        table_number(t, table_known(row->others[i][BENCH_CUBLAS].ratio));
-    for (int i = BENCH_OWN; i <= BENCH_CUBLAS; i++)
-        table_number(t, table_known(row->others[TIMING_LOAD][i].joules));
     table_text(t, mark(row));
     table_number(t, table_known(own->low_us));
     table_number(t, table_known(own->high_us));
@@ -168,6 +164,13 @@ static void add_row(struct table *t, const struct bench_row *row, const struct b
     table_number(t, table_known(bf16x9->ratio_low));
     table_number(t, table_known(bf16x9->ratio_high));
     table_text(t, table_said(bf16x9->detail));
+    const struct accuracy unknown = accuracy_unknown();
+    error_cells(t, row->problem.type, ran ? &row->outcome.errors : &unknown,
+                ran ? &row->rival_errors : &unknown, row->known ? &row->fastest.checked : NULL);
+    for (int i = TIMING_BEHIND; i < TIMING_COUNT; i++)
+        table_number(t, table_known(row->others[i][BENCH_CUBLAS].ratio));
+    for (int i = BENCH_OWN; i <= BENCH_CUBLAS; i++)
+        table_number(t, table_known(row->others[TIMING_LOAD][i].joules));
     for (int i = TIMING_BEHIND; i < TIMING_COUNT; i++) {
         const struct bench_times *times = row->others[i];
         table_number(t, table_known(times[BENCH_OWN].time_us));
@@ -182,9 +185,6 @@ static void add_row(struct table *t, const struct bench_row *row, const struct b
         table_number(t, table_known(row->others[TIMING_LOAD][i].watts));
     }
     table_text(t, table_said(row->trouble));
-    const struct accuracy unknown = accuracy_unknown();
-    error_cells(t, row->problem.type, ran ? &row->outcome.errors : &unknown,
-                ran ? &row->rival_errors : &unknown, row->known ? &row->fastest.checked : NULL);
 }
 
 static void say_means(const struct bench_row *rows, size_t count, FILE *stream)

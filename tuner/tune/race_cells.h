@@ -19,7 +19,7 @@ void race_cells(struct table *table, const struct winner *winner);
 /* How the calls of its race were timed (timing.h), what it was chosen by, and the energy of a call in joules.
  * rank: of the columns that people see. */
 #define TIMING_COLUMNS(rank)                                                                                 \
-    {"timing", "timing", COLUMN_TEXT | COLUMN_COMMON | COLUMN_RANK(rank), 0},                                \
+    {"timing", "timing", COLUMN_TEXT | COLUMN_COMMON | COLUMN_SOME | COLUMN_RANK(rank), 0},                  \
         {"objective", NULL, COLUMN_TEXT, 0},                                                                 \
         {"joules", "J", COLUMN_NUMBER | COLUMN_SOME | COLUMN_RANK(rank), -3},                                \
     {                                                                                                        \

@@ -33,7 +33,7 @@ t query --own
 t query --predicted
 t sh -c 'tune query --own --shape 256x256x256 --json | grep -o "\"why\": [^,]*"'
 [ "$(query 2>&1 | wc -l)" = $(($(grep -c '"predicted": false' "$ships") + 1)) ] && echo "the prediction is listed with all that ship"
-t sh -c 'tune explain --shape 256x256x256 | head -9'
+t sh -c 'tune explain --shape 256x256x256 | head -10'
 t sh -c 'tune explain --shape 250x256x256 | head -3'
 t tune export --header my.h
 t sh -c 'grep -c "simt BM=16 BN=32 BK=64" my.h'
