@@ -70,13 +70,6 @@ bool blas_must_be_pedantic(void)
     return env_text("NVIDIA_TF32_OVERRIDE") || env_text("CUBLAS_EMULATE_SINGLE_PRECISION");
 }
 
-int blas_data_type(enum element element)
-{
-    static const int types[ELEMENT_COUNT] = {
-        [ELEMENT_F32] = BLAS_R_32F, [ELEMENT_F16] = BLAS_R_16F, [ELEMENT_BF16] = BLAS_R_16BF};
-    return types[element];
-}
-
 /* A size or leading dimension exceeds INT_MAX. */
 static bool is_wide(const struct problem *p)
 {
@@ -84,14 +77,17 @@ static bool is_wide(const struct problem *p)
            p->ldc > INT_MAX;
 }
 
-static bool is_fp32(const struct problem *p)
+/* By cublasSgemm, whose handle's math mode may be TF32's. */
+static bool is_sgemm(const struct problem *p)
 {
-    return gemm_type_row(p->type)->a == ELEMENT_F32;
+    const int compute = gemm_type_compute(p->type);
+    return gemm_type_row(p->type)->a == ELEMENT_F32 &&
+           (compute == BLAS_COMPUTE_32F || compute == BLAS_COMPUTE_32F_FAST_TF32);
 }
 
 bool blas_takes(const struct problem *problem)
 {
-    if (!is_fp32(problem)) return blas.GemmEx && !is_wide(problem);
+    if (!is_sgemm(problem)) return blas.GemmEx && !is_wide(problem);
     return (problem->pointers ? blas.SgemmPointers64 != NULL : blas.SgemmBatched64 != NULL) ||
            !is_wide(problem);
 }
@@ -138,8 +134,9 @@ static int run_pointers(blas_handle handle, const struct problem *p, CUdeviceptr
 int blas_run(blas_handle handle, const struct problem *p, CUdeviceptr a, CUdeviceptr b, CUdeviceptr c,
              const float *alpha, const float *beta)
 {
-    if (!is_fp32(p))
-        return blas_run_ex(handle, p, a, b, c, alpha, beta, BLAS_COMPUTE_32F, BLAS_ALGORITHM_DEFAULT);
+    if (!is_sgemm(p))
+        return blas_run_ex(handle, p, a, b, c, alpha, beta, gemm_type_compute(p->type),
+                           BLAS_ALGORITHM_DEFAULT);
     if (p->m == 0 || p->n == 0) return BLAS_SUCCESS;
     if (p->pointers) return run_pointers(handle, p, a, b, c, alpha, beta);
     const bool wide = is_wide(p);
@@ -181,9 +178,9 @@ static int run_pointers_ex(blas_handle handle, const struct problem *p, CUdevice
     const struct gemm_type_row *row = gemm_type_row(p->type);
     return blas.GemmPointersEx(
         handle, p->trans_b ? BLAS_OP_T : BLAS_OP_N, p->trans_a ? BLAS_OP_T : BLAS_OP_N, (int)p->n, (int)p->m,
-        (int)p->k, alpha, (const void *const *)addresses(b, first), blas_data_type(row->b),
-        (int)at_least_1(p->ldb), (const void *const *)addresses(a, first), blas_data_type(row->a),
-        (int)at_least_1(p->lda), beta, (void *const *)addresses(c, first), blas_data_type(row->c),
+        (int)p->k, alpha, (const void *const *)addresses(b, first), element_data_type(row->b),
+        (int)at_least_1(p->ldb), (const void *const *)addresses(a, first), element_data_type(row->a),
+        (int)at_least_1(p->lda), beta, (void *const *)addresses(c, first), element_data_type(row->c),
         (int)at_least_1(p->ldc), count, compute, algorithm);
 }
 
@@ -199,7 +196,8 @@ static int run_slice_ex(blas_handle handle, const struct problem *p, CUdeviceptr
     const int op_a = p->trans_a ? BLAS_OP_T : BLAS_OP_N, op_b = p->trans_b ? BLAS_OP_T : BLAS_OP_N;
     const int m = (int)p->m, n = (int)p->n, k = (int)p->k, lda = (int)at_least_1(p->lda),
               ldb = (int)at_least_1(p->ldb), ldc = (int)at_least_1(p->ldc);
-    const int of_a = blas_data_type(row->a), of_b = blas_data_type(row->b), of_c = blas_data_type(row->c);
+    const int of_a = element_data_type(row->a), of_b = element_data_type(row->b),
+              of_c = element_data_type(row->c);
     if (p->batch == 1)
         return blas.GemmEx(handle, op_b, op_a, n, m, k, alpha, from_b, of_b, ldb, from_a, of_a, lda, beta, to,
                            of_c, ldc, compute, algorithm);

@@ -28,7 +28,7 @@ static void leave(struct contender *place)
 void contenders_close(struct contenders *contenders)
 {
     for (int i = 0; i < CONTENDERS_MAX; i++) leave(&contenders->place[i]);
-    for (int i = 0; i < rival_count; i++) {
+    for (int i = 0; i < RIVALS_MAX; i++) {
         timed_stop(&contenders->rival[i].timed);
         kernel_close(&contenders->rival[i].kernel);
     }
@@ -77,7 +77,7 @@ enum status contenders_find(struct contenders *contenders, const struct candidat
 static enum status admit(struct contenders *contenders, const struct rival_row *row)
 {
     struct trial_setup *setup = contenders->setup;
-    struct contending_rival *rival = &contenders->rival[row - rivals];
+    struct contending_rival *rival = &contenders->rival[row->number];
     enum status st = row->open(setup, row, &rival->kernel, rival->detail);
     if (!st) st = timed_start(&setup->watch, &setup->work, &rival->kernel, &rival->timed);
     if (st) kernel_close(&rival->kernel);
@@ -104,7 +104,7 @@ enum status contenders_rival(struct contenders *contenders, const char *role, st
                                       : "",
                     epilogue);
     }
-    struct contending_rival *rival = &contenders->rival[row - rivals];
+    struct contending_rival *rival = &contenders->rival[row->number];
     enum status st = rival->tried ? rival->st : admit(contenders, row);
     if (st) return fail(st, "%s", rival->why);
     *timed = &rival->timed;
