@@ -13,7 +13,6 @@
 #include "output_file.h"
 #include "print.h"
 #include "process_limits.h"
-#include "standard_files.h"
 #include "suite.h"
 #include "tune_options.h"
 #include "version.h"

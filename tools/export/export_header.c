@@ -1,9 +1,6 @@
 #include "export_header.h"
 
 #include "export_plan.h"
-#include "export_tables.h"
-#include "export_text.h"
-#include "export_types.h"
 #include "print.h"
 
 #include <ctype.h>

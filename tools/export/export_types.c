@@ -1,4 +1,4 @@
-#include "export_types.h"
+#include "export_header.h"
 
 #include "winner_types.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* winner_types.h — types as exported headers know them, for the program that writes those; a header has a
- * list and tables in place of this file (export_types.h).
+ * list and tables in place of this file (export_header.h).
  */
 #ifndef GT_WINNER_TYPES_H
 #define GT_WINNER_TYPES_H

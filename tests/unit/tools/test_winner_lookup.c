@@ -1,6 +1,6 @@
 /* What an exported header finds: on the GPU that was measured, on another, and for what is no shape. */
+#include "export_header.h"
 #include "export_plan.h"
-#include "export_types.h"
 #include "gemm_type.h"
 #include "shape.h"
 #include "stats.h"
