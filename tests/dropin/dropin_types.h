@@ -38,8 +38,8 @@ static inline struct half_set half_set_make(const char *text, int skew)
     const struct problem *p = &s.o.problem;
     float bias[64];
     for (int i = 0; i < 64; i++) bias[i] = (float)(i % 7 - 3);
-    s.type = element_data_type(gemm_type_row(p->type)->a);
-    s.type_c = element_data_type(gemm_type_row(p->type)->c);
+    s.type = blas_data_type(gemm_type_row(p->type)->a);
+    s.type_c = blas_data_type(gemm_type_row(p->type)->c);
     s.a = elements(s.o.a, problem_span_a(p), s.type, skew, &s.memory[0]);
     s.b = elements(s.o.b, problem_span_b(p), s.type, 0, &s.memory[1]);
     s.c = elements(s.o.c, s.o.span, s.type_c, 0, &s.memory[2]);

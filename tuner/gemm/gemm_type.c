@@ -34,7 +34,7 @@ const char *element_cuda_name(enum element element)
     return elements[element].cuda_name;
 }
 
-int element_data_type(enum element element)
+int blas_data_type(enum element element)
 {
     return elements[element].data_type;
 }
@@ -208,7 +208,7 @@ bool gemm_type_satisfies(enum gemm_type delivered, enum gemm_type needed)
 
 static bool has_matrices(const struct gemm_type_row *row, int a, int b, int c)
 {
-    return element_data_type(row->a) == a && element_data_type(row->b) == b && element_data_type(row->c) == c;
+    return blas_data_type(row->a) == a && blas_data_type(row->b) == b && blas_data_type(row->c) == c;
 }
 
 bool gemm_type_of_call(int a, int b, int c, int compute, enum gemm_type *type)

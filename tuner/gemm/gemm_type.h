@@ -27,7 +27,7 @@ enum {
     BLAS_COMPUTE_32F_FAST_TF32 = 77,
     BLAS_COMPUTE_32F_BF16X9 = 78
 };
-int element_data_type(enum element element); /* cudaDataType_t */
+int blas_data_type(enum element element); /* cudaDataType_t */
 
 /* The numbers are those of gemmtune.h (GT_SGEMM, ...) and of exported headers. */
 enum gemm_type {

@@ -178,9 +178,9 @@ static int run_pointers_ex(blas_handle handle, const struct problem *p, CUdevice
     const struct gemm_type_row *row = gemm_type_row(p->type);
     return blas.GemmPointersEx(
         handle, p->trans_b ? BLAS_OP_T : BLAS_OP_N, p->trans_a ? BLAS_OP_T : BLAS_OP_N, (int)p->n, (int)p->m,
-        (int)p->k, alpha, (const void *const *)addresses(b, first), element_data_type(row->b),
-        (int)at_least_1(p->ldb), (const void *const *)addresses(a, first), element_data_type(row->a),
-        (int)at_least_1(p->lda), beta, (void *const *)addresses(c, first), element_data_type(row->c),
+        (int)p->k, alpha, (const void *const *)addresses(b, first), blas_data_type(row->b),
+        (int)at_least_1(p->ldb), (const void *const *)addresses(a, first), blas_data_type(row->a),
+        (int)at_least_1(p->lda), beta, (void *const *)addresses(c, first), blas_data_type(row->c),
         (int)at_least_1(p->ldc), count, compute, algorithm);
 }
 
@@ -196,8 +196,7 @@ static int run_slice_ex(blas_handle handle, const struct problem *p, CUdeviceptr
     const int op_a = p->trans_a ? BLAS_OP_T : BLAS_OP_N, op_b = p->trans_b ? BLAS_OP_T : BLAS_OP_N;
     const int m = (int)p->m, n = (int)p->n, k = (int)p->k, lda = (int)at_least_1(p->lda),
               ldb = (int)at_least_1(p->ldb), ldc = (int)at_least_1(p->ldc);
-    const int of_a = element_data_type(row->a), of_b = element_data_type(row->b),
-              of_c = element_data_type(row->c);
+    const int of_a = blas_data_type(row->a), of_b = blas_data_type(row->b), of_c = blas_data_type(row->c);
     if (p->batch == 1)
         return blas.GemmEx(handle, op_b, op_a, n, m, k, alpha, from_b, of_b, ldb, from_a, of_a, lda, beta, to,
                            of_c, ldc, compute, algorithm);

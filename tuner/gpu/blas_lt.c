@@ -99,7 +99,7 @@ static int describe(blas_lt_object *layout, enum element element, int64_t rows, 
                     int64_t batch, int64_t stride)
 {
     const int32_t count = (int32_t)batch;
-    int result = blas_lt.LayoutCreate(layout, element_data_type(element), (uint64_t)columns, (uint64_t)rows,
+    int result = blas_lt.LayoutCreate(layout, blas_data_type(element), (uint64_t)columns, (uint64_t)rows,
                                       ld > 1 ? ld : 1);
     if (result || batch == 1) return result;
     result = blas_lt.LayoutSet(*layout, LT_LAYOUT_BATCH_COUNT, &count, sizeof count);
@@ -243,7 +243,7 @@ static int make_again(const struct blas_lt_product *product, const struct config
                       struct blas_lt_algorithm *algorithm)
 {
     const struct gemm_type_row *row = gemm_type_row(product->problem.type);
-    const int a = element_data_type(row->a), b = element_data_type(row->b), c = element_data_type(row->c);
+    const int a = blas_data_type(row->a), b = blas_data_type(row->b), c = blas_data_type(row->c);
     int result = blas_lt.AlgoInit(product->handle, product->compute, BLAS_R_32F, b, a, c, c,
                                   config_get(config, attributes[0].name), algorithm);
     for (int i = 1; i < ATTRIBUTES && !result; i++) {

@@ -26,7 +26,7 @@ static struct refusal *read_bias(const struct matmul *x, struct blas_request *re
     if (!lt_desc_read(x, LT_DESC_BIAS_POINTER, &request->bias, sizeof request->bias) || !request->bias ||
         (uintptr_t)request->bias % (uintptr_t)element_bytes(element))
         return &bias_place;
-    if (type != -1 && type != element_data_type(element)) return &bias_type;
+    if (type != -1 && type != blas_data_type(element)) return &bias_type;
     if (request->batch == 1) return NULL;
     if (!lt_desc_read(x, LT_DESC_BIAS_BATCH_STRIDE, &request->stride_bias, sizeof request->stride_bias) ||
         (request->stride_bias != 0 && request->stride_bias != request->m))
