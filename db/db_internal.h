@@ -94,9 +94,6 @@ enum status db_resolve(const char *path, char resolved[PATH_MAX]);
  * kernels. */
 bool db_checked(const char *path);
 void db_remember_checked(const char *path);
-/* Whether a writer's file still has its name. Errors: E_IO, with where the results are: under another name,
- * or, if the file was removed, in a copy that this makes. */
-enum status db_check_place(struct db *db);
 
 /* --- db_lock.c: path must be resolved --- */
 
@@ -123,15 +120,24 @@ bool db_hold_moved(const char *path, const struct db_hold *hold, char now[PATH_M
 /* Call it after the connection is closed; takes NULL. writer: whether it comes from db_hold_write. */
 void db_release(const char *path, struct db_hold *hold, bool writer);
 
+/* --- db_save.c --- */
+
+/* Whether a writer's file still has its name. Errors: E_IO, with where the results are: under another name,
+ * or, if the file was removed, in a copy that this makes. */
+enum status db_check_place(struct db *db);
+
+/* --- db_connect.c --- */
+
+/* Opens a connection with safe settings; nothing is read yet. */
+enum status db_connect(const char *path, int flags, sqlite3 **handle);
+/* The same for reading a file that does not change: without locks and log. */
+enum status db_connect_immutable(const char *path, sqlite3 **handle);
+
 /* --- db_open.c --- */
 
 /* Off: statements that change or drop protected tables can be prepared. For our own statements that need
  * this. */
 void db_guard(struct db *db, bool on);
-/* Opens a connection with safe settings; nothing is read yet. */
-enum status db_connect(const char *path, int flags, sqlite3 **handle);
-/* The same for reading a file that does not change: without locks and log. */
-enum status db_connect_immutable(const char *path, sqlite3 **handle);
 /* Removes -wal and -shm beside a file, after the log was written back, if no other connection is open: where
  * the disk was full SQLite leaves them. */
 void db_clear_log(const char *path);
@@ -319,10 +325,10 @@ enum status db_run_arch(struct db *db, int64_t run_id, int *arch);
 
 #define DB_PROTOCOL_COLUMNS "r.driver, r.nvrtc, r.power_limit_w, r.protocol"
 /* True if both versions are known and differ. */
-bool db_differ(const char *x, const char *y);
-/* Reads DB_PROTOCOL_COLUMNS: was it obtained with another driver, compiler, power limit or protocol than in
- * now? Values that either side does not know are ignored. */
-bool db_read_stale(struct reader *r, const struct db_context *now);
+static inline bool db_differ(const char *x, const char *y)
+{
+    return x[0] && y[0] && strcmp(x, y) != 0;
+}
 
 /* --- db_list.c --- */
 
@@ -423,10 +429,11 @@ enum status db_next_decision(struct db *db, int64_t *decision);
 /* Reads the errors measured for a decision; those not measured are left unchanged. */
 enum status db_read_errors(struct db *db, int64_t decision, struct db_errors *winner, struct db_errors *rival,
                            struct accuracy_checked *checked);
-enum status db_point_to(struct db *db, int64_t decision);
 
 /* --- db_preferences.c --- */
 
+/* Makes a decision the winner of its problem. */
+enum status db_point_to(struct db *db, int64_t decision);
 /* *may: true if a decision may be the winner of its key: no other one is pinned, it is not excluded, and it
  * was not made for a pin that has been removed. */
 enum status db_may_win(struct db *db, int64_t decision, bool *may);

@@ -21,21 +21,6 @@ static bool map_add(struct merge_map *map, int64_t from, int64_t to)
     return true;
 }
 
-static int by_first(const void *x, const void *y)
-{
-    const int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
-    return (a > b) - (a < b);
-}
-
-int64_t merge_map_find(const struct merge_map *map, int64_t from)
-{
-    if (!map->count) return 0;
-    const uint64_t place = (uint64_t)from - (uint64_t)map->pairs[0][0]; /* ids are dense as a rule */
-    if (place < map->count && map->pairs[place][0] == from) return map->pairs[place][1];
-    const int64_t *pair = bsearch(&from, map->pairs, map->count, sizeof *map->pairs, by_first);
-    return pair ? pair[1] : 0;
-}
-
 /* A table: columns id, hash, references to others, content. Rows of a checked file have the hash of their
  * content, so the hash is copied; a row whose hash exists in the target is the same row. */
 struct table {

@@ -11,36 +11,10 @@
 
 #define BUSY_MS      5000
 #define GLANCE_MS    250
-#define LENGTH_MAX   (4 << 20)  /* largest text, blob or row */
 #define ALWAYS_CHECK (1 << 20)  /* bytes: smaller files are checked at every opening */
 #define READER_CHECK (64 << 20) /* bytes: larger files: only writers and tune verify check (20 s per GB) */
 #define SMALLEST     512        /* bytes: SQLite's smallest page */
 #define WAL_LEFT_MAX "67108864"
-
-/* Settings that make an untrusted file harmless. */
-enum status db_connect(const char *path, int flags, sqlite3 **handle)
-{
-    *handle = NULL;
-    int rc = sqlite3_open_v2(path, handle, flags | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOMUTEX, NULL);
-    static const struct {
-        int option, value;
-    } options[] = {{SQLITE_DBCONFIG_DEFENSIVE, 1},      {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
-                   {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}, {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
-                   {SQLITE_DBCONFIG_DQS_DML, 0},        {SQLITE_DBCONFIG_DQS_DDL, 0}};
-    for (size_t i = 0; !rc && i < sizeof options / sizeof *options; i++)
-        rc = sqlite3_db_config(*handle, options[i].option, options[i].value, NULL);
-    if (!rc) sqlite3_limit(*handle, SQLITE_LIMIT_LENGTH, LENGTH_MAX);
-    if (!rc) sqlite3_limit(*handle, SQLITE_LIMIT_ATTACHED, 0);
-    if (!rc) rc = sqlite3_busy_timeout(*handle, BUSY_MS);
-    if (!rc) rc = db_register_functions(*handle);
-    if (!rc) /* none of these reads the file; the caller finds out whether it is readable */
-        rc = sqlite3_exec(*handle, "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0", NULL, NULL, NULL);
-    if (!rc) return OK;
-    enum status st = db_error(*handle, path, rc, "open it");
-    sqlite3_close(*handle);
-    *handle = NULL;
-    return st;
-}
 
 const char *db_choose = " with GEMMTUNE_DB";
 
@@ -173,25 +147,6 @@ static enum status check_once(sqlite3 *handle, const char *path, enum db_mode mo
     if (!st) st = db_check_structure(handle, path, false);
     if (!st && size > ALWAYS_CHECK) db_remember_checked(path);
     return st;
-}
-
-/* "file:PATH?immutable=1", with the special characters of a URI escaped. */
-static void immutable_uri(const char *path, char *uri, size_t room)
-{
-    size_t used = (size_t)snprintf(uri, room, "file:");
-    for (; *path && used + 32 < room; path++) {
-        if (strchr("%?#", *path))
-            used += (size_t)snprintf(uri + used, room - used, "%%%02x", (unsigned)(unsigned char)*path);
-        else uri[used++] = *path;
-    }
-    snprintf(uri + used, room - used, "?immutable=1");
-}
-
-enum status db_connect_immutable(const char *path, sqlite3 **handle)
-{
-    char uri[3 * PATH_MAX + 64];
-    immutable_uri(path, uri, sizeof uri);
-    return db_connect(uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, handle);
 }
 
 /* A writer in safe mode was killed during a transaction: its journal must be played back, which a reader

@@ -13,8 +13,6 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#define RESCUED_MAX 100
-
 enum status db_default_path(char *path, size_t room)
 {
     return paths_user("GEMMTUNE_DB", "XDG_DATA_HOME", ".local/share", "gemmtune.db", path, room);
@@ -79,47 +77,6 @@ bool db_same_file(const char *a, const char *b)
     if (stat(a, &first) == 0 && stat(b, &second) == 0)
         return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
     return !db_resolve(a, one) && !db_resolve(b, other) && strcmp(one, other) == 0;
-}
-
-/* --- a name that is lost --- */
-
-/* The connection still has the content of a file that was removed; later calls add what came since. */
-static enum status rescue(struct db *db)
-{
-    char name[PATH_MAX];
-    if (*db->rescued) return db_save(db, db->rescued, NULL);
-    for (int i = 1; i <= RESCUED_MAX; i++) {
-        if (snprintf(name, sizeof name, i > 1 ? "%s.rescued.%d" : "%s.rescued", db->path, i) >= PATH_MAX)
-            return fail(E_INPUT, "the path is too long");
-        if (access(name, F_OK) == 0) continue;
-        struct stat free_name = {0};
-        enum status st = db_save(db, name, &free_name);
-        if (!st) snprintf(db->rescued, sizeof db->rescued, "%s", name);
-        return st;
-    }
-    return fail(E_IO, "there are %d such files", RESCUED_MAX);
-}
-
-enum status db_check_place(struct db *db)
-{
-    char now[PATH_MAX], why[512];
-    if (!db->ready || !db->hold || !db_hold_moved(db->path, db->hold, now)) return OK;
-    if (*now)
-        return fail(E_IO,
-                    "%s was renamed or replaced while it was being written: what it held, and what this run "
-                    "has stored, is in %s; go on with that file",
-                    db->path, now);
-    if (rescue(db)) {
-        snprintf(why, sizeof why, "%s", status_text());
-        return fail(E_IO,
-                    "%s was removed or replaced while it was being written, and its results are lost: a copy "
-                    "(.rescued) cannot be made: %s",
-                    db->path, why);
-    }
-    return fail(E_IO,
-                "%s was removed or replaced while it was being written: all that it held is in %s; rename "
-                "that, or merge it (tune merge)",
-                db->path, db->rescued);
 }
 
 /* --- network file systems --- */

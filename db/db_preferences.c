@@ -1,5 +1,16 @@
 #include "db_internal.h"
 
+enum status db_point_to(struct db *db, int64_t decision)
+{
+    struct binder b = db_bind(db, "INSERT INTO winners (gpu_id, problem_id, cold, decision_id) "
+                                  "SELECT gpu_id, problem_id, cold, id "
+                                  "FROM decisions "
+                                  "WHERE id = ?1 "
+                                  "ON CONFLICT DO UPDATE SET decision_id = excluded.decision_id");
+    bind_int(&b, decision);
+    return db_run(db, &b, NULL, "store a winner");
+}
+
 enum status db_may_win(struct db *db, int64_t decision, bool *may)
 {
     int64_t yes = 0;

@@ -1,7 +1,5 @@
 #include "db_internal.h"
 
-#include "driver_version.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -199,22 +197,4 @@ enum status db_recover(struct db *db, int64_t *count)
     *count = 0;
     enum status st = db_begin(db);
     return st ? st : db_end(db, recover_all(db, count));
-}
-
-/* --- staleness --- */
-
-bool db_differ(const char *x, const char *y)
-{
-    return x[0] && y[0] && strcmp(x, y) != 0;
-}
-
-bool db_read_stale(struct reader *r, const struct db_context *now)
-{
-    char driver[DB_TEXT_MAX], nvrtc[DB_TEXT_MAX];
-    read_text(r, "driver", driver, sizeof driver);
-    read_text(r, "nvrtc", nvrtc, sizeof nvrtc);
-    double power = read_real(r, "power_limit_w", 0, 1e6);
-    int64_t protocol = read_long(r, "protocol", 0, INT32_MAX);
-    return driver_differs(driver, now->driver) || db_differ(nvrtc, now->nvrtc) ||
-           (power > 0 && now->power_limit_w > 0 && power != now->power_limit_w) || protocol != DB_PROTOCOL;
 }

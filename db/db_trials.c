@@ -1,4 +1,5 @@
 #include "db_internal.h"
+#include "driver_version.h"
 
 #include <endian.h>
 #include <math.h>
@@ -166,6 +167,19 @@ static void bind_key(struct binder *b, const struct db_context *context, const s
     bind_int(b, context->cold);
 }
 
+/* Reads DB_PROTOCOL_COLUMNS: was it obtained with another driver, compiler, power limit or protocol than in
+ * now? Values that either side does not know are ignored. */
+static bool read_stale(struct reader *r, const struct db_context *now)
+{
+    char driver[DB_TEXT_MAX], nvrtc[DB_TEXT_MAX];
+    read_text(r, "driver", driver, sizeof driver);
+    read_text(r, "nvrtc", nvrtc, sizeof nvrtc);
+    double power = read_real(r, "power_limit_w", 0, 1e6);
+    int64_t protocol = read_long(r, "protocol", 0, INT32_MAX);
+    return driver_differs(driver, now->driver) || db_differ(nvrtc, now->nvrtc) ||
+           (power > 0 && now->power_limit_w > 0 && power != now->power_limit_w) || protocol != DB_PROTOCOL;
+}
+
 enum status db_find(struct db *db, const struct db_context *context, const struct problem *problem,
                     const struct config *config, struct outcome *outcome, bool *stale)
 {
@@ -182,7 +196,7 @@ enum status db_find(struct db *db, const struct db_context *context, const struc
     if (!row) return fail(E_ABSENT, "this configuration has not been tried yet");
     struct reader r = read_start(b.stmt);
     int64_t id = read_long(&r, "id", 1, INT64_MAX);
-    *stale = db_read_stale(&r, context);
+    *stale = read_stale(&r, context);
     db_read_outcome(&r, outcome);
     db_done(&b);
     return r.bad ? db_broken(db, r.bad, id) : OK;

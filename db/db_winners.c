@@ -195,17 +195,6 @@ static enum status measured_stands(struct db *db, int64_t run_id, int64_t proble
     return db_integer(db, &b, stands, "look for a winner");
 }
 
-enum status db_point_to(struct db *db, int64_t decision)
-{
-    struct binder b = db_bind(db, "INSERT INTO winners (gpu_id, problem_id, cold, decision_id) "
-                                  "SELECT gpu_id, problem_id, cold, id "
-                                  "FROM decisions "
-                                  "WHERE id = ?1 "
-                                  "ON CONFLICT DO UPDATE SET decision_id = excluded.decision_id");
-    bind_int(&b, decision);
-    return db_run(db, &b, NULL, "store a winner");
-}
-
 /* The evidence is stored before the decision, whose hash covers it; foreign keys are checked at commit. */
 static enum status store_winner(struct db *db, int64_t run_id, const struct db_winner *w,
                                 const struct config *runners, int runner_count,

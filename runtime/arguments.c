@@ -2,6 +2,7 @@
 
 #include "public_problem.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* A struct that begins with its size as the caller knows it, into ours: what the caller does not know is 0,
@@ -58,21 +59,19 @@ static enum status check_pointers(const struct gt_problem *from)
     return OK;
 }
 
-_Static_assert((int)GT_SGEMM == (int)GEMM_SGEMM && (int)GT_SGEMM_ACCURATE == (int)GEMM_SGEMM_ACCURATE &&
-                   (int)GT_SGEMM_NORMWISE == (int)GEMM_SGEMM_NORMWISE && (int)GT_TF32 == (int)GEMM_TF32 &&
-                   (int)GT_BF16 == (int)GEMM_BF16 && (int)GT_FP16 == (int)GEMM_F16 &&
-                   (int)GT_BF16_TO_F32 == (int)GEMM_BF16_TO_F32 &&
-                   (int)GT_FP16_TO_F32 == (int)GEMM_F16_TO_F32,
-               "the caller's types are ours");
+static enum status unknown_type(int32_t type)
+{
+    char known[256];
+    size_t used = 0;
+    for (int i = 0; i < GEMM_TYPE_COUNT && used < sizeof known; i++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%d %s", i ? ", " : "", i,
+                                 gemm_type_row((enum gemm_type)i)->name);
+    return fail(E_INPUT, "type %d is unknown: there are %s", (int)type, known);
+}
 
 static enum status check_members(const struct gt_problem *from)
 {
-    if (from->type < GT_SGEMM || from->type > GT_FP16_TO_F32)
-        return fail(E_INPUT,
-                    "type %d is unknown: 0 is GT_SGEMM, 1 GT_SGEMM_ACCURATE, 2 GT_SGEMM_NORMWISE, "
-                    "3 GT_TF32, 4 GT_BF16, 5 GT_FP16, 6 GT_BF16_TO_F32, 7 "
-                    "GT_FP16_TO_F32",
-                    (int)from->type);
+    if (!type_is_known(from->type)) return unknown_type(from->type);
     if (from->flags & ~PUBLIC_FLAGS)
         return fail(E_INPUT, "flags of the problem are 0x%x, of which this version knows 0x%x",
                     (unsigned)from->flags, (unsigned)PUBLIC_FLAGS);

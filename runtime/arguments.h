@@ -20,10 +20,22 @@ enum status arguments_check_zero(const char *name, const void *words, size_t byt
  * filled in, and all of it is checked. Errors: E_INPUT. */
 enum status arguments_problem(const struct gt_problem *asked, struct problem *problem);
 
+/* Of a caller's type. */
+static inline bool type_is_known(int32_t type)
+{
+    return type >= 0 && type < GEMM_TYPE_COUNT;
+}
+
 /* Bytes of an element of A and B, of a caller's type, known or not. */
 static inline int element_bytes_of(int32_t type)
 {
-    return type >= GT_BF16 ? 2 : 4;
+    return type_is_known(type) ? element_bytes(gemm_type_row((enum gemm_type)type)->a) : 4;
+}
+
+/* The same of C. */
+static inline int element_bytes_of_c(int32_t type)
+{
+    return type_is_known(type) ? element_bytes(gemm_type_row((enum gemm_type)type)->c) : 4;
 }
 
 /* A call of another size, or with something set that we must look at. Errors: E_INPUT. */

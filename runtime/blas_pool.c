@@ -111,7 +111,7 @@ enum status blas_pool_run(struct blas_pool *pool, const struct problem *problem,
     int result = blas.SetStream(handle, call->stream);
     /* With fast math cuBLAS expects items at multiples of 16 bytes, of which nothing is known with pointers.
      */
-    const bool fast = problem->type == GEMM_TF32 && !problem->pointers;
+    const bool fast = gemm_type_compute(problem->type) == BLAS_COMPUTE_32F_FAST_TF32 && !problem->pointers;
     const int math = fast ? BLAS_TF32_MATH : pool->slots[i].strict;
     if (!result && math != pool->slots[i].math && !(result = blas.SetMathMode(handle, math)))
         pool->slots[i].math = math;

@@ -308,7 +308,7 @@ static struct plan_traits traits_of(const struct gt_problem *p)
                                              : p->alignment ? p->alignment
                                                             : 16,
                                 .element = element,
-                                .element_c = p->type == GT_BF16 || p->type == GT_FP16 ? 2 : 4,
+                                .element_c = element_bytes_of_c(p->type),
                                 .scalars_on_device = p->flags & GT_SCALARS_ON_DEVICE,
                                 .column_major = p->flags & GT_COLUMN_MAJOR,
                                 .out_of_place = p->flags & GT_OUT_OF_PLACE,

@@ -43,7 +43,7 @@ sqlite3\.h: db
 uv\.h:      tuner/workers/pool.c tuner/workers/pool_child.c tuner/workers/pool_child.h
 Python\.h:  runtime/python
 ini\.h:     tuner/gemm/gpu.c tuner/search/space.c
-zlib\.h:    tools/import/recorded.c db/db_code.c
+zlib\.h:    tools/import/import_ours.c db/db_code.c
 gt_cpu\.h:  kernel_templates/device
 version\.h: tuner/main.c
 '

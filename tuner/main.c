@@ -13,7 +13,6 @@
 #include "output_file.h"
 #include "print.h"
 #include "process_limits.h"
-#include "standard_files.h"
 #include "suite.h"
 #include "tune_options.h"
 #include "version.h"
@@ -70,7 +69,7 @@ static enum status unknown(const char *name)
     if (strcmp(name, "replay") == 0)
         return fail(E_USAGE, "tune replay is a program of the tests now: ninja -C build/release replay makes "
                              "build/release/tests/replay");
-    if (suite_line(name, GEMM_SGEMM, NULL, &problem) == OK) {
+    if (suite_line(name, GEMM_TYPE_DEFAULT, NULL, &problem) == OK) {
         problem_format(&problem, shape);
         return fail(E_USAGE, "'%.200s' is a problem: tune --shape %s", name, shape);
     }

@@ -180,7 +180,7 @@ static struct prediction predict(const struct config *config, const struct probl
     const struct template template_ladder_##rung_name = {                                                    \
         .name = "ladder_" #rung_name,                                                                        \
         .summary = about,                                                                                    \
-        .computes = GEMM_TYPE_BIT(GEMM_SGEMM),                                                               \
+        .computes = GEMM_TYPES_FFMA,                                                                         \
         .params = rung_params,                                                                               \
         .param_count = COUNT(rung_params),                                                                   \
         .sources = sources_##rung_name,                                                                      \

@@ -13,7 +13,7 @@ struct route;
 
 struct blas_request {
     const char *function; /* "cublasSgemm", for messages */
-    enum gemm_type type;  /* GEMM_SGEMM: the math mode of the handle may allow TF32 */
+    enum gemm_type type;  /* GEMM_TYPE_DEFAULT: the math mode of the handle may allow TF32 */
     bool pedantic;        /* unless the compute type forbids that */
     bool op_a, op_b;      /* transposed */
     int64_t m, n, k, lda, ldb, ldc, batch;

@@ -127,14 +127,11 @@ def make_originals(setting, folder):
     env = common.clean_environment(folder)
     subprocess.run([setting.tune, "export", "--json", "--db", db, "-o", folder("w.jsonl")], env=env, check=True, capture_output=True)
     subprocess.run([setting.tune, "export", "--t4", "--db", db, "-o", folder("t4.json")], env=env, check=True, capture_output=True)
-    data = os.path.join(common.SOURCES, "tests", "data")
     tune = ["tune", "--gpu", "h200", "--budget", "1s", "--max-trials", "1", "--db", folder("new.db")]
     return [
         (db, ["verify", "--db", "{}"]), (db, ["query", "--db", "{}"]), (db, ["merge", folder("new.db"), "{}"]),
         (db, ["explain", "--shape", "512x512x512", "--db", "{}"]),
         (folder("w.jsonl"), ["import", "{}", "--db", folder("new.db")]), (folder("t4.json"), ["import", "{}", "--db", folder("new.db")]),
-        (os.path.join(data, "kernel_tuner_cache.json"), ["import", "--list", "{}"]),
-        (os.path.join(data, "clblast_rtx3090.json.gz"), ["import", "--list", "{}"]),
         (os.path.join(CONFIGS, "suites", "public.txt"), ["bench", "--suite", "{}", "--db", folder("new.db")]),
         (os.path.join(SEEDS, "suite", "capture.txt"), [*tune, "--from-capture", "{}"]),
         (os.path.join(common.SOURCES, "tests", "fake", "space.conf"), [*tune, "--shape", "64x64x64", "--space", "{}"]),

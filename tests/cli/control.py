@@ -47,7 +47,6 @@ for name, change in (("driver", {"driver": "5" + text, "cublas": "13" + text}), 
                      ("config", {"config": "simt" + text + " BM=1"}), ("problem", {"problem": "4x4x4" + text})):
     write(name + ".jsonl", json.dumps({**row, **change}).encode())
     run("import", name + ".jsonl", "--db", name + ".db")
-    run("import", name + ".jsonl", "--list")
 for arguments in (("query",), ("query", "--all"), ("query", "--format", "json"), ("query", "--format", "csv"),
                   ("explain", "--shape", row["problem"]), ("explain", "--shape", row["problem"], "--format", "json"),
                   ("verify",), ("verify", "--format", "csv"), ("export", "--header", "driver.h"), ("export", "--csv"), ("export", "--json"),
@@ -69,7 +68,6 @@ run("--space", "space.conf", "--shape", "4x4x4", "--gpu", "h200")
 run("--from-capture", "capture.txt")
 run("--from-capture", "count.txt")
 run("import", "cache.json")
-run("import", "--list", "cache.json")
 run("query", "--db", "no.db")
 
 # The command line.

@@ -126,13 +126,13 @@ for width in WIDTHS:
               f"query in {width} columns tells other than {wanted} configurations of {family}:", text)
     one = winners[0]
     for arguments in (("query", "--own", "--shape", one["problem"], "--all"), ("explain", "--shape", one["problem"]),
-                      ("verify",), ("doctor",), ("import", "--list", sources + "/tests/data/kernel_tuner_cache.json"),
+                      ("verify",), ("doctor",),
                       ("ladder", "--shape", "64x64x64", "--compile-only", "--gpu", "h200", "--rung", "naive")):
         code, text = run_in(width, *arguments)
         if code == 6 and arguments[0] == "ladder":
             continue  # no NVRTC
         check(code in (0, 1, 6), f"{arguments} ended with {code}", text)
-        if arguments[0] in ("query", "explain", "import"):
+        if arguments[0] in ("query", "explain"):
             check_width(width, text, arguments[0])
         if "--all" in arguments:
             check(squeezed(one["configuration"]) in squeezed(text), "--all cuts the configuration:", text)

@@ -114,7 +114,7 @@ target_compile_definitions(test_route PRIVATE FAKE_GPU="$<TARGET_FILE:fake_gpu>"
 target_link_options(test_route PRIVATE -Wl,--wrap=lookup_exact)
 add_dependencies(test_route fake_gpu fake_nvrtc)
 
-add_executable(bench_eager gpu/bench_eager.c) # by hand: what a call costs the host on a real GPU
+add_executable(bench_eager measure/bench_eager.c) # by hand: what a call costs the host on a real GPU
 target_include_directories(bench_eager PRIVATE ${PROJECT_SOURCE_DIR}/runtime/dropin ${CMAKE_CURRENT_SOURCE_DIR}/unit/common)
 target_link_libraries(bench_eager PRIVATE gt_measure gt_flags m ${CMAKE_DL_LIBS})
 

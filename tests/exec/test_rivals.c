@@ -239,9 +239,9 @@ TEST(the_row_of_a_role_is_the_one_that_fits_the_type)
         if (rows[i].name) assert_string_equal(row->name, rows[i].name);
         else assert_null(row);
     }
-    for (int i = 0; i < rival_count; i++) {
-        assert_true(strlen(rivals[i].name) < 32); /* stored with a decision */
-        for (int j = 0; j < i; j++) assert_string_not_equal(rivals[i].name, rivals[j].name);
+    for (int i = 0; rival_at(i); i++) {
+        assert_true(strlen(rival_at(i)->name) < 32); /* stored with a decision */
+        for (int j = 0; j < i; j++) assert_string_not_equal(rival_at(i)->name, rival_at(j)->name);
     }
     for (int type = 0; type < GEMM_TYPE_COUNT; type++)
         for (int code = 0; code < EPILOGUE_CODES; code++) {
@@ -255,8 +255,8 @@ TEST(the_row_of_a_role_is_the_one_that_fits_the_type)
 TEST(rows_of_16_bit_types_say_their_elements_and_sum_in_fp32)
 {
     int count = 0;
-    for (int i = 0; i < rival_count; i++) {
-        const struct rival_row *row = &rivals[i];
+    for (int i = 0; rival_at(i); i++) {
+        const struct rival_row *row = rival_at(i);
         const enum element element = gemm_type_row(row->delivers)->a;
         if (element == ELEMENT_F32 || row->open == rival_lt_open ||
             row->algorithm == RIVAL_ALGORITHM_AUTOTUNE)
@@ -268,7 +268,7 @@ TEST(rows_of_16_bit_types_say_their_elements_and_sum_in_fp32)
         const struct operands operands = workload_operands(&setup.work, 0);
         assert_ok(kernel.launch(kernel.self, &operands, 1, 0));
         assert_int_equal(fake->element, element == ELEMENT_F16 ? 2 : 14);
-        assert_int_equal(fake->compute, RIVAL_COMPUTE_32F);
+        assert_int_equal(fake->compute, BLAS_COMPUTE_32F);
         kernel_close(&kernel);
         count++;
     }
@@ -300,8 +300,8 @@ TEST(each_row_asks_for_its_own_arithmetic_and_strict_ones_stay_strict)
     enum { PEDANTIC_MATH = 2, EAGER = 2 };
     for (int relaxed = 0; relaxed < 2; relaxed++) {
         if (relaxed) setenv("NVIDIA_TF32_OVERRIDE", "1", 1);
-        for (int i = 0; i < rival_count; i++) {
-            const struct rival_row *row = &rivals[i];
+        for (int i = 0; rival_at(i); i++) {
+            const struct rival_row *row = rival_at(i);
             const bool strict = row->delivers == GEMM_SGEMM, lt = row->open == rival_lt_open;
             struct judgement judgement;
             if (gemm_type_row(row->delivers)->a != ELEMENT_F32) continue;
@@ -316,7 +316,7 @@ TEST(each_row_asks_for_its_own_arithmetic_and_strict_ones_stay_strict)
             if (lt) assert_int_equal(fake->compute, strict && relaxed ? 69 : row->compute);
             else assert_int_equal(fake->math, strict && relaxed ? PEDANTIC_MATH : 0);
             if (!lt && row->compute) assert_int_equal(fake->compute, row->compute);
-            assert_int_equal(fake->emulation, row->compute == RIVAL_COMPUTE_32F_EMULATED_16BFX9 ? EAGER : -1);
+            assert_int_equal(fake->emulation, row->compute == BLAS_COMPUTE_32F_BF16X9 ? EAGER : -1);
             kernel_close(&kernel);
         }
     }

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """t4.py TUNE STORE_MANY: trials that tune exports as T4 load in what others read T4 with: Kernel Tuner's own schema, and the
-reader and statistics of autotuning_methodology, which says how many failed and which was the fastest. Trials of the
-database, and those of a cache file of Kernel Tuner. Ends with 77 where the two packages are not installed
+reader and statistics of autotuning_methodology, which says how many failed and which was the fastest. Ends with 77 where the two packages are not installed
 (pip install kernel_tuner autotuning_methodology).
 """
 import json
@@ -41,16 +40,11 @@ def load(path, trials, failed, fastest_ms):
 
 def main():
     tune, store_many = sys.argv[1:]
-    cache_file = pathlib.Path(__file__).parents[1] / "data" / "kernel_tuner_cache.json"
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         subprocess.run([store_many, folder / "some.db", "600", "6", "6"], check=True, stdout=subprocess.DEVNULL)
         subprocess.run([tune, "export", "--db", folder / "some.db", "--t4", "-o", folder / "ours.json"], check=True)
         load(folder / "ours.json", 600, 60, 0.01)
-        subprocess.run([tune, "import", "--t4", folder / "theirs.json", cache_file], check=True)
-        times = [r.get("__error__", r.get("time")) for r in json.loads(cache_file.read_text())["cache"].values()]
-        good = [t for t in times if not isinstance(t, str)]
-        load(folder / "theirs.json", len(times), len(times) - len(good), min(good))
 
 
 main()

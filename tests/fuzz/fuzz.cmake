@@ -37,7 +37,7 @@ gt_fuzz_target(suite 20000 LIBRARIES gt_kernel SEEDS ${fuzz_seeds}/suite ${confi
 gt_fuzz_target(gpu 40000 LIBRARIES gt_kernel SEEDS ${fuzz_seeds}/gpu ${configs}/gpus)
 gt_fuzz_target(ptxas 300000 LIBRARIES gt_gpu SEEDS ${fuzz_seeds}/ptxas)
 gt_fuzz_target(message 100000 LIBRARIES gt_workers gt::xxhash SEEDS ${fuzz_seeds}/message)
-gt_fuzz_target(recorded 3000 LIBRARIES gt_tools gt::jansson SEEDS ${fuzz_seeds}/recorded)
+gt_fuzz_target(recorded 3000 LIBRARIES gt_replay gt::jansson SEEDS ${fuzz_seeds}/recorded)
 gt_fuzz_target(import 1500 LIBRARIES gt_tools gt::jansson SEEDS ${fuzz_seeds}/import)
 gt_fuzz_target(pretuned 3000 LIBRARIES gt_winners gt::jansson SEEDS ${fuzz_seeds}/pretuned)
 target_sources(fuzz_pretuned PRIVATE fuzz/ask.c)

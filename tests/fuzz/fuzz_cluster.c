@@ -1,7 +1,6 @@
 /* The files that machines share: a plan, the line of shard 0, and how its last task ended, with a line "---"
  * between. */
-#include "cluster_plan.h"
-#include "cluster_shards.h"
+#include "cluster.h"
 #include "fuzz.h"
 
 #include <math.h>

@@ -103,22 +103,24 @@ static bool check_winner(void *self, const struct db_winner *w)
 
 static enum status take_in(const char *text, size_t size, struct imported *im)
 {
-    struct recorded r = {.unit_ms = 1};
+    json_t *gpus = NULL;
+    bool t4 = false;
     memset(im, 0, sizeof *im);
     enum status st = OK;
     const bool winners = winners_here(text, size);
-    if (!winners) st = recorded_open("input", text, size, &r);
-    if (!winners && (st || r.format == RECORDED_UNKNOWN || !r.gpus)) {
-        recorded_close(&r);
+    if (!winners) st = trials_here("input", text, size, &t4, &gpus);
+    if (!winners && (st || !t4 || !gpus)) {
+        json_decref(gpus);
         return E_ABSENT;
     }
     PROMISE(db_import_start(db) == OK, "%s", status_text());
-    st = winners ? import_winners(db, text, size, DESCRIPTORS, im) : import_trials(db, text, size, &r, im);
+    st = winners ? import_winners(db, text, size, DESCRIPTORS, im)
+                 : import_trials(db, "input", text, size, gpus, im);
     st = db_import_end(db, st);
     PROMISE(!st || (st == E_INPUT && !winners), "%s", status_text());
     PROMISE(im->added >= 0 && im->added <= im->read && im->stand <= im->added, "%" PRId64 " of %" PRId64,
             im->added, im->read);
-    recorded_close(&r);
+    json_decref(gpus);
     return st;
 }
 

@@ -1,16 +1,12 @@
 /* Result files of other tuners, T4 and Kernel Tuner's caches, plain or compressed: the sums are those of the
- * rows, every figure can be computed with, and what is written as T4 reads back as the same rows. */
-#include "commands.h"
+ * rows, and every figure can be computed with. */
 #include "fuzz.h"
 #include "import_ours.h"
 #include "recorded.h"
 
-#include <argp.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 const char *const fuzz_words[] = {"{",
                                   "}",
@@ -69,7 +65,7 @@ static bool read_all(const char *path, struct sums *sums)
     size_t length = 0;
     struct recorded r = {.unit_ms = 1};
     memset(sums, 0, sizeof *sums);
-    enum status st = recorded_read(path, &bytes, &length);
+    enum status st = import_read(path, &bytes, &length);
     if (st) {
         PROMISE(st == E_IO || st == E_INPUT, "%s", status_text()); /* compressed, and damaged; no text */
         return false;
@@ -87,32 +83,9 @@ static bool read_all(const char *path, struct sums *sums)
     return known;
 }
 
-static enum status import(const char *option, const char *value, const char *path)
-{
-    char *arguments[] = {(char *)(uintptr_t) "import", (char *)(uintptr_t)option, (char *)(uintptr_t)value,
-                         (char *)(uintptr_t)path, NULL};
-    return cmd_import(4, arguments);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static char copy[256];
-    struct sums sums, again;
-    argp_program_version = "tune";
-    if (!freopen("/dev/null", "w", stdout)) abort();
-    const char *path = fuzz_file(data, size);
-    const bool known = read_all(path, &sums);
-    enum status st = import("--list", "--format=json", path);
-    if (!known || sums.rows == 0) return 0;
-    fuzz_accept();
-    snprintf(copy, sizeof copy, "%s/copy", fuzz_folder());
-    st = import("--t4", copy, path);
-    if (st == E_INPUT) return 0; /* winners */
-    PROMISE(st == OK, "%s", status_text());
-    PROMISE(read_all(copy, &again), "what was written cannot be read: %s", status_text());
-    PROMISE(again.rows == sums.rows, "%lld rows of %lld", (long long)again.rows, (long long)sums.rows);
-    PROMISE(memcmp(again.counts, sums.counts, sizeof sums.counts) == 0, "other verdicts");
-    PROMISE(again.best_ms == sums.best_ms, "the best is %.17g, and was %.17g", again.best_ms, sums.best_ms);
-    unlink(copy);
+    struct sums sums;
+    if (read_all(fuzz_file(data, size), &sums) && sums.rows) fuzz_accept();
     return 0;
 }

@@ -12,7 +12,6 @@
  */
 #include "answers.h"
 #include "export_header.h"
-#include "export_tables.h"
 #include "kernel_hash.h"
 
 #include <inttypes.h>

@@ -22,6 +22,6 @@ for code in "$build"/configs/winners/code-*.sqlite; do
 done
 cp "$top/docs/results/h200-models.csv" "$folder/docs/results/"
 cp "$top/tools/suite.sh" "$top/tools/suite_classes.awk" "$folder/tools/"
-cp "$here/all.sh" "$here/tf32.sh" "$here/test_dropin_gpu.sh" "$here/test_tune_run.sh" "$here/opened_cublas.py" "$here/programs.py" "$here/bench_eager.py" "$here/sanitize/sanitize.sh" "$here"/torch_*.py "$here"/figures*.py "$here/batch_invariant.py" "$here/row_bits.list" "$here/../export/gpu.sh" \
+cp "$here/all.sh" "$here/tf32.sh" "$here/test_dropin_gpu.sh" "$here/test_tune_run.sh" "$here/opened_cublas.py" "$here/programs.py" "$here/bench_eager.py" "$here/sanitize/sanitize.sh" "$here"/torch_*.py "$here"/figures*.py "$here/batch_invariant.py" "$here/../measure/row_bits.list" "$here/../export/gpu.sh" \
     "$here"/../export/run_*.[ch] "$folder/"
 du -sh "$folder"

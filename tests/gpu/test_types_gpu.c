@@ -1,7 +1,7 @@
 /* The runtime library on a real GPU: products of BF16 and FP16 elements. Skipped (77) without one. With
  * TYPES_DB=FILE the winners of that database are used, of problems tuned before; else cuBLAS computes.
  */
-#include "rounds.h"
+#include "../measure/rounds.h"
 #include "whole_matrix.h"
 
 #include "config.h"

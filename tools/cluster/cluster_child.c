@@ -1,4 +1,4 @@
-#include "cluster_child.h"
+#include "cluster.h"
 
 #include "clock.h"
 #include "env.h"

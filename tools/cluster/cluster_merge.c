@@ -1,7 +1,5 @@
-#include "cluster_merge.h"
+#include "cluster.h"
 
-#include "cluster_shards.h"
-#include "cluster_show.h"
 #include "command_line.h"
 #include "db_exchange.h"
 #include "file_seen.h"

@@ -1,4 +1,4 @@
-#include "cluster_places.h"
+#include "cluster.h"
 
 #include "db.h"
 #include "file_seen.h"

@@ -1,4 +1,4 @@
-#include "cluster_plan.h"
+#include "cluster.h"
 
 #include "file_seen.h"
 #include "output_file.h"

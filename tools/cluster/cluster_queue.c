@@ -1,6 +1,5 @@
-#include "cluster_queue.h"
+#include "cluster.h"
 
-#include "cluster_child.h"
 #include "file_seen.h"
 
 #include <inttypes.h>

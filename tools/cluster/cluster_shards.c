@@ -1,6 +1,5 @@
-#include "cluster_shards.h"
+#include "cluster.h"
 
-#include "cluster_queue.h"
 #include "fields.h"
 #include "file_seen.h"
 #include "shard.h"

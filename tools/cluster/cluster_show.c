@@ -1,4 +1,4 @@
-#include "cluster_show.h"
+#include "cluster.h"
 
 #include "print.h"
 #include "report.h"

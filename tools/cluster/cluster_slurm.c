@@ -1,6 +1,5 @@
-#include "cluster_slurm.h"
+#include "cluster.h"
 
-#include "cluster_queue.h"
 #include "file_seen.h"
 #include "output_file.h"
 #include "paths.h"

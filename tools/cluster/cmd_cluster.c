@@ -2,11 +2,7 @@
  * scripts, reads files, and calls sbatch and squeue; there is no server.
  */
 #include "budget.h"
-#include "cluster_merge.h"
-#include "cluster_places.h"
-#include "cluster_queue.h"
-#include "cluster_show.h"
-#include "cluster_slurm.h"
+#include "cluster.h"
 #include "commands.h"
 #include "env.h"
 #include "file_seen.h"

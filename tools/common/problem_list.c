@@ -11,7 +11,7 @@
 static enum status use_options(struct problem_list *list, size_t first)
 {
     for (size_t i = first; i < list->count; i++) {
-        if (list->at[i].type == GEMM_SGEMM) list->at[i].type = list->accuracy;
+        if (list->at[i].type == GEMM_TYPE_DEFAULT) list->at[i].type = list->accuracy;
         if (list->prepared) problem_prepare(&list->at[i], list->prepared);
         if (list->invariant) problem_make_invariant(&list->at[i]);
     }
@@ -55,7 +55,7 @@ enum status problem_list_invariant(void *opaque, const struct command_option *op
 enum status problem_list_check(const struct problem_list *list)
 {
     enum status st = OK;
-    if (list->count == 0 && list->accuracy != GEMM_SGEMM)
+    if (list->count == 0 && list->accuracy != GEMM_TYPE_DEFAULT)
         return fail(E_USAGE, "--accuracy is of problems: say which, with --shape or --suite");
     if (list->count == 0 && list->prepared)
         return fail(E_USAGE, "--prepared is of problems: say which, with --shape or --suite");
@@ -77,7 +77,7 @@ enum status problem_list_shape(void *list, const struct command_option *option, 
     int lines = 0;
     (void)option;
     for (int64_t m = 0; !st && suite_range(value, &m, line); lines++) {
-        st = suite_line(line, GEMM_SGEMM, NULL, &problem);
+        st = suite_line(line, GEMM_TYPE_DEFAULT, NULL, &problem);
         if (st == E_ABSENT) st = fail(E_INPUT, "'%.60s': %s", line, status_text());
         if (!st) st = append(list, &problem, 1);
     }
@@ -89,7 +89,7 @@ enum status problem_list_suite(void *list, const struct command_option *option, 
 {
     struct suite suite;
     (void)option;
-    enum status st = suite_read(value, GEMM_SGEMM, NULL, &suite);
+    enum status st = suite_read(value, GEMM_TYPE_DEFAULT, NULL, &suite);
     if (!st) st = append(list, suite.at, suite.count);
     suite_free(&suite);
     return st;

@@ -9,7 +9,7 @@
 struct problem_list {
     struct problem *at;
     size_t count;
-    enum gemm_type accuracy;        /* --accuracy: in place of GEMM_SGEMM */
+    enum gemm_type accuracy;        /* --accuracy: in place of GEMM_TYPE_DEFAULT */
     enum prepared_operand prepared; /* --prepared, of all that have it to prepare: problem_list_check */
     bool invariant;                 /* --batch-invariant, of all: problem_list_check */
     bool ranges;                    /* a text had a range of M */

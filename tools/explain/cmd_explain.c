@@ -2,13 +2,12 @@
 #include "answers.h"
 #include "command_line.h"
 #include "commands.h"
-#include "explain_show.h"
+#include "explain.h"
 #include "paths.h"
 #include "print.h"
 #include "problem_list.h"
 #include "result_json.h"
 #include "table.h"
-#include "untuned.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "explain_show.h"
+#include "explain.h"
 
 #include "db_view.h"
 #include "print.h"

@@ -1,4 +1,4 @@
-#include "search_pace.h"
+#include "explain.h"
 
 #include "print.h"
 #include "template.h"

@@ -1,10 +1,8 @@
-#include "untuned.h"
+#include "explain.h"
 
-#include "explain_show.h"
 #include "print.h"
 #include "race_cells.h"
 #include "report.h"
-#include "search_pace.h"
 #include "table.h"
 
 #include <math.h>

@@ -7,7 +7,6 @@
 #include "db_view.h"
 #include "export_header.h"
 #include "export_lists.h"
-#include "export_text.h"
 #include "output_file.h"
 #include "paths.h"
 #include "print.h"

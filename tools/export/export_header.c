@@ -1,8 +1,6 @@
 #include "export_header.h"
 
 #include "export_plan.h"
-#include "export_tables.h"
-#include "export_text.h"
 #include "print.h"
 
 #include <ctype.h>
@@ -113,7 +111,7 @@ static void write_declarations(const struct header *h, FILE *f)
 {
     fprintf(f, "#ifndef %s\n#define %s\n\n", h->guard, h->guard);
     if (h->with_kernels) fprintf(f, "#include <cuda.h>\n\n");
-    fprintf(f, "%s\n", text_winner_lookup_h);
+    types_write(text_winner_lookup_h, f);
     if (h->with_kernels) fprintf(f, "%s\n%s\n", text_winner_plan_h, text_winner_launch_h);
     if (has_epilogues(h)) fprintf(f, "%s\n", text_winner_epilogue_h);
     fprintf(f,

@@ -1,4 +1,4 @@
-#include "export_kernels.h"
+#include "export_header.h"
 
 #include "compile.h"
 #include "forked.h"

@@ -5,8 +5,33 @@
 
 #include "db_exchange.h"
 #include "export_picks.h"
-#include "reasons.h"
+#include "status.h"
+#include <stdint.h>
 #include <stdio.h>
+
+/* ---- reasons ---- */
+
+/* How many winners were left out for which reason: a line for each on the screen, not for each
+ * winner.
+ */
+
+struct reason {
+    char *text;
+    int64_t count;
+};
+
+struct reasons {
+    struct reason *list;
+    int count;
+};
+
+/* One more of this reason. Errors: E_MEMORY. */
+enum status reasons_add(struct reasons *reasons, const char *text);
+
+/* On standard error, the most frequent first; sorts them. */
+void reasons_say(struct reasons *reasons);
+
+void reasons_free(struct reasons *reasons); /* takes a zeroed struct */
 
 /* What was written, and what was not. */
 struct exported {

@@ -1,8 +1,7 @@
-#include "export_tables.h"
+#include "export_header.h"
 
 #include "epilogue.h"
 #include "export_plan.h"
-#include "export_text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

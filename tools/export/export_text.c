@@ -1,4 +1,4 @@
-#include "export_text.h"
+#include "export_header.h"
 
 #include "env.h"
 

@@ -13,7 +13,7 @@
  * for m and m for n, B as A and A as B, with their ops and leading dimensions.
  */
 #ifndef GT_WINNER_LOOKUP
-#define GT_WINNER_LOOKUP 7 /* of what follows: headers with another one do not go together */
+#define GT_WINNER_LOOKUP 8 /* of what follows: headers with another one do not go together */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,19 +26,7 @@
 #define GT_WINNERS_API
 #endif
 
-/* How exact a product must be. A kernel of strict FP32 also answers TF32GEMM; one that was measured against
- * the limits of SGEMM_ACCURATE also answers SGEMM_NORMWISE. Never the reverse. */
-enum gt_winner_type {
-    GT_WINNER_SGEMM = 0,           /* strict FP32: every product and every sum by FFMA */
-    GT_WINNER_SGEMM_ACCURATE = 1,  /* by any means that are as exact in every element */
-    GT_WINNER_SGEMM_NORMWISE = 2,  /* by any means that are as exact against the largest element */
-    GT_WINNER_TF32GEMM = 3,        /* operands rounded to TF32 */
-    GT_WINNER_BF16GEMM = 4,        /* BF16 operands and result, summed in FP32 */
-    GT_WINNER_HGEMM = 5,           /* FP16 operands and result, summed in FP32 */
-    GT_WINNER_BF16GEMM_TO_F32 = 6, /* BF16 operands, FP32 result, summed in FP32 */
-    GT_WINNER_HGEMM_TO_F32 = 7,    /* FP16 operands, FP32 result, summed in FP32 */
-    GT_WINNER_TYPES = 8
-};
+#include "winner_types.h" /* enum gt_winner_type, GT_WINNER_TYPES */
 
 /* A: m x k with lda >= k, or if trans_a: k x m with lda >= m. B: k x n, or if trans_b: n x k. C: m x n.
  * Elements, not bytes. Item i of the batch starts i * stride_x elements after the first: with a stride_a or
@@ -171,6 +159,6 @@ GT_WINNERS_API int gt_winner_find(const struct gt_winner_gpu *gpu, const struct 
 }
 #endif
 
-#elif GT_WINNER_LOOKUP != 7
+#elif GT_WINNER_LOOKUP != 8
 #error "headers exported by different versions of gemmtune do not go together: export them again"
 #endif

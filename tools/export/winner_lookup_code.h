@@ -78,15 +78,14 @@ static inline int gt_winner_valid(const struct gt_winner_shape *s)
 
 GT_WINNERS_API int gt_winner_answers(int tuned, int needed)
 {
-    static const unsigned char answers[GT_WINNER_TYPES] = {9, 6, 4, 8, 16, 32, 64, 128}; /* bit t: type t */
     if (tuned < 0 || tuned >= GT_WINNER_TYPES || needed < 0 || needed >= GT_WINNER_TYPES) return 0;
-    return answers[tuned] >> needed & 1;
+    return gt_winner_type_answers(tuned) >> needed & 1;
 }
 
-/* Those types have one rival, too: cuBLAS in strict FP32. */
+/* Those types have one rival, too. */
 static inline int gt_winner_decides(int tuned, int needed)
 {
-    return gt_winner_answers(tuned, needed) && (tuned == needed || needed != GT_WINNER_TF32GEMM);
+    return gt_winner_answers(tuned, needed) && gt_winner_type_decides(tuned) >> needed & 1;
 }
 
 /* ---- alignment and logarithms ---- */
@@ -94,9 +93,7 @@ static inline int gt_winner_decides(int tuned, int needed)
 /* Of an element of A (0), B (1) or C (2); of no known type as of FP32. */
 static inline int32_t gt_winner_element_bytes(int type, int operand)
 {
-    static const unsigned char bytes[GT_WINNER_TYPES][3] = {{4, 4, 4}, {4, 4, 4}, {4, 4, 4}, {4, 4, 4},
-                                                            {2, 2, 2}, {2, 2, 2}, {2, 2, 4}, {2, 2, 4}};
-    return type >= 0 && type < GT_WINNER_TYPES ? bytes[type][operand] : 4;
+    return type >= 0 && type < GT_WINNER_TYPES ? gt_winner_type_bytes(type, operand) : 4;
 }
 
 static inline int32_t gt_winner_width(const struct gt_winner_shape *s, int operand, int64_t row, int64_t ld,
@@ -210,8 +207,7 @@ static inline float gt_winner_root(float square)
  * falls. */
 static inline int gt_winner_is_accurate(const struct gt_winner *winner, const struct gt_winner_shape *shape)
 {
-    const int measured = winner->type == GT_WINNER_SGEMM_ACCURATE || winner->type == GT_WINNER_SGEMM_NORMWISE;
-    return !measured || shape->k >= winner->k;
+    return !gt_winner_type_is_measured(winner->type) || shape->k >= winner->k;
 }
 
 GT_WINNERS_API int gt_winner_fits(const struct gt_winner *winner, const struct gt_winner_shape *shape)

@@ -1,14 +1,13 @@
 /* cmd_ladder.c — tune ladder: the eight rungs from naive to warp tiling and the tuned configuration, each
  * judged and timed against cuBLAS and the roofline that this GPU was measured to have.
  */
+#include "cmd_ladder.h"
 #include "command_line.h"
 #include "commands.h"
 #include "compile.h"
 #include "db_view.h"
 #include "gpu.h"
 #include "gpu_here.h"
-#include "ladder_run.h"
-#include "ladder_show.h"
 #include "paths.h"
 #include "plot.h"
 #include "print.h"

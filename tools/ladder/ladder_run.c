@@ -1,4 +1,4 @@
-#include "ladder_run.h"
+#include "cmd_ladder.h"
 
 #include "db.h"
 #include "fastest.h"

@@ -1,4 +1,4 @@
-#include "ladder_show.h"
+#include "cmd_ladder.h"
 
 #include "db_view.h"
 #include "model.h"

@@ -3,14 +3,13 @@
  *
  * Whatever is in the way of the drop-in, the program runs, and one line says why without it.
  */
+#include "cmd_run.h"
 #include "budget.h"
 #include "command_line.h"
 #include "commands.h"
 #include "env.h"
-#include "learn.h"
 #include "paths.h"
 #include "print.h"
-#include "program_file.h"
 
 #include <errno.h>
 #include <limits.h>

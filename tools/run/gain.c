@@ -1,4 +1,4 @@
-#include "gain.h"
+#include "cmd_run.h"
 
 #include "answer.h"
 #include "capture.h"

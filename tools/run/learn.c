@@ -1,8 +1,6 @@
-#include "learn.h"
+#include "cmd_run.h"
 
-#include "gain.h"
 #include "print.h"
-#include "recording.h"
 
 #include <errno.h>
 #include <signal.h>

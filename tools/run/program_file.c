@@ -1,4 +1,4 @@
-#include "program_file.h"
+#include "cmd_run.h"
 
 #include "env.h"
 

@@ -1,4 +1,4 @@
-#include "recording.h"
+#include "cmd_run.h"
 
 #include "capture.h"
 #include "env.h"

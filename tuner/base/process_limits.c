@@ -1,8 +1,12 @@
 #include "process_limits.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #define STACK_KIB      8192 /* the usual default of systems */
 #define STACK_LEAST    1024
@@ -50,4 +54,18 @@ enum status limits_files(int children)
                 "the limit of open files is %lu, and a tuner with %d child process%s needs %lu: "
                 "ulimit -n 1024, or fewer compilers (--jobs)",
                 (unsigned long)room, children, children == 1 ? "" : "es", (unsigned long)needed);
+}
+
+enum status standard_files_keep(void)
+{
+    for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++) {
+        if (fcntl(i, F_GETFD) >= 0) continue;
+        /* The lowest number that is free, and the wrong way round. Children have it, too. */
+        if (open("/dev/null", i == STDIN_FILENO ? O_WRONLY : O_RDONLY) != i)
+            return fail(E_IO,
+                        "descriptor %d is closed, and nothing can be opened in its place (/dev/null: %s): "
+                        "start the program with standard input, output and error open",
+                        i, strerror(errno));
+    }
+    return OK;
 }

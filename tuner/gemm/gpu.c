@@ -50,22 +50,20 @@ bool gpu_set_rate(struct gpu *gpu, const char *name, double value)
     return true;
 }
 
-/* Of products of three BF16 pieces an operand, six are added (family bf16x6, sm_90 alone); of two FP16 pieces
- * three and, at twice the rate, one of FP8 (f16x3). */
-#define PIECES_PRODUCTS   6
-#define NORMWISE_PRODUCTS 3.5
-
-double gpu_peak_tflops(const struct gpu *gpu, enum gemm_type type)
+static double rate_of(const struct gpu *gpu, const struct gemm_type_row *row)
 {
-    if (gemm_type_has_limits(type)) {
-        const double ffma = gpu_peak_tflops(gpu, GEMM_SGEMM);
-        const double products = type == GEMM_SGEMM_NORMWISE ? NORMWISE_PRODUCTS : PIECES_PRODUCTS;
-        return gpu->arch == 90 ? fmax(ffma, gpu_peak_tflops(gpu, GEMM_BF16) / products) : ffma;
-    }
-    const struct gemm_type_row *row = gemm_type_row(type);
     const double known = gpu_rate(gpu, row->rate);
     if (known > 0) return known;
     return gpu_rate(gpu, "fp32") * (row->rate_over_fp32 ? row->rate_over_fp32(gpu->arch) : 1);
+}
+
+double gpu_peak_tflops(const struct gpu *gpu, enum gemm_type type)
+{
+    const struct gemm_type_row *row = gemm_type_row(type);
+    const double own = rate_of(gpu, row);
+    /* Pieces are multiplied on sm_90 alone. */
+    return row->products > 0 && gpu->arch == 90 ? fmax(own, gpu_peak_tflops(gpu, GEMM_BF16) / row->products)
+                                                : own;
 }
 
 /* One key of a descriptor: its place in the struct and its range. */

@@ -152,8 +152,14 @@ void problem_set_defaults(struct problem *p)
 
 struct problem problem_make(int64_t m, int64_t n, int64_t k)
 {
-    struct problem p = {
-        .type = GEMM_SGEMM, .m = m, .n = n, .k = k, .batch = 1, .alpha = 1.0, .beta = 0.0, STRIDES_ABSENT};
+    struct problem p = {.type = GEMM_TYPE_DEFAULT,
+                        .m = m,
+                        .n = n,
+                        .k = k,
+                        .batch = 1,
+                        .alpha = 1.0,
+                        .beta = 0.0,
+                        STRIDES_ABSENT};
     problem_set_defaults(&p);
     return p;
 }

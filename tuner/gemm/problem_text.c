@@ -176,7 +176,7 @@ static enum status unknown_type(const char *text, const char *name)
 
 enum status problem_parse(const char *text, struct problem *problem)
 {
-    return problem_parse_as(text, GEMM_SGEMM, problem);
+    return problem_parse_as(text, GEMM_TYPE_DEFAULT, problem);
 }
 
 enum status problem_parse_as(const char *text, enum gemm_type type, struct problem *problem)

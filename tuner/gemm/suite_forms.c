@@ -1,7 +1,6 @@
 #include "suite_forms.h"
 
 #include "not_done.h"
-#include "suite_names.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

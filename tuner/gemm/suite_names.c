@@ -1,4 +1,4 @@
-#include "suite_names.h"
+#include "suite_forms.h"
 
 #include <fnmatch.h>
 #include <string.h>

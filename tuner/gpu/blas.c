@@ -70,13 +70,6 @@ bool blas_must_be_pedantic(void)
     return env_text("NVIDIA_TF32_OVERRIDE") || env_text("CUBLAS_EMULATE_SINGLE_PRECISION");
 }
 
-int blas_data_type(enum element element)
-{
-    static const int types[ELEMENT_COUNT] = {
-        [ELEMENT_F32] = BLAS_R_32F, [ELEMENT_F16] = BLAS_R_16F, [ELEMENT_BF16] = BLAS_R_16BF};
-    return types[element];
-}
-
 /* A size or leading dimension exceeds INT_MAX. */
 static bool is_wide(const struct problem *p)
 {
@@ -84,14 +77,17 @@ static bool is_wide(const struct problem *p)
            p->ldc > INT_MAX;
 }
 
-static bool is_fp32(const struct problem *p)
+/* By cublasSgemm, whose handle's math mode may be TF32's. */
+static bool is_sgemm(const struct problem *p)
 {
-    return gemm_type_row(p->type)->a == ELEMENT_F32;
+    const int compute = gemm_type_compute(p->type);
+    return gemm_type_row(p->type)->a == ELEMENT_F32 &&
+           (compute == BLAS_COMPUTE_32F || compute == BLAS_COMPUTE_32F_FAST_TF32);
 }
 
 bool blas_takes(const struct problem *problem)
 {
-    if (!is_fp32(problem)) return blas.GemmEx && !is_wide(problem);
+    if (!is_sgemm(problem)) return blas.GemmEx && !is_wide(problem);
     return (problem->pointers ? blas.SgemmPointers64 != NULL : blas.SgemmBatched64 != NULL) ||
            !is_wide(problem);
 }
@@ -138,8 +134,9 @@ static int run_pointers(blas_handle handle, const struct problem *p, CUdeviceptr
 int blas_run(blas_handle handle, const struct problem *p, CUdeviceptr a, CUdeviceptr b, CUdeviceptr c,
              const float *alpha, const float *beta)
 {
-    if (!is_fp32(p))
-        return blas_run_ex(handle, p, a, b, c, alpha, beta, BLAS_COMPUTE_32F, BLAS_ALGORITHM_DEFAULT);
+    if (!is_sgemm(p))
+        return blas_run_ex(handle, p, a, b, c, alpha, beta, gemm_type_compute(p->type),
+                           BLAS_ALGORITHM_DEFAULT);
     if (p->m == 0 || p->n == 0) return BLAS_SUCCESS;
     if (p->pointers) return run_pointers(handle, p, a, b, c, alpha, beta);
     const bool wide = is_wide(p);

@@ -14,10 +14,6 @@ typedef struct cublasContext *blas_handle;
 
 #define BLAS_BATCH_SLICE 65535 /* items per call; a longer batch takes several calls */
 
-/* cudaDataType_t of an element. */
-enum { BLAS_R_32F = 0, BLAS_R_16F = 2, BLAS_R_16BF = 14 };
-int blas_data_type(enum element element);
-
 enum { BLAS_SUCCESS = 0, BLAS_NOT_SUPPORTED = 15 };
 enum { BLAS_OP_N = 0, BLAS_OP_T = 1 };
 enum { BLAS_HOST_SCALARS = 0, BLAS_DEVICE_SCALARS = 1 };
@@ -73,18 +69,12 @@ bool blas_must_be_pedantic(void);
 
 /* Enqueues C = alpha op(A) op(B) + beta C on the handle's stream; with pointers a, b and c are the arrays of
  * addresses. alpha and beta are floats, passed as the handle's pointer mode requires; those in the problem
- * are ignored. FP32 is computed by cublasSgemm, all else by cublasGemmEx with FP32 sums. Returns cuBLAS's
+ * are ignored. FP32 and TF32 are computed by cublasSgemm, all else by cublasGemmEx. Returns cuBLAS's
  * status. */
 int blas_run(blas_handle handle, const struct problem *problem, CUdeviceptr a, CUdeviceptr b, CUdeviceptr c,
              const float *alpha, const float *beta);
 
 /* The same by cublasGemmEx, in a cublasComputeType_t by a cublasGemmAlgo_t. */
-enum {
-    BLAS_COMPUTE_32F = 68,
-    BLAS_COMPUTE_32F_PEDANTIC = 69,
-    BLAS_COMPUTE_32F_FAST_TF32 = 77,
-    BLAS_COMPUTE_32F_BF16X9 = 78
-};
 enum { BLAS_ALGORITHM_DEFAULT = -1 };
 int blas_run_ex(blas_handle handle, const struct problem *problem, CUdeviceptr a, CUdeviceptr b,
                 CUdeviceptr c, const float *alpha, const float *beta, int compute, int algorithm);

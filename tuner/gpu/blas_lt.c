@@ -90,9 +90,8 @@ enum status blas_lt_load_loaded(void)
 
 int blas_lt_compute(enum gemm_type type)
 {
-    return type == GEMM_TF32         ? BLAS_LT_COMPUTE_32F_FAST_TF32
-           : blas_must_be_pedantic() ? BLAS_LT_COMPUTE_32F_PEDANTIC
-                                     : BLAS_LT_COMPUTE_32F;
+    const int own = gemm_type_compute(type);
+    return own == BLAS_COMPUTE_32F && blas_must_be_pedantic() ? BLAS_COMPUTE_32F_PEDANTIC : own;
 }
 
 /* A row-major matrix of rows x columns is the column-major one of columns x rows. */

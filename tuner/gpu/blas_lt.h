@@ -69,8 +69,7 @@ enum status blas_lt_load_loaded(void);
 /* Bytes of which all addresses are multiples, for algorithms that are kept as configurations. */
 #define BLAS_LT_KEPT_ALIGNMENT 16
 
-/* Values of blas_lt_product.compute, and statuses beside 0. */
-enum { BLAS_LT_COMPUTE_32F = 68, BLAS_LT_COMPUTE_32F_PEDANTIC = 69, BLAS_LT_COMPUTE_32F_FAST_TF32 = 77 };
+/* Statuses beside 0. */
 enum { BLAS_LT_ALLOC_FAILED = 3, BLAS_LT_NOT_SUPPORTED = 15 };
 
 /* The compute type of a problem's type; pedantic where the environment would replace strict FP32. */

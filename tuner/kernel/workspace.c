@@ -14,7 +14,7 @@ int64_t workspace_of(const struct config *config, const struct problem *problem)
 int64_t workspace_allowed(const struct problem *problem, int64_t most_bytes)
 {
     if (most_bytes != WORKSPACE_DEFAULT) return most_bytes;
-    return problem->type == GEMM_SGEMM ? INT64_C(64) << 20 : INT64_C(1) << 30;
+    return gemm_type_is_strict(problem->type) ? INT64_C(64) << 20 : INT64_C(1) << 30;
 }
 
 const char *workspace_refuses(const struct config *config, const struct problem *problem, int64_t most_bytes)

@@ -42,7 +42,7 @@ static void leave(struct contender *place)
 void contenders_close(struct contenders *contenders)
 {
     for (int i = 0; i < CONTENDERS_MAX; i++) leave(&contenders->place[i]);
-    for (int i = 0; i < rival_count; i++) stop(&contenders->rival[i].runner);
+    for (int i = 0; i < RIVALS_MAX; i++) stop(&contenders->rival[i].runner);
     stop(&contenders->anchor);
     before_stop(&contenders->before);
     *contenders = (struct contenders){.setup = contenders->setup};
@@ -85,7 +85,7 @@ enum status contenders_find(struct contenders *contenders, const struct candidat
 static enum status admit(struct contenders *contenders, const struct rival_row *row)
 {
     struct trial_setup *setup = contenders->setup;
-    struct contending_rival *rival = &contenders->rival[row - rivals];
+    struct contending_rival *rival = &contenders->rival[row->number];
     enum status st = row->open(setup, row, &rival->runner.kernel, rival->detail);
     if (!st) st = start(setup, &rival->runner);
     if (st == E_GPU && !device_lost()) st = fail(E_ABSENT, "%s", status_text());
@@ -111,7 +111,7 @@ enum status contenders_rival(struct contenders *contenders, const char *role, st
                                       : "",
                     epilogue);
     }
-    struct contending_rival *rival = &contenders->rival[row - rivals];
+    struct contending_rival *rival = &contenders->rival[row->number];
     enum status st = rival->tried ? rival->st : admit(contenders, row);
     if (st) return fail(st, "%s", rival->why);
     *runner = &rival->runner;

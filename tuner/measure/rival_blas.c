@@ -165,8 +165,8 @@ enum status rival_gemm_ex_open(struct trial_setup *setup, const struct rival_row
     const bool autotune = row->algorithm == RIVAL_ALGORITHM_AUTOTUNE;
     if (autotune) snprintf(detail, RIVAL_DETAIL_MAX, "CUBLAS_GEMM_AUTOTUNE");
     /* The pedantic mode would forbid other compute types. */
-    st = start(r, setup, row->compute == RIVAL_COMPUTE_32F ? strict_mode() : BLAS_DEFAULT_MATH, E_ABSENT);
-    if (!st && row->compute == RIVAL_COMPUTE_32F_EMULATED_16BFX9) st = emulate(r, version);
+    st = start(r, setup, row->compute == BLAS_COMPUTE_32F ? strict_mode() : BLAS_DEFAULT_MATH, E_ABSENT);
+    if (!st && row->compute == BLAS_COMPUTE_32F_BF16X9) st = emulate(r, version);
     if (!st && autotune) st = try_it(setup, kernel);
     if (st) kernel_close(kernel);
     return st;

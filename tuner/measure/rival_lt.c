@@ -35,8 +35,8 @@ static enum status open_product(struct trial_setup *setup, int compute, struct k
                                 alignment(work, OPERAND_SOURCE), alignment(work, OPERAND_C)};
     enum status st = lt_kernel_open(
         setup->device, &setup->problem,
-        compute == RIVAL_COMPUTE_32F && blas_must_be_pedantic() ? RIVAL_COMPUTE_32F_PEDANTIC : compute,
-        aligned, workload_operands(work, 0).at[OPERAND_BIAS], BLAS_LT_WORKSPACE_BYTES, kernel);
+        compute == BLAS_COMPUTE_32F && blas_must_be_pedantic() ? BLAS_COMPUTE_32F_PEDANTIC : compute, aligned,
+        workload_operands(work, 0).at[OPERAND_BIAS], BLAS_LT_WORKSPACE_BYTES, kernel);
     return st ? st : lt_kernel_reserve(kernel, BLAS_LT_WORKSPACE_BYTES);
 }
 

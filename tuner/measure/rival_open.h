@@ -4,9 +4,6 @@
 
 #include "rivals.h"
 
-/* Names of compute types and algorithms as in cublas_api.h; those used by a single row are defined beside the
- * rows. */
-enum { RIVAL_COMPUTE_32F = 68, RIVAL_COMPUTE_32F_PEDANTIC = 69, RIVAL_COMPUTE_32F_EMULATED_16BFX9 = 78 };
 /* FIRST: of cublasLt, what its heuristic puts first, as most programs take it; otherwise the fastest. */
 enum { RIVAL_ALGORITHM_DEFAULT = -1, RIVAL_ALGORITHM_FIRST = -2, RIVAL_ALGORITHM_AUTOTUNE = 999 };
 

@@ -3,7 +3,7 @@
 enum status trial_setup_open(struct device *device, const char *cache, struct trial_setup *setup)
 {
     *setup = (struct trial_setup){.device = device, .cache = cache};
-    enum status st = oracle_kernels_load(device, cache, GEMM_SGEMM, &setup->kernels);
+    enum status st = oracle_kernels_load(device, cache, GEMM_TYPE_DEFAULT, &setup->kernels);
     if (!st) st = stopwatch_open(device, &setup->watch);
     if (st) trial_setup_close(setup);
     return st;

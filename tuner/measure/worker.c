@@ -106,7 +106,7 @@ static enum status open_device(struct worker *w)
     struct compiled built[ORACLE_PART_COUNT];
     enum status st = device_find(w->ordinal, &w->device);
     if (st) return st;
-    struct oracle_build *build = oracle_build_start(w->device.gpu.arch, w->cache, GEMM_SGEMM);
+    struct oracle_build *build = oracle_build_start(w->device.gpu.arch, w->cache, GEMM_TYPE_DEFAULT);
     char why[512];
     st = device_open(w->ordinal, &w->device);
     if (st) snprintf(why, sizeof why, "%s", status_text());

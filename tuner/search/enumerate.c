@@ -5,7 +5,7 @@
  */
 #include "enumeration.h"
 
-#include "parallel.h"
+#include "cores.h"
 #include "workspace.h"
 #include <math.h>
 #include <stdio.h>

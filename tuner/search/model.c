@@ -1,6 +1,6 @@
 #include "model.h"
 
-#include "parallel.h"
+#include "cores.h"
 #include "template.h"
 
 #include <math.h>

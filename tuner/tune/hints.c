@@ -1,6 +1,6 @@
 #include "hints.h"
 
-#include "parallel.h"
+#include "cores.h"
 #include "pretuned.h"
 #include "shape.h"
 #include "template.h"

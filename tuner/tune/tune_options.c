@@ -24,7 +24,7 @@ struct option_parser {
     const char **shapes, **suites; /* owned */
     size_t shape_count, suite_count;
     const char *capture, *op, *type;
-    enum gemm_type accuracy;        /* in place of GEMM_SGEMM */
+    enum gemm_type accuracy;        /* in place of GEMM_TYPE_DEFAULT */
     enum prepared_operand prepared; /* of all problems */
     bool invariant;                 /* all problems */
 };
@@ -286,7 +286,7 @@ static enum status add_problem(struct tune_options *o, const struct problem *pro
 static enum status check_op_and_type(const struct option_parser *r, enum gemm_type *type)
 {
     char names[GEMM_TYPE_NAMES_MAX], meant[LIKELY_TEXT_MAX];
-    *type = GEMM_SGEMM;
+    *type = GEMM_TYPE_DEFAULT;
     static const char *const ops[] = {"nn", "nt", "tn", "tt"};
     bool known = !r->op;
     for (int i = 0; i < 4 && !known; i++) known = strcmp(r->op, ops[i]) == 0;
@@ -353,7 +353,7 @@ static enum status collect_problems(struct option_parser *r)
     for (size_t i = 0; i < r->suite_count && !st; i++) st = add_suite_problems(r, r->suites[i], type);
     if (r->capture && !st) st = add_capture(r);
     for (size_t i = 0; i < r->o.problem_count && !st; i++) {
-        if (r->o.problems[i].type == GEMM_SGEMM) r->o.problems[i].type = r->accuracy;
+        if (r->o.problems[i].type == GEMM_TYPE_DEFAULT) r->o.problems[i].type = r->accuracy;
         if (r->prepared) st = problem_prepare(&r->o.problems[i], r->prepared);
         if (r->invariant && !st) st = problem_make_invariant(&r->o.problems[i]);
     }

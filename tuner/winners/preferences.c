@@ -1,4 +1,4 @@
-#include "preferences.h"
+#include "winner_store.h"
 
 #include <stdlib.h>
 

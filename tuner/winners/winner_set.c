@@ -1,4 +1,4 @@
-#include "winner_set.h"
+#include "winner_store.h"
 
 #include <stdlib.h>
 

@@ -10,10 +10,80 @@
 #ifndef GT_WINNER_STORE_H
 #define GT_WINNER_STORE_H
 
+#include "accuracy.h"
+#include "config.h"
 #include "db.h"
 #include "notice.h"
-#include "preferences.h"
-#include "winner_set.h"
+#include "shape.h"
+#include "winner.h"
+#include <stddef.h>
+
+/* ---- preferences.c ---- */
+
+/* The pins and exclusions that the user's database holds for one GPU, in memory: a lookup
+ * asks for them again and again, and there are few.
+ */
+
+struct preference {
+    struct problem problem;
+    bool pin; /* this configuration is used; else never this one */
+    struct config config;
+};
+
+struct preferences {
+    struct preference *list;
+    size_t count;
+};
+
+/* Reads all of this GPU, in place of those that were read before; without configurations whose template does
+ * not exist any more. On an error there are none. Errors: E_BUSY, E_DB (one cannot be read), E_IO, E_MEMORY.
+ */
+enum status preferences_read(struct preferences *preferences, struct db *db, const struct gpu *gpu);
+
+/* The configuration that is pinned for the problem, or else for one that is as good (problem_alike); NULL:
+ * none. Valid until the next preferences_read. */
+const struct config *preferences_pin(const struct preferences *preferences, const struct problem *problem);
+
+/* True if the configuration may not be used for the problem, or for one that is as good. */
+bool preferences_exclude(const struct preferences *preferences, const struct problem *problem,
+                         const struct config *config);
+
+void preferences_free(struct preferences *preferences); /* takes a zeroed struct */
+
+/* ---- winner_set.c ---- */
+
+/* Winners in memory, with each configuration stored once: many winners share few
+ * configurations. */
+
+#define CUBLAS_WON (-1)
+
+struct stored_winner {
+    struct winner base;      /* not exact: it serves its own problem only */
+    struct shape shape;      /* of the problem */
+    int config;              /* index into configs, or CUBLAS_WON */
+    bool pretuned, stale;    /* pretuned: not the user's own */
+    bool system;             /* then of the system's database */
+    bool other_gpu, changed; /* then only its configuration is used. changed: or unproven */
+    struct accuracy_claim claim;
+};
+
+struct winner_set {
+    struct stored_winner *winners;
+    size_t count, room;
+    struct config *configs;
+    int config_count, config_room;
+    int *places; /* hash table of configs: index + 1, 0 is empty; place_count is a power of two */
+    size_t place_count;
+};
+
+/* The index of a configuration; a new one is added. Errors: E_MEMORY. */
+enum status winner_set_config(struct winner_set *set, const struct config *config, int *index);
+
+/* Adds a winner, whose config is an index into this set. Earlier winners may move in memory. Errors:
+ * E_MEMORY. */
+enum status winner_set_add(struct winner_set *set, const struct stored_winner *winner);
+
+void winner_set_free(struct winner_set *set); /* takes a zeroed struct */
 
 /* A problem of the database. */
 struct stored_problem {

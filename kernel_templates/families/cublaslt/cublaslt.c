@@ -83,8 +83,7 @@ const struct template template_cublaslt = {
     .summary = "an algorithm that cublasLt proposes for the problem",
     .params = params,
     .param_count = P_COUNT,
-    .computes = GEMM_TYPE_BIT(GEMM_SGEMM) | GEMM_TYPE_BIT(GEMM_TF32) | GEMM_TYPE_BIT(GEMM_BF16) |
-                GEMM_TYPE_BIT(GEMM_F16) | GEMM_TYPE_BIT(GEMM_BF16_TO_F32) | GEMM_TYPE_BIT(GEMM_F16_TO_F32),
+    .computes = GEMM_TYPES_CUBLAS,
     .macros = TEMPLATE_MACRO_EPILOGUE,
     .sources = no_sources,
     .resources = cublaslt_resources,

@@ -186,8 +186,6 @@ static struct prediction gemv16_predict(const struct config *config, const struc
     return p;
 }
 
-FAMILY(gemv16,
-       GEMM_TYPE_BIT(GEMM_BF16) | GEMM_TYPE_BIT(GEMM_F16) | GEMM_TYPE_BIT(GEMM_BF16_TO_F32) |
-           GEMM_TYPE_BIT(GEMM_F16_TO_F32),
+FAMILY(gemv16, GEMM_TYPES_16_BITS,
        .summary = "BF16 and FP16 for few rows or few columns: the large operand streamed once, to mma.sync",
        .macros = TEMPLATE_MACRO_TYPE | TEMPLATE_MACRO_EPILOGUE | TEMPLATE_MACRO_POINTERS, .tile = tile)

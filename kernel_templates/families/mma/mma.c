@@ -122,6 +122,6 @@ static struct prediction mma_predict(const struct config *config, const struct p
     return tensor_predict(&t, gpu, facts);
 }
 
-FAMILY(mma, GEMM_TYPE_BIT(GEMM_TF32),
+FAMILY(mma, GEMM_TYPES_TF32,
        .summary = "TF32 on tensor cores, by mma.sync: any layout and alignment, split-K",
        .macros = TEMPLATE_MACRO_EPILOGUE | TEMPLATE_MACRO_POINTERS)

@@ -196,9 +196,7 @@ static bool mma16_plain(int number, struct config *config)
     return true;
 }
 
-FAMILY(mma16,
-       GEMM_TYPE_BIT(GEMM_BF16) | GEMM_TYPE_BIT(GEMM_F16) | GEMM_TYPE_BIT(GEMM_BF16_TO_F32) |
-           GEMM_TYPE_BIT(GEMM_F16_TO_F32),
+FAMILY(mma16, GEMM_TYPES_16_BITS,
        .summary = "BF16 and FP16 on tensor cores, by mma.sync: any layout and alignment, split-K",
        .macros = TEMPLATE_MACRO_TYPE | TEMPLATE_MACRO_EPILOGUE | TEMPLATE_MACRO_POINTERS, .invariant = true,
        .plain = mma16_plain, .redundant = mma16_redundant)

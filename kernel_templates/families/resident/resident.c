@@ -111,6 +111,6 @@ static struct prediction resident_predict(const struct config *config, const str
     return stream_predict(&s, problem, gpu, facts);
 }
 
-FAMILY(resident, GEMM_TYPE_BIT(GEMM_SGEMM),
+FAMILY(resident, GEMM_TYPES_FFMA,
        .summary = "strict FP32 for a long and low (or narrow) C: the small operand stays in shared memory",
        .macros = TEMPLATE_MACRO_EPILOGUE)

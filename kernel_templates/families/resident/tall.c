@@ -124,6 +124,6 @@ static struct prediction tall_predict(const struct config *config, const struct 
     return stream_predict(&s, problem, gpu, facts);
 }
 
-FAMILY(tall, GEMM_TYPE_BIT(GEMM_SGEMM),
+FAMILY(tall, GEMM_TYPES_FFMA,
        .summary = "strict FP32 for a long and narrow (or low) C whose long operand has unaligned rows of k",
        .macros = TEMPLATE_MACRO_EPILOGUE)

@@ -187,7 +187,7 @@ static int simt_redundant(const struct config *config, int known, const struct p
     return KNOWN(PACK) ? tile_redundant(config, problem, instead) : -1;
 }
 
-FAMILY(simt, GEMM_TYPE_BIT(GEMM_SGEMM),
+FAMILY(simt, GEMM_TYPES_FFMA,
        .summary =
            "strict FP32: block, warp and thread tiles, stages in shared memory, split-K, any layout and "
            "alignment",

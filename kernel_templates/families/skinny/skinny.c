@@ -279,6 +279,6 @@ static struct prediction skinny_predict(const struct config *config, const struc
 }
 
 FAMILY(
-    skinny, GEMM_TYPE_BIT(GEMM_SGEMM),
+    skinny, GEMM_TYPES_FFMA,
     .summary = "strict FP32 for few rows or few columns: the large operand streamed once, past shared memory",
     .macros = TEMPLATE_MACRO_EPILOGUE | TEMPLATE_MACRO_POINTERS, .tile = tile)

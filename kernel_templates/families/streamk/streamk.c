@@ -239,6 +239,6 @@ static int streamk_redundant(const struct config *config, int known, const struc
     return KNOWN(LOADER) ? tile_redundant(config, problem, instead) : -1;
 }
 
-FAMILY(streamk, GEMM_TYPE_BIT(GEMM_SGEMM),
+FAMILY(streamk, GEMM_TYPES_FFMA,
        .summary = "strict FP32: as many blocks as the GPU holds share all tiles evenly, parts of tiles too",
        .macros = TEMPLATE_MACRO_EPILOGUE, .redundant = streamk_redundant)

@@ -285,13 +285,11 @@ static struct prediction wgmma_predict(const struct config *config, const struct
 #define wgmma_tf32_predict wgmma_predict /* by the constants of its type */
 
 FAMILY(
-    wgmma,
-    GEMM_TYPE_BIT(GEMM_BF16) | GEMM_TYPE_BIT(GEMM_F16) | GEMM_TYPE_BIT(GEMM_BF16_TO_F32) |
-        GEMM_TYPE_BIT(GEMM_F16_TO_F32),
+    wgmma, GEMM_TYPES_16_BITS,
     .summary = "BF16 and FP16 on the tensor cores of sm_90, by wgmma: operands aligned to 16 bytes, split-K",
     .one_arch = true, .invariant = true,
     .macros = TEMPLATE_MACRO_TYPE | TEMPLATE_MACRO_EPILOGUE | TEMPLATE_MACRO_POINTERS, .redundant = redundant)
-TEMPLATE_OF(wgmma, wgmma_tf32, GEMM_TYPE_BIT(GEMM_TF32),
+TEMPLATE_OF(wgmma, wgmma_tf32, GEMM_TYPES_TF32,
             .summary = "TF32 on the tensor cores of sm_90, by wgmma: any layout and alignment, split-K",
             .one_arch = true,
             .macros = TEMPLATE_MACRO_TYPE | TEMPLATE_MACRO_EPILOGUE | TEMPLATE_MACRO_POINTERS,

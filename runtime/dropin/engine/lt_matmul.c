@@ -128,14 +128,8 @@ static bool read_form(const struct real_lt *real, lt_layout layout_a, lt_layout 
         !read_layout(real, layout_d, &form->d) || form->a.batch != form->d.batch ||
         form->b.batch != form->d.batch)
         return false;
-    form->types = 0;
-    for (int i = 0; i < CALL_TYPES; i++) {
-        const struct call_type *row = &call_types[i];
-        if (row->a == form->a.type && row->b == form->b.type && row->c == form->d.type)
-            form->types |= GEMM_TYPE_BIT(row->type);
-    }
-    /* GEMMTUNE_ACCURACY may make it one. */
-    if (form->types & GEMM_TYPE_BIT(GEMM_SGEMM)) form->types |= GEMM_TYPE_BIT(GEMM_SGEMM_NORMWISE);
+    /* Accuracy classes, too: GEMMTUNE_ACCURACY may make it one. */
+    form->types = gemm_types_of_matrices(form->a.type, form->b.type, form->d.type);
     /* FP32 is answered in column order only. */
     const bool by_rows = form->a.by_rows || form->b.by_rows || form->d.by_rows;
     if (!form->types || (form->a.type == BLAS_R_32F && by_rows)) return false;
@@ -374,9 +368,7 @@ static struct refusal *understand(const struct matmul *x, struct form *spare, st
     q->epilogue = lt_desc_get(x, LT_DESC_EPILOGUE);
     q->compute = lt_desc_get(x, LT_DESC_COMPUTE_TYPE);
     if (!form && !(form = candidate(x, place, spare))) return &forms_other;
-    const struct call_type *row = call_type_of(form->a.type, form->b.type, form->d.type, q->compute);
-    if (!row) return &types;
-    request->type = row->type;
+    if (!call_type_of(form->a.type, form->b.type, form->d.type, q->compute, &request->type)) return &types;
     request->pedantic = q->compute == BLAS_COMPUTE_32F_PEDANTIC;
     q->pointer = lt_desc_get(x, LT_DESC_POINTER_MODE);
     const int op_a = lt_desc_get(x, LT_DESC_TRANSA), op_b = lt_desc_get(x, LT_DESC_TRANSB);

@@ -130,9 +130,7 @@ static struct refusal *read_types(struct blas_request *request, int type_a, int 
                                   int compute)
 {
     static struct refusal types = {"cublasGemmEx", CALL_TYPES_OTHER, ATOMIC_FLAG_INIT};
-    const struct call_type *row = call_type_of(type_a, type_b, type_c, compute);
-    if (!row) return &types;
-    request->type = row->type;
+    if (!call_type_of(type_a, type_b, type_c, compute, &request->type)) return &types;
     request->pedantic = compute == BLAS_COMPUTE_32F_PEDANTIC;
     return NULL;
 }

@@ -15,7 +15,6 @@ t tune query --db a.db --db b.db
 t tune explain --shape 4x4x4 --shape 5x5x5
 t tune export --json --json
 t tune export --csv -o a -o b
-t tune import --list --list a.json
 t tune verify --format csv --format csv
 t tune doctor --json --format csv
 t tune bench --shape 4x4x4 --hot --hot

@@ -24,7 +24,6 @@ full ladder --shape 8x8x8 --compile-only --gpu h200 --rung naive
 full export --json
 full export --csv
 full export --t4
-full import --list "$SOURCES/tests/data/kernel_tuner_cache.json"
 full import "$SOURCES/configs/winners/h200.jsonl"
 full merge all.db my.db
 full verify

@@ -13,12 +13,6 @@ write("tiny.jsonl", with_time("time_us", 1e-320) + "\n" + with_time("cublas_us",
 twice = one[:-1] + ', "time_us": 1.0}'
 write("twice.jsonl", twice + "\n" + two)
 write("twice.json", "[" + twice + ",\n" + two + "]")
-entry = '{"time": 1.5, "times": [1.5], "x": 1}'
-cache = '{"device_name": "A", "kernel_name": "k", "tune_params_keys": ["x"], "cache": {%s}}'
-write("cache_ok.json", cache % ('"1": %s, "2": %s' % (entry, entry)))
-write("cache_key.json", cache % ('"1": %s, "1": %s' % (entry, entry)))
-write("cache_inside.json", cache % '"1": {"time": 1.5, "time": 2.5, "x": 1}')
-write("cache_outside.json", (cache % ('"1": ' + entry))[:-1] + ', "device_name": "B"}')
 open("marked.jsonl", "wb").write(b"\xef\xbb\xbf" + (one + "\n" + two + "\n").encode())
 open("marked.txt", "wb").write(b"\xef\xbb\xbf64x64x64\n")
 f = gzip.open("endless.json.gz", "wb", 1)
@@ -31,9 +25,6 @@ python3 make.py "$one" "$two"
 t tune import tiny.jsonl --db my.db
 t tune import twice.jsonl --db my.db
 t tune import twice.json --db new.db
-for file in ok key inside outside; do
-    t tune import --list cache_$file.json --format csv
-done
 t tune import marked.jsonl --db marked.db
 t tune bench --suite marked.txt --db marked.db
 t sh -c 'tune verify --db my.db >/dev/null'

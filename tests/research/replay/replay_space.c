@@ -1,6 +1,7 @@
 #include "replay_space.h"
 
 #include "exchange_json.h"
+#include "import_ours.h"
 #include "model.h"
 #include "neighbours.h"
 #include "recorded.h"
@@ -339,7 +340,7 @@ enum status replay_read(const char *path, struct replay_spaces *spaces)
     size_t length = 0;
     struct recorded file = {.unit_ms = 1};
     *spaces = (struct replay_spaces){0};
-    enum status st = recorded_read(path, &bytes, &length);
+    enum status st = import_read(path, &bytes, &length);
     if (!st) st = recorded_open(path, bytes, length, &file);
     if (!st && file.format == RECORDED_UNKNOWN && (length == 0 || file.cut))
         st = fail(E_INPUT, "%s ends before anything that can be read of it", path);

@@ -2,7 +2,6 @@
 #include "cores.h"
 #include "files.h"
 #include "one_core.h"
-#include "parallel.h"
 #include "scratch_folder.h"
 #include "status.h"
 #include "unit.h"

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "suite.h"
-#include "suite_names.h"
+#include "suite_forms.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -15,6 +15,26 @@ _Static_assert(offsetof(struct gt_problem, m) == 24 && offsetof(struct gt_call, 
                    offsetof(struct gt_call, bias) == 72,
                "members stay where they are");
 
+/* Programs know types by their numbers. */
+TEST(types_keep_their_numbers)
+{
+    static const struct {
+        int32_t number;
+        const char *name;
+    } types[] = {{GT_SGEMM, "sgemm"},
+                 {GT_SGEMM_ACCURATE, "sgemm_accurate"},
+                 {GT_SGEMM_NORMWISE, "sgemm_normwise"},
+                 {GT_TF32, "tf32gemm"},
+                 {GT_BF16, "bf16gemm"},
+                 {GT_FP16, "hgemm"},
+                 {GT_BF16_TO_F32, "bf16gemm:c=f32"},
+                 {GT_FP16_TO_F32, "hgemm:c=f32"}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        assert_int_equal(types[i].number, i);
+        assert_string_equal(gemm_type_row((enum gemm_type)types[i].number)->name, types[i].name);
+    }
+}
+
 /* A struct of a program that was compiled with a later header: more of it. */
 #define LATER(type)                                                                                          \
     struct {                                                                                                 \
@@ -212,6 +232,7 @@ TEST(each_status_has_a_text_of_its_own)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(types_keep_their_numbers),
         ON_FAKES(each_status_has_a_text_of_its_own),
         ON_FAKES(what_a_newer_header_has_more_must_be_zero),
         ON_FAKES(sizes_and_reserved_words_are_checked_in_every_struct),

@@ -4,7 +4,6 @@
 #include "one_core.h"
 
 #include "export_header.h"
-#include "export_kernels.h"
 #include "export_lists.h"
 #include "export_plan.h"
 #include "output_file.h"

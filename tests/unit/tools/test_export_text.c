@@ -4,7 +4,6 @@
 
 #include "exchange_json.h"
 #include "export_header.h"
-#include "export_text.h"
 #include "output_file.h"
 
 TEST(a_file_name_gives_the_table_its_name)

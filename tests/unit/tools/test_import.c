@@ -4,7 +4,6 @@
 #include "exchange_json.h"
 #include "export_lists.h"
 #include "import_ours.h"
-#include "recorded.h"
 #include "spoil.h"
 
 #define GPUS GT_SOURCE_DIR "/configs/gpus"
@@ -275,16 +274,17 @@ TEST(trials_that_were_exported_are_found_elsewhere)
     snprintf(other, sizeof other, "%s/other.db", store_folder);
     assert_ok(db_open(other, DB_WRITE, &there));
     for (int again = 0; again < 2; again++) {
-        struct recorded r;
+        json_t *gpus;
+        bool here;
         struct imported im = {0};
-        assert_ok(recorded_open("a file", text, length, &r));
+        assert_ok(trials_here("a file", text, length, &here, &gpus));
+        assert_true(here);
         assert_ok(db_import_start(there));
-        assert_ok(db_import_end(there, import_trials(there, text, length, &r, &im)));
-        assert_int_equal(r.ours, r.rows);
+        assert_ok(db_import_end(there, import_trials(there, "a file", text, length, gpus, &im)));
         assert_int_equal(im.read, exported.written);
         assert_int_equal(im.added, again ? 0 : exported.written);
         assert_int_equal(im.broken, 0);
-        recorded_close(&r);
+        json_decref(gpus);
     }
     assert_ok(db_count(there, &counts));
     assert_int_equal(counts.trials, exported.written);
@@ -352,6 +352,51 @@ TEST(an_exported_t4_file_is_what_its_schema_asks_for)
     db_close(db);
 }
 
+/* A cut off file is taken as far as it goes; what others wrote is told apart. */
+TEST(trials_of_t4_files_are_taken_as_far_as_they_are_ours)
+{
+    static const struct {
+        const char *text, *why;
+        bool here, ours;
+    } files[] = {{"{\"results\": []}", NULL, true, false},
+                 {"{\"cache\": {}}", NULL, false, false},
+                 {"[]", NULL, false, false},
+                 {"{\"metadata\": {\"gemmtune\": {\"gpus\": []}}, \"results\": [{", NULL, true, true},
+                 {"{\"results\": [], \"results\": []}", "a key comes twice", true, false},
+                 {"{\"results\": [], x}", "not JSON at byte 16", true, false}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        bool here;
+        json_t *gpus;
+        enum status st = trials_here("a file", files[i].text, strlen(files[i].text), &here, &gpus);
+        if (files[i].why) assert_fails(st, E_INPUT, files[i].why);
+        else assert_ok(st);
+        assert_int_equal(here, files[i].here);
+        assert_int_equal(gpus != NULL, files[i].ours);
+        json_decref(gpus);
+    }
+    struct db *db = store_open(DB_WRITE);
+    struct exported exported;
+    struct imported im = {0}, other = {0};
+    size_t length;
+    bool here;
+    json_t *gpus;
+    fill_trials(db);
+    char *text = export_trials(db, &length, &exported);
+    static const char foreign[] = "{\"results\": [{\"configuration\": {\"BM\": 1}}, 7]}";
+    assert_ok(trials_here("a file", text, length, &here, &gpus));
+    assert_ok(db_import_start(db));
+    enum status st = import_trials(db, "a file", text, length - 40, gpus, &im);
+    if (!st) st = import_trials(db, "other", foreign, strlen(foreign), gpus, &other);
+    assert_ok(db_import_end(db, st));
+    assert_int_equal(im.read, exported.written - 1); /* the last one is cut */
+    assert_int_equal(im.broken, 0);
+    assert_int_equal(other.broken, 2);
+    assert_non_null(strstr(other.first_broken, "no trial of tune export"));
+    json_decref(gpus);
+    free(text);
+    store_close_clean(db);
+}
+
 TEST(spoiled_trials_never_spoil_the_database)
 {
     struct db *db = store_open(DB_WRITE);
@@ -362,14 +407,15 @@ TEST(spoiled_trials_never_spoil_the_database)
     char *text = export_trials(db, &length, &exported);
     for (int i = 0; i < 500; i++) {
         char *copy = spoil(text, length, &random, &spoiled);
-        struct recorded r;
+        json_t *gpus;
+        bool here;
         struct imported im = {0};
-        if (!recorded_open("a file", copy, spoiled, &r) && r.gpus) {
+        if (!trials_here("a file", copy, spoiled, &here, &gpus) && here && gpus) {
             assert_ok(db_import_start(db));
-            enum status st = db_import_end(db, import_trials(db, copy, spoiled, &r, &im));
+            enum status st = db_import_end(db, import_trials(db, "a file", copy, spoiled, gpus, &im));
             if (st != OK && st != E_INPUT) fail_msg("%d: %s", st, status_text());
         }
-        recorded_close(&r);
+        json_decref(gpus);
         free(copy);
     }
     free(text);
@@ -388,6 +434,7 @@ int main(void)
         STORE_TEST(an_array_of_winners_is_read_too),
         STORE_TEST(trials_that_were_exported_are_found_elsewhere),
         STORE_TEST(an_exported_t4_file_is_what_its_schema_asks_for),
+        STORE_TEST(trials_of_t4_files_are_taken_as_far_as_they_are_ours),
         STORE_TEST(spoiled_trials_never_spoil_the_database),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* What bounded a search: the arithmetic on trials made up here, and the run that is chosen. */
 #include "readers.h"
 
-#include "search_pace.h"
+#include "explain.h"
 
 #define START_US INT64_C(1800000000000000)
 

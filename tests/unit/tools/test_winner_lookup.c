@@ -1,4 +1,5 @@
 /* What an exported header finds: on the GPU that was measured, on another, and for what is no shape. */
+#include "export_header.h"
 #include "export_plan.h"
 #include "gemm_type.h"
 #include "shape.h"
@@ -7,13 +8,9 @@
 #include "winner_here.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
-_Static_assert((int)GEMM_SGEMM == (int)GT_WINNER_SGEMM &&
-                   (int)GEMM_SGEMM_ACCURATE == (int)GT_WINNER_SGEMM_ACCURATE &&
-                   (int)GEMM_SGEMM_NORMWISE == (int)GT_WINNER_SGEMM_NORMWISE &&
-                   (int)GEMM_TF32 == (int)GT_WINNER_TF32GEMM,
-               "types have the same numbers in an exported header");
 
 #define SLOTS 64
 
@@ -70,8 +67,8 @@ static int setup(void **state)
     add(64, 64, 64, 0);
     add(64, 64, 64, 1);
     add(512, 512, 512, 0);
-    add_typed(GT_WINNER_SGEMM_ACCURATE, 512, 512, 512, 0, 0.5f);
-    add_typed(GT_WINNER_TF32GEMM, 64, 64, 64, 0, 0.25f);
+    add_typed(GEMM_SGEMM_ACCURATE, 512, 512, 512, 0, 0.5f);
+    add_typed(GEMM_TF32, 64, 64, 64, 0, 0.25f);
     tables[1] = tables[0];
     tables[1].name = "NVIDIA A100";
     tables[1].arch = 80;
@@ -114,30 +111,49 @@ TEST(a_winner_is_exact_on_the_gpu_that_it_was_found_on_alone)
     }
 }
 
-/* As the tuner itself says. */
-TEST(what_answers_is_what_answers_in_the_program)
+/* A header does not ask the program: what that says is written into it. */
+TEST(a_header_lists_types_with_their_numbers_and_what_answers_what)
 {
-    for (int tuned = -1; tuned <= GT_WINNER_TYPES; tuned++)
-        for (int needed = -1; needed <= GT_WINNER_TYPES; needed++) {
-            const bool types =
-                tuned >= 0 && needed >= 0 && tuned < GT_WINNER_TYPES && needed < GT_WINNER_TYPES;
-            assert_int_equal(gt_winner_answers(tuned, needed),
-                             types && gemm_type_answers((enum gemm_type)tuned, (enum gemm_type)needed));
-            assert_int_equal(gt_winner_decides(tuned, needed),
-                             types && gemm_type_decides((enum gemm_type)tuned, (enum gemm_type)needed));
-        }
+    static const char *const lines[] = {
+        "before\n/* How exact a product must be.",
+        "    GT_WINNER_SGEMM = 0, /* strict FP32: every product and every sum by FFMA */\n",
+        "    GT_WINNER_SGEMM_NORMWISE = 2, /* ",
+        "    GT_WINNER_TF32GEMM = 3, /* ",
+        "    GT_WINNER_BF16GEMM_TO_F32 = 6, /* BF16 operands, FP32 result, summed in FP32 */\n",
+        "    GT_WINNER_HGEMM_TO_F32 = 7 /* FP16 operands, FP32 result, summed in FP32 */\n};\n"
+        "#define GT_WINNER_TYPES 8\n",
+        "unsigned gt_winner_type_answers(int type)\n{\n"
+        "    static const unsigned of[] = {9, 6, 4, 8, 16, 32, 64, 128};\n    return of[type];\n}\n",
+        "unsigned gt_winner_type_decides(int type)\n{\n"
+        "    static const unsigned of[] = {1, 6, 4, 8, 16, 32, 64, 128};\n    return of[type];\n}\n",
+        "    static const unsigned of[] = {0, 1, 1, 0, 0, 0, 0, 0};\n",
+        "    static const unsigned char bytes[][3] = {{4, 4, 4}, {4, 4, 4}, {4, 4, 4}, {4, 4, 4}, "
+        "{2, 2, 2}, {2, 2, 2}, {2, 2, 4}, {2, 2, 4}};\n    return bytes[type][operand];\n}\n\nafter\n"};
+    char *text = NULL;
+    size_t bytes;
+    FILE *f = open_memstream(&text, &bytes);
+    types_write("before\n#include \"winner_types.h\" /* they */\n\nafter", f);
+    fclose(f);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        if (!strstr(text, lines[i])) fail_msg("no '%s' in %s", lines[i], text);
+    free(text);
 }
 
-TEST(elements_are_as_wide_as_in_the_program)
+TEST(a_number_that_is_no_type_answers_nothing)
 {
     for (int t = 0; t < GT_WINNER_TYPES; t++) {
-        const struct gemm_type_row *row = gemm_type_row((enum gemm_type)t);
-        const enum element elements[3] = {row->a, row->b, row->c};
-        for (int i = 0; i < 3; i++)
-            assert_int_equal(gt_winner_element_bytes(t, i), element_bytes(elements[i]));
+        assert_true(gt_winner_answers(t, t) && gt_winner_decides(t, t));
+        assert_false(gt_winner_answers(-1, t) || gt_winner_answers(t, -1) ||
+                     gt_winner_answers(GT_WINNER_TYPES, t) || gt_winner_decides(t, GT_WINNER_TYPES));
     }
+    assert_int_equal(gt_winner_element_bytes(-1, 0), 4);
+    assert_int_equal(gt_winner_element_bytes(GT_WINNER_TYPES, 2), 4);
+}
+
+TEST(rows_of_narrow_elements_hold_more_of_them)
+{
     struct gt_winner_shape s = gt_winner_shape_make(0, 0, 64, 72, 80);
-    s.type = GT_WINNER_BF16GEMM;
+    s.type = GEMM_BF16;
     assert_int_equal(gt_winner_align(&s), 0x888); /* 16 bytes each */
     s.lda = 84;
     assert_int_equal(gt_winner_align(&s), 0x884);
@@ -155,21 +171,20 @@ static const struct gt_winner *found_for(int type, int size)
 TEST(a_stricter_winner_answers_a_laxer_shape_and_never_the_reverse)
 {
     assert_ptr_equal(found_for(GT_WINNER_SGEMM, 64), &winners[0]);
-    assert_ptr_equal(found_for(GT_WINNER_TF32GEMM, 64), &winners[4]); /* its own */
+    assert_ptr_equal(found_for(GEMM_TF32, 64), &winners[4]); /* its own */
     assert_ptr_equal(found_for(GT_WINNER_SGEMM, 512), &winners[2]);
-    assert_ptr_equal(found_for(GT_WINNER_SGEMM_NORMWISE, 512),
-                     &winners[3]); /* strict ones were not measured */
-    assert_ptr_equal(found_for(GT_WINNER_SGEMM_NORMWISE, 520), &winners[3]);
-    assert_null(found_for(GT_WINNER_SGEMM_NORMWISE, 500)); /* its errors were measured at a longer k */
-    assert_ptr_equal(found_for(GT_WINNER_TF32GEMM, 512), &winners[2]);
-    assert_ptr_equal(found_for(GT_WINNER_TF32GEMM, 500), &winners[2]);
-    assert_ptr_equal(found_for(GT_WINNER_TF32GEMM, 70), &winners[4]);
+    assert_ptr_equal(found_for(GEMM_SGEMM_NORMWISE, 512), &winners[3]); /* strict ones were not measured */
+    assert_ptr_equal(found_for(GEMM_SGEMM_NORMWISE, 520), &winners[3]);
+    assert_null(found_for(GEMM_SGEMM_NORMWISE, 500)); /* its errors were measured at a longer k */
+    assert_ptr_equal(found_for(GEMM_TF32, 512), &winners[2]);
+    assert_ptr_equal(found_for(GEMM_TF32, 500), &winners[2]);
+    assert_ptr_equal(found_for(GEMM_TF32, 70), &winners[4]);
     assert_null(found_for(GT_WINNER_TYPES, 64));
     assert_null(found_for(-1, 64));
     struct gt_winner_shape shape = gt_winner_shape_make(0, 0, 512, 512, 512);
-    shape.type = GT_WINNER_TF32GEMM; /* the others of 512 were not raced against its rival */
+    shape.type = GEMM_TF32; /* the others of 512 were not raced against its rival */
     assert_null(gt_winner_exact(&tables[0], &shape));
-    shape.type = GT_WINNER_SGEMM_NORMWISE;
+    shape.type = GEMM_SGEMM_NORMWISE;
     assert_ptr_equal(gt_winner_exact(&tables[0], &shape), &winners[3]);
     const struct gt_winner_shape strict = gt_winner_shape_make(0, 0, 64, 64, 64);
     assert_int_equal(gt_winner_fits(&winners[0], &strict), 1);
@@ -318,8 +333,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_winner_is_exact_on_the_gpu_that_it_was_found_on_alone, setup),
-        cmocka_unit_test(elements_are_as_wide_as_in_the_program),
-        cmocka_unit_test_setup(what_answers_is_what_answers_in_the_program, setup),
+        cmocka_unit_test(rows_of_narrow_elements_hold_more_of_them),
+        cmocka_unit_test(a_header_lists_types_with_their_numbers_and_what_answers_what),
+        cmocka_unit_test(a_number_that_is_no_type_answers_nothing),
         cmocka_unit_test_setup(a_stricter_winner_answers_a_laxer_shape_and_never_the_reverse, setup),
         cmocka_unit_test_setup(what_adds_to_c_is_another_problem, setup),
         cmocka_unit_test(far_is_as_far_as_in_the_program),

@@ -1,6 +1,6 @@
 /* Which pins and exclusions of a database are read for a GPU, and what they say. */
 #include "db_files.h"
-#include "preferences.h"
+#include "winner_store.h"
 
 static void prefer(const struct gpu *gpu, const struct problem *problem, bool pin, int number)
 {

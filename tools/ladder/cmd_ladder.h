@@ -1,16 +1,22 @@
-/* ladder_run.h — times the rows of the ladder's table (the eight rungs and the tuned configuration): the
- * worker judges each like any candidate, then times it in blocks that alternate with cuBLAS, so that clock
- * drift affects both alike. Knows no options and no table.
- */
-#ifndef GT_LADDER_RUN_H
-#define GT_LADDER_RUN_H
+/* cmd_ladder.h — what the files of tune ladder share. */
+#ifndef GT_CMD_LADDER_H
+#define GT_CMD_LADDER_H
 
 #include "children.h"
 #include "config.h"
 #include "outcome.h"
 #include "problem.h"
 #include "status.h"
+#include "table.h"
 #include <stdbool.h>
+#include <stddef.h>
+
+/* ---- ladder_run.c ---- */
+
+/* Times the rows of the ladder's table (the eight rungs and the tuned configuration): the
+ * worker judges each like any candidate, then times it in blocks that alternate with cuBLAS, so that clock
+ * drift affects both alike. Knows no options and no table.
+ */
 
 #define LADDER_ROWS_MAX 9
 
@@ -46,5 +52,27 @@ enum status ladder_run_build(struct children *children, int arch, struct ladder_
 
 /* Run, judge and time all of them on worker 0. A row that fails is a row that says so. */
 enum status ladder_run_measure(struct children *children, bool cold, struct ladder_run *run);
+
+/* ---- ladder_show.c ---- */
+
+/* The results of the ladder, as a table and as a plot. Measures nothing. */
+
+/* What this GPU was measured to do at most. */
+struct roofline {
+    double tflops, gb_per_s;
+};
+
+/* Times of every row and of cuBLAS on stdout. cold: operands were rotated beyond the cache. */
+enum status ladder_show(const struct ladder_run *runs, size_t count, const struct roofline *roofline,
+                        const struct worker_info *worker, bool cold, enum table_format format);
+
+/* What the compiler made of every row. */
+enum status ladder_show_compiled(const struct ladder_run *runs, size_t count, const struct gpu *gpu,
+                                 enum table_format format);
+
+/* Speed, with that of cuBLAS as 1 where it was measured for every shape, else in TFLOPS: a row a shape; rungs
+ * and roofline as series. */
+enum status ladder_draw(const struct ladder_run *runs, size_t count, const struct roofline *roofline,
+                        const char *gpu, const char *path);
 
 #endif

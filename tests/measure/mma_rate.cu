@@ -3,7 +3,7 @@
  * loaded. It gives a bound for the family mma, and the cost of other instructions beside it. On a machine
  * with a GPU:
  *
- *     nvcc -O2 -std=c++17 -arch=sm_90a -o mma_rate tests/gpu/mma_rate.cu && ./mma_rate
+ *     nvcc -O2 -std=c++17 -arch=sm_90a -o mma_rate tests/measure/mma_rate.cu && ./mma_rate
  *
  * One line for each variant: warps per block (one block per SM), FFMAs after each mma, operands, TFLOPS of
  * the best and of the last of 12 launches (a power limit shows as a difference), multiply-adds per clock and

@@ -24,7 +24,7 @@ static struct recorded read_file(const char *path)
 {
     char *bytes;
     size_t length;
-    assert_ok(recorded_read(path, &bytes, &length));
+    assert_ok(import_read(path, &bytes, &length));
     struct recorded r = read_rows(bytes, length);
     free(bytes);
     return r;
@@ -105,7 +105,7 @@ TEST(a_file_cut_off_anywhere_is_good_as_far_as_it_goes)
         char *bytes;
         size_t length;
         int64_t before = 0;
-        assert_ok(recorded_read(files[i], &bytes, &length));
+        assert_ok(import_read(files[i], &bytes, &length));
         for (size_t end = 0; end < length; end += 1 + end % 7) {
             char *part = malloc(end + 1); /* exactly as long, so that a step too far is seen */
             memcpy(part, bytes, end);
@@ -129,7 +129,7 @@ TEST(only_the_closing_braces_missing_costs_no_result)
 {
     char *bytes;
     size_t length;
-    assert_ok(recorded_read(CACHE, &bytes, &length));
+    assert_ok(import_read(CACHE, &bytes, &length));
     while (bytes[length - 1] == '}' || bytes[length - 1] == '\n') length--;
     bytes[length++] = '}'; /* of the last entry */
     bytes[length++] = ','; /* as a file that was to go on */
@@ -155,7 +155,7 @@ TEST(spoiled_files_are_read_or_refused)
     for (int i = 0; i < 2; i++) {
         char *bytes;
         size_t length;
-        assert_ok(recorded_read(files[i], &bytes, &length));
+        assert_ok(import_read(files[i], &bytes, &length));
         for (int j = 0; j < 1500; j++) {
             size_t spoiled;
             char *copy = spoil(bytes, length, &random, &spoiled);
@@ -193,8 +193,8 @@ TEST(what_is_no_results_file_is_told_apart)
     }
     char *bytes;
     size_t length;
-    assert_fails(recorded_read("/no/such/file", &bytes, &length), E_IO, "/no/such/file");
-    assert_fails(recorded_read("/tmp", &bytes, &length), E_IO, "regular file");
+    assert_fails(import_read("/no/such/file", &bytes, &length), E_IO, "/no/such/file");
+    assert_fails(import_read("/tmp", &bytes, &length), E_IO, "regular file");
 }
 
 int main(void)

@@ -4,13 +4,10 @@
 #include "stats.h"
 #include "utf8.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <zlib.h>
 
 #define KEY_MAX 256
 
@@ -20,54 +17,6 @@ static const char *const verdict_names[RECORDED_VERDICTS] = {"correct", "correct
 const char *recorded_verdict_name(enum recorded_verdict verdict)
 {
     return verdict_names[verdict];
-}
-
-/* ---- files ---- */
-
-static enum status too_large(const char *path, const char *how)
-{
-    return fail(E_INPUT, "%s is larger than %zu MiB%s: no file of results is; split it if it is one", path,
-                RECORDED_BYTES_MAX >> 20, how);
-}
-
-enum status recorded_read(const char *path, char **bytes, size_t *length)
-{
-    struct stat info;
-    if (stat(path, &info) != 0) return fail(E_IO, "cannot read %s: %s", path, strerror(errno));
-    if (!S_ISREG(info.st_mode)) return fail(E_IO, "%s is not a regular file", path);
-    gzFile file = gzopen(path, "rb"); /* reads plain files as they are */
-    if (!file) return fail(E_IO, "cannot read %s: %s", path, strerror(errno));
-    size_t room = (size_t)1 << 20, used = 0;
-    char *buffer = malloc(room);
-    enum status st = !buffer                                       ? E_MEMORY
-                     : (uint64_t)info.st_size > RECORDED_BYTES_MAX ? too_large(path, "")
-                                                                   : OK;
-    for (int got = 1; !st && got > 0; used += (size_t)(got > 0 ? got : 0)) {
-        if (used == room) {
-            char *grown = room < RECORDED_BYTES_MAX ? realloc(buffer, 2 * room) : NULL;
-            if (!grown) st = room < RECORDED_BYTES_MAX ? E_MEMORY : too_large(path, " unpacked");
-            else buffer = grown, room *= 2;
-            if (st) break;
-        }
-        got = gzread(file, buffer + used, (unsigned)(room - used));
-        int error;
-        if (got < 0 && gzerror(file, &error) && error != Z_BUF_ERROR) /* that: a file that was cut off */
-            st =
-                fail(E_IO, "cannot read %s: %s", path, error == Z_ERRNO ? strerror(errno) : "damaged (gzip)");
-        else if (got > 0 && memchr(buffer + used, '\0', (size_t)got))
-            st = fail(E_INPUT, "%s holds a NUL byte, and results are text: name another file", path);
-    }
-    gzclose(file);
-    if (st == E_MEMORY) fail(st, "out of memory while reading %s", path);
-    if (st) {
-        free(buffer);
-        return st;
-    }
-    /* A byte order mark says nothing of UTF-8. */
-    if (used >= 3 && memcmp(buffer, UTF8_MARK, 3) == 0) memmove(buffer, buffer + 3, used -= 3);
-    *bytes = buffer;
-    *length = used;
-    return OK;
 }
 
 /* ---- what it says of itself ---- */

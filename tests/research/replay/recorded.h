@@ -10,8 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RECORDED_BYTES_MAX ((size_t)1 << 30) /* of a file, uncompressed */
-
 /* T4's invalidity. */
 enum recorded_verdict {
     RECORDED_CORRECT,
@@ -53,10 +51,6 @@ struct recorded {
     double best_ms; /* 0: none */
     json_t *best;   /* its configuration */
 };
-
-/* Read a file, compressed by gzip or not; *bytes malloc'ed. Errors: E_IO, E_INPUT (larger than
- * RECORDED_BYTES_MAX, or no text), E_MEMORY. */
-enum status recorded_read(const char *path, char **bytes, size_t *length);
 
 /* What the file says of itself; path is for messages and must stay. Format RECORDED_UNKNOWN if it is neither.
  * Errors: E_INPUT (a known format, but broken), E_MEMORY. */
