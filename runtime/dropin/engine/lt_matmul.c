@@ -4,11 +4,12 @@
 #include "lt_matmul.h"
 #include "call_types.h"
 #include "dropin.h"
+#include "library.h"
 #include "lt_descriptor.h"
 #include "lt_epilogue.h"
 #include "lt_shortcut.h"
 #include "memo.h"
-#include "verdicts.h"
+#include "record.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -25,8 +26,7 @@ struct matrix {
     int64_t rows, columns, ld, batch, stride;
 };
 
-enum { OPS = 4 };    /* op_a + 2 * op_b */
-enum { PLACES = 4 }; /* one per alignment */
+enum { OPS = 4 }; /* op_a + 2 * op_b */
 
 /* The meaning of the layouts of a call. */
 struct form {
@@ -35,18 +35,18 @@ struct form {
     bool plain;     /* a product with some ops; else the members below are invalid */
     unsigned types; /* bit i: of type i, if the compute type is that type's */
     struct matrix a, b, d;
-    _Atomic(struct route *) last[OPS];
-    atomic_bool tuned;                /* a tuned kernel was found, with some ops */
-    _Atomic uint64_t untuned[PLACES]; /* places (route_place) without any tuned kernel, whatever the ops */
+    _Atomic(struct record *) last[OPS];
+    atomic_bool tuned; /* a tuned kernel was found, with some ops */
+    _Atomic uint64_t
+        none; /* the last mark (mark_of) without one, whatever the ops; others are in records_none */
 };
 
 static struct memo forms = {.key_bytes = sizeof(struct form_key)};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for adding forms */
 static atomic_bool full;                                 /* no room for more forms */
 
-/* `untuned`: places without tuned kernels of forms for which there was no room. `accepted`: handles and
- * algorithms that the real library accepts. Two tables, so that neither displaces the other's entries. */
-static struct verdicts untuned, accepted;
+/* Handles and algorithms that the real library accepts. */
+static struct verdicts accepted;
 
 /* The form that was last found for layouts at these addresses. Other layouts may be there now, so its key is
  * compared. */
@@ -202,47 +202,31 @@ static struct form *form_of(const struct real_lt *real, lt_layout a, lt_layout b
     return form;
 }
 
-void lt_matmul_renew(void)
-{
-    for (int i = 0; i < 1 << VERDICTS_BITS; i++)
-        atomic_store_explicit(&untuned.slots[i], 0, memory_order_relaxed);
-    for (struct memo_entry *e = atomic_load(&forms.entries); e; e = e->older) {
-        struct form *form = (struct form *)(void *)e;
-        for (size_t i = 0; i < sizeof form->untuned / sizeof *form->untuned; i++)
-            atomic_store_explicit(&form->untuned[i], 0, memory_order_relaxed);
-    }
-}
-
 /* ---- calls that pass whatever their descriptor ---- */
 
-static uint64_t hash_at(uint64_t hash, uint64_t place)
+/* Of the layouts that have this hash, where the call is: what determines whether there is a tuned kernel. */
+static uint64_t mark_of(const struct blas_request *request, uint64_t hash)
 {
-    const uint64_t both[] = {hash, place};
-    return memo_hash(both, sizeof both);
+    const uint64_t place = 32 * request->context->id + (uint64_t)record_alignment(request);
+    return library_hash(request->context->handle, plan_hash_step(hash, place));
 }
 
-static _Atomic uint64_t *untuned_at(struct form *form, uint64_t place)
-{
-    return &form->untuned[__builtin_ctz((unsigned)place & 31) - 1]; /* 2, 4, 8 or 16 bytes */
-}
-
-/* NULL: there is no tuned kernel for the call's layouts at this place, whatever the descriptor says. A form
- * for which there is no room is stored in spare. */
-static struct form *candidate(const struct matmul *x, uint64_t place, struct form *spare)
+/* NULL: there is no tuned kernel for the call's layouts where it is, whatever the descriptor says. A form for
+ * which there is no room is stored in spare. */
+static struct form *candidate(const struct matmul *x, const struct blas_request *request, struct form *spare)
 {
     uint64_t hash = 0;
-    if (!place) return NULL;
+    if (!request->context || !record_alignment(request)) return NULL;
     struct form *form = form_of(x->real, x->layout_a, x->layout_b, x->layout_d, &hash);
-    if (form) {
-        const bool none =
-            !form->plain || atomic_load_explicit(untuned_at(form, place), memory_order_relaxed) == place;
-        return none ? NULL : form;
-    }
-    if (verdicts_hold(&untuned, hash_at(hash, place))) return NULL;
+    if (form && !form->plain) return NULL;
+    const uint64_t mark = mark_of(request, form ? form->entry.hash : hash);
+    if (form && atomic_load_explicit(&form->none, memory_order_relaxed) == mark) return NULL;
+    if (verdicts_hold(&records_none, mark)) return NULL;
+    if (form) return form;
     *spare = (struct form){.entry.hash = hash};
     spare->plain = read_form(x->real, x->layout_a, x->layout_b, x->layout_d, spare);
     if (spare->plain) return spare;
-    verdicts_add(&untuned, hash_at(hash, place));
+    verdicts_add(&records_none, mark);
     return NULL;
 }
 
@@ -252,8 +236,8 @@ static bool has_tuned(struct blas_request request, int way)
     for (int strided = 0; strided <= (epilogue_bias(request.epilogue) != BIAS_NONE && request.batch > 1);
          strided++) {
         request.stride_bias = strided ? request.m : 0;
-        const struct route *route = route_of(&request, way & 4);
-        if (route && route_is_tuned(route)) return true;
+        const struct record *record = record_of(&request, request.context, way & 4);
+        if (record && instead_is_kernel(&record->instead)) return true;
     }
     return false;
 }
@@ -269,14 +253,16 @@ static bool has_tuned_epilogue(struct blas_request request, int way, uint64_t ep
 }
 
 /* Called only for a call that could be answered, so that other calls' problems do not fill the table of
- * routes. Most layouts fit only one pair of ops, and one type that has winners. */
-static void look_for_tuned(struct form *form, bool spare, uint64_t place, struct blas_request request)
+ * plans. Most layouts fit only one pair of ops, and one type that has winners. */
+static void look_for_tuned(struct form *form, struct blas_request request)
 {
-    const uint64_t epilogues = route_epilogues(place);
-    const unsigned types = form->types & route_types(place);
     if (atomic_load_explicit(&form->tuned, memory_order_relaxed)) return;
+    const uint64_t mark = mark_of(&request, form->entry.hash);
+    const struct listed *listed = listed_of(request.context);
+    const uint64_t epilogues = listed->epilogues;
+    const unsigned types = form->types & listed->types;
     request.last = NULL;
-    request.source = NULL; /* it is not what the place is about */
+    request.source = NULL; /* it is not what the mark is about */
     for (int way = 0; way < 2 * OPS; way++) {
         if (!fill_sizes(form, way & 1, way & 2, &request)) continue;
         for (int type = 0; type < GEMM_TYPE_COUNT; type++) {
@@ -286,8 +272,8 @@ static void look_for_tuned(struct form *form, bool spare, uint64_t place, struct
             return;
         }
     }
-    if (spare) verdicts_add(&untuned, hash_at(form->entry.hash, place));
-    else atomic_store_explicit(untuned_at(form, place), place, memory_order_relaxed);
+    verdicts_add(&records_none, mark);
+    atomic_store_explicit(&form->none, mark, memory_order_relaxed);
 }
 
 /* ---- calls that the real library would refuse ---- */
@@ -367,13 +353,13 @@ static struct refusal *understand(const struct matmul *x, struct form *spare, st
                                   struct question *q)
 {
     if (!is_complete(x)) return &forms_other;
-    const uint64_t place = route_place(request);
     struct form *form = NULL;
-    if (!dropin_is_watched() && !(form = candidate(x, place, spare)))
+    request->context = library_context();
+    if (!dropin_is_watched() && !(form = candidate(x, request, spare)))
         return &forms_other; /* the reason is not logged */
     q->epilogue = lt_desc_get(x, LT_DESC_EPILOGUE);
     q->compute = lt_desc_get(x, LT_DESC_COMPUTE_TYPE);
-    if (!form && !(form = candidate(x, place, spare))) return &forms_other;
+    if (!form && !(form = candidate(x, request, spare))) return &forms_other;
     const struct call_type *row = call_type_of(form->a.type, form->b.type, form->d.type, q->compute);
     if (!row) return &types;
     request->type = row->type;
@@ -396,7 +382,7 @@ static struct refusal *understand(const struct matmul *x, struct form *spare, st
     q->form = form;
     request->scalars_on_device = q->pointer == BLAS_DEVICE_SCALARS;
     request->last = &form->last[q->ops];
-    if (!dropin_is_watched()) look_for_tuned(form, form == spare, place, *request);
+    if (!dropin_is_watched()) look_for_tuned(form, *request);
     return NULL;
 }
 
@@ -426,15 +412,14 @@ bool lt_matmul_take(const struct matmul *x, struct intercept *intercept, int *re
     if (!dropin_on() || !x->real->DescGet || !x->real->LayoutGet) return false;
     if (!dropin_is_watched()) {
         request.calls = calls_of(intercept);
-        request.generation = route_generation();
+        request.changes = library_changes();
         const enum shortcut_answer known =
             request.calls ? lt_shortcut_take(x, request.calls, result) : SHORTCUT_NONE;
         if (known != SHORTCUT_NONE) return known == SHORTCUT_DONE;
     }
     struct refusal *refusal = understand(x, &spare, &request, &question);
     if (refusal) {
-        if (refusal == &forms_other && request.calls)
-            lt_shortcut_keep_passing(x, request.calls, request.generation);
+        if (refusal == &forms_other && request.calls) lt_shortcut_keep_passing(&request, x);
         dropin_refuse(refusal, &request, intercept);
         return false;
     }

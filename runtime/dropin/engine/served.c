@@ -7,7 +7,7 @@
 
 #include <inttypes.h>
 
-enum { ROWS_MAX = 20, WHY_MAX = ROUTE_WHY_MAX + 16 };
+enum { ROWS_MAX = 20, WHY_MAX = INSTEAD_WHY_MAX + 16 };
 
 static const struct column columns[] = {
     {"problem", "problem", COLUMN_TEXT | COLUMN_KEY, 0},
@@ -24,31 +24,31 @@ struct totals {
     uint64_t untimed;
 };
 
-static double add_time(struct totals *t, const struct route *r, uint64_t calls, uint64_t tuned)
+static double add_time(struct totals *t, const struct record *r, uint64_t calls, uint64_t tuned)
 {
     const double us = recorder_time_us(r);
     t->tuned += us * (double)tuned;
-    *(r->rival_won ? &t->rival_won : &t->other) += us * (double)(calls - tuned);
+    *(r->instead.rival_won ? &t->rival_won : &t->other) += us * (double)(calls - tuned);
     if (!(us > 0)) t->untimed += calls;
     return us * (double)calls;
 }
 
-static void describe(struct route *r, uint64_t tuned, char why[WHY_MAX])
+static void describe(struct record *r, uint64_t tuned, char why[WHY_MAX])
 {
-    if (tuned && r->family) {
-        snprintf(why, WHY_MAX, "%s, %.3f times as fast as cuBLAS", r->family, r->ratio);
+    if (tuned && r->instead.family) {
+        snprintf(why, WHY_MAX, "%s, %.3f times as fast as cuBLAS", r->instead.family, r->instead.ratio);
         return;
     }
-    route_why(r, why + snprintf(why, WHY_MAX, "cuBLAS: "));
+    instead_why(&r->instead, why + snprintf(why, WHY_MAX, "cuBLAS: "));
 }
 
-static void add_routes(struct table *table, struct totals *t, double all_us)
+static void add_records(struct table *table, struct totals *t, double all_us)
 {
     char why[WHY_MAX];
-    for (struct route *r = route_newest(); r; r = (struct route *)(void *)r->entry.older) {
+    for (struct record *r = record_newest(); r; r = r->older) {
         const uint64_t calls = atomic_load(&r->calls), counted = atomic_load(&r->tuned);
         const uint64_t tuned = counted < calls ? counted : calls;
-        if (r->unnamed || !calls) continue; /* of those that are none, the reasons are listed */
+        if (r->instead.unnamed || !calls) continue; /* of those that are none, the reasons are listed */
         const double us = add_time(t, r, calls, tuned);
         if (!table) continue;
         describe(r, tuned, why);
@@ -90,7 +90,7 @@ static void print_totals(const struct totals *t, double all_us)
 void served_print(void)
 {
     struct totals totals = {0}, again = {0};
-    add_routes(NULL, &totals, 0);
+    add_records(NULL, &totals, 0);
     add_left_out(NULL, &totals, 0);
     const double all_us = totals.tuned + totals.rival_won + totals.other;
     struct table *table = table_new(columns, sizeof columns / sizeof *columns);
@@ -102,7 +102,7 @@ void served_print(void)
     if (totals.untimed)
         print_line(stderr, "gemmtune: the time of %" PRIu64 " call%s is not known", totals.untimed,
                    PRINT_S(totals.untimed));
-    add_routes(table, &again, all_us);
+    add_records(table, &again, all_us);
     add_left_out(table, &again, all_us);
     table_sort(table, "-time_ms");
     const int rows = table_rows(table);
@@ -130,13 +130,13 @@ static const char *with_commas(uint64_t n, char text[32])
 static double gain_of_answers(void)
 {
     double cublas_us = 0, us = 0;
-    for (struct route *r = route_newest(); r; r = (struct route *)(void *)r->entry.older) {
+    for (struct record *r = record_newest(); r; r = r->older) {
         double ratio, time_us;
-        route_speeds(r, &ratio, &time_us);
-        const double of_route = time_us * (double)atomic_load(&r->tuned);
-        if (!(ratio > 0) || !(of_route > 0)) continue;
-        us += of_route;
-        cublas_us += ratio * of_route;
+        instead_speeds(&r->instead, &ratio, &time_us);
+        const double of_record = time_us * (double)atomic_load(&r->tuned);
+        if (!(ratio > 0) || !(of_record > 0)) continue;
+        us += of_record;
+        cublas_us += ratio * of_record;
     }
     return us > 0 ? cublas_us / us : 0;
 }
