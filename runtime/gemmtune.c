@@ -6,7 +6,6 @@
 #include "gpu_context.h"
 #include "handle.h"
 #include "instead.h"
-#include "listed.h"
 #include "plan.h"
 #include "relaxed.h"
 #include "watch.h"
@@ -152,8 +151,8 @@ static void renew(void *self)
     if (device_lost()) return;
     for (struct gpu_context *c = atomic_load(&handle->contexts); c; c = c->next) {
         pthread_mutex_lock(&c->lock);
-        all &= winner_store_renew(&c->winners, handle->database) &&
-               (!atomic_load(&c->listed) || listed_renew(c));
+        all &= winner_store_renew(&c->winners, handle->database);
+        listed_renew(c);
         pthread_mutex_unlock(&c->lock);
     }
     if (all) plans_renew(&handle->plans, renew_plan);

@@ -1,6 +1,5 @@
 #include "gpu_context.h"
 
-#include "listed.h"
 #include "modules.h"
 #include "relaxed.h"
 
@@ -136,7 +135,6 @@ void gpu_context_free(struct gpu_context *context)
     relaxed_end(before);
     if (context->is_primary) cuda.DevicePrimaryCtxRelease(context->device.handle);
     winner_store_close(&context->winners);
-    listed_free(atomic_load(&context->listed));
     pthread_mutex_destroy(&context->lock);
     free(context);
 }

@@ -30,6 +30,13 @@ static inline struct gpu_context *gpu_context_find(const struct gt_handle *handl
     return context;
 }
 
+/* Which problems may have a winner here. */
+static inline const struct listed *listed_of(struct gpu_context *context)
+{
+    const bool made = atomic_load_explicit(&context->listed.made, memory_order_acquire);
+    return __builtin_expect(made, 1) ? &context->listed : listed_make(context);
+}
+
 /* Before the first kernel of a handle that begins late. */
 void gpu_context_begin_kernels(struct gpu_context *context);
 

@@ -26,6 +26,7 @@
 #include "blas_pool.h"
 #include "device.h"
 #include "gemmtune.h"
+#include "listed.h"
 #include "notice.h"
 #include "object.h"
 #include "plans.h"
@@ -34,7 +35,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-struct listed;
 struct module;
 struct watch;
 
@@ -48,7 +48,7 @@ struct gpu_context {
     bool begun;           /* what kernels need is there; under the handle's lock */
     pthread_mutex_t lock; /* winners */
     struct winner_store winners;
-    _Atomic(struct listed *) listed; /* NULL: nobody has asked */
+    struct listed listed;
     struct blas_pool blas;
     struct memory memory; /* of workspaces */
     struct graphs graphs;

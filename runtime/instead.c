@@ -32,9 +32,9 @@ static void give_up(struct instead *x, enum instead_failure failure, const char 
     if (failure == FAILS_FOR_NOW) {
         x->failures++;
         atomic_store(&x->calls_to_pass, calls);
-        snprintf(x->why, sizeof x->why, "%.200s; it is tried again after %d calls", why, calls);
+        snprintf(x->state.why, sizeof x->state.why, "%.200s; it is tried again after %d calls", why, calls);
     } else {
-        snprintf(x->why, sizeof x->why, "%.250s", why);
+        snprintf(x->state.why, sizeof x->state.why, "%.250s", why);
     }
     atomic_store(&x->by, failure == FAILS_FOR_NOW ? BY_KERNEL_LATER : BY_CUBLAS);
     count_change(x);
@@ -107,11 +107,11 @@ static bool keep_choice(struct instead *x, const struct choice *choice)
 /* The lock is held, or nobody else has x. */
 static void describe_choice(struct instead *x, const struct choice *choice)
 {
-    describe(choice, x->why);
-    x->family = choice->config.template->name;
-    x->ratio = choice->ratio;
-    x->time_us = choice->time_us;
-    x->rival_won = false;
+    describe(choice, x->state.why);
+    x->state.family = choice->config.template->name;
+    x->state.ratio = choice->ratio;
+    x->state.time_us = choice->time_us;
+    x->state.rival_won = false;
 }
 
 /* False: cuBLAS computes it, for now or for good. By who prepares, or while nobody else has x. */
@@ -123,7 +123,7 @@ static bool decide(struct instead *x)
     if (!why && !keep_choice(x, &choice)) why = "out of memory", later = true;
     pthread_mutex_lock(&changing);
     if (why) {
-        x->rival_won = won_by_rival(&choice);
+        x->state.rival_won = won_by_rival(&choice);
         give_up(x, later ? FAILS_FOR_NOW : FAILS, why);
     } else {
         describe_choice(x, &choice);
@@ -192,18 +192,10 @@ bool instead_is_captured(CUstream stream)
            status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-void instead_speeds(struct instead *x, double *ratio, double *time_us)
+void instead_state(struct instead *x, struct instead_state *state)
 {
     pthread_mutex_lock(&changing);
-    *ratio = x->ratio;
-    *time_us = x->time_us;
-    pthread_mutex_unlock(&changing);
-}
-
-void instead_why(struct instead *x, char why[INSTEAD_WHY_MAX])
-{
-    pthread_mutex_lock(&changing);
-    memcpy(why, x->why, sizeof x->why);
+    *state = x->state;
     pthread_mutex_unlock(&changing);
 }
 
@@ -406,7 +398,7 @@ static void decide_again(struct instead *x)
     if (other) {
         if (!instead_is_kernel(x) || later) return;
         pthread_mutex_lock(&changing);
-        x->rival_won = choice.source == CHOICE_EXACT;
+        x->state.rival_won = choice.source == CHOICE_EXACT;
         give_up(x, FAILS, other);
         x->tried = false;
         pthread_mutex_unlock(&changing);

@@ -31,6 +31,14 @@ enum instead_failure {
     FAILS          /* the kernel cannot be had, or is not the winner's */
 };
 
+/* What computes the calls, and why. */
+struct instead_state {
+    char why[INSTEAD_WHY_MAX];
+    const char *family;    /* of the winner; NULL: there is none */
+    double ratio, time_us; /* cuBLAS's time over the winner's, and that; 0: unknown */
+    bool rival_won;        /* cuBLAS was measured to be as fast as any kernel */
+};
+
 struct instead {
     struct gt_plan *plan; /* for scalars on the host; has key, problem and extents. A beta that the key adds
                              to C stands for any but 0 */
@@ -41,13 +49,8 @@ struct instead {
     _Atomic(struct executable *) kernels[2]; /* scalars on the host, on the device; NULL: not loaded */
     struct gt_plan *on_device;               /* the plan of the second, one of those that go with `plan` */
 
-    /* change under a lock: instead_why, instead_speeds */
-    char why[INSTEAD_WHY_MAX]; /* of its present state */
-    double ratio, time_us;
-    const char *family; /* of its winner; NULL: it has none */
-    bool rival_won;     /* cuBLAS was measured to be as fast as any kernel */
-
-    /* under the same lock */
+    /* under a lock */
+    struct instead_state state;
     bool preparing;  /* a thread prepares its kernel */
     bool again;      /* new winners came meanwhile: it must be decided again */
     bool for_device; /* compiling: for scalars on the device */
@@ -100,11 +103,7 @@ void instead_give_up(struct instead *x, enum instead_failure failure, const char
  * the calls that follow. In its context. */
 void instead_renew(struct instead *x);
 
-/* cuBLAS's time over that of its winner, and the winner's in microseconds; 0: unknown. */
-void instead_speeds(struct instead *x, double *ratio, double *time_us);
-
-/* The reason for its present state. */
-void instead_why(struct instead *x, char why[INSTEAD_WHY_MAX]);
+void instead_state(struct instead *x, struct instead_state *state);
 
 /* True while a call on the stream would be recorded into a graph, or would break a capture. */
 bool instead_is_captured(CUstream stream);

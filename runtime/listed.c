@@ -1,10 +1,9 @@
 #include "listed.h"
 
+#include "handle.h"
 #include "public_problem.h"
 
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Equal for problems that are as good (problem_alike). */
 static uint64_t hash_of(const struct gt_problem *p)
@@ -30,95 +29,74 @@ static uint64_t hash_of(const struct gt_problem *p)
     return hash;
 }
 
-static int by_value(const void *x, const void *y)
+/* A problem has two bits. */
+static uint64_t bit_of(uint64_t hash, int which)
 {
-    const uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-    return a < b ? -1 : a > b;
+    return (which ? hash >> 32 : hash) & ((1 << LISTED_BITS) - 1);
 }
 
-static bool add_hash(struct listed *l, uint64_t hash)
-{
-    if (l->count == l->room) {
-        const size_t room = l->room ? 2 * l->room : 64;
-        uint64_t *grown = realloc(l->hashes, room * sizeof *grown);
-        l->complete = grown;
-        if (!grown) return false;
-        l->hashes = grown;
-        l->room = room;
-    }
-    l->hashes[l->count++] = hash;
-    return true;
-}
+struct adding {
+    struct listed *to;
+    unsigned types;
+    uint64_t epilogues;
+};
 
 /* Under the types for which its winner decides. */
 static bool add_problem(void *self, int64_t number, const struct problem *problem)
 {
-    struct listed *l = self;
+    struct adding *adding = self;
     struct gt_problem p = public_problem(problem);
     (void)number;
     if (problem->beta != 0) p.flags |= GT_ADDS_TO_C;
-    l->epilogues |= UINT64_C(1) << problem->epilogue;
+    adding->epilogues |= UINT64_C(1) << problem->epilogue;
     for (int type = 0; type < GEMM_TYPE_COUNT; type++) {
-        p.type = type;
         if (!gemm_type_decides(problem->type, (enum gemm_type)type)) continue;
-        l->types |= GEMM_TYPE_BIT(type);
-        if (!add_hash(l, hash_of(&p))) return false;
+        adding->types |= GEMM_TYPE_BIT(type);
+        p.type = type;
+        const uint64_t hash = hash_of(&p);
+        for (int i = 0; i < 2; i++)
+            atomic_fetch_or(&adding->to->bits[bit_of(hash, i) / 64], UINT64_C(1) << bit_of(hash, i) % 64);
     }
     return true;
 }
 
-void listed_free(struct listed *newest)
-{
-    for (struct listed *l = newest, *older; l; l = older) {
-        older = l->older;
-        free(l->hashes);
-        free(l);
-    }
-}
-
-static bool is_same(const struct listed *x, const struct listed *y)
-{
-    return x && x->complete == y->complete && x->count == y->count && x->epilogues == y->epilogues &&
-           x->types == y->types &&
-           (!x->count || memcmp(x->hashes, y->hashes, x->count * sizeof *x->hashes) == 0);
-}
-
-bool listed_renew(struct gpu_context *context)
+static void add_all(struct gpu_context *context)
 {
     const struct winner_store *store = &context->winners;
-    struct listed *older = atomic_load(&context->listed), *l = calloc(1, sizeof *l);
-    if (!l) return false;
-    l->complete = !store->held; /* else there may be more later */
-    for (size_t i = 0; i < store->set.count && l->complete; i++)
-        add_problem(l, 0, &store->set.winners[i].base.problem);
-    if (l->complete && store->db && db_problems_each(store->db, add_problem, l)) l->complete = false;
-    if (l->count) qsort(l->hashes, l->count, sizeof *l->hashes, by_value);
-    if (!l->complete) {
-        l->epilogues = UINT64_MAX;
-        l->types = UINT_MAX;
-    }
-    if (is_same(older, l)) {
-        listed_free(l);
-        return true;
-    }
-    l->older = older;
-    atomic_store_explicit(&context->listed, l, memory_order_release);
-    return true;
+    struct listed *l = &context->listed;
+    struct adding adding = {.to = l};
+    for (size_t i = 0; i < store->set.count; i++)
+        add_problem(&adding, 0, &store->set.winners[i].base.problem);
+    const bool known = !store->held && !(store->db && db_problems_each(store->db, add_problem, &adding));
+    atomic_store(&l->types, known ? adding.types : UINT_MAX);
+    atomic_store(&l->epilogues, known ? adding.epilogues : UINT64_MAX);
+    atomic_store(&l->any, !known);
+}
+
+void listed_renew(struct gpu_context *context)
+{
+    if (atomic_load(&context->listed.made)) add_all(context);
 }
 
 const struct listed *listed_make(struct gpu_context *context)
 {
-    static const struct listed any = {.epilogues = UINT64_MAX, .types = UINT_MAX};
+    struct listed *l = &context->listed;
     pthread_mutex_lock(&context->lock);
-    if (!atomic_load(&context->listed)) listed_renew(context);
-    const struct listed *now = atomic_load(&context->listed);
+    if (!atomic_load(&l->made)) {
+        add_all(context);
+        atomic_store_explicit(&l->made, true, memory_order_release);
+    }
     pthread_mutex_unlock(&context->lock);
-    return now ? now : &any;
+    return l;
 }
 
 bool listed_has(const struct listed *listed, const struct gt_problem *p)
 {
-    if (!listed->complete) return true;
     const uint64_t hash = hash_of(p);
-    return listed->count && bsearch(&hash, listed->hashes, listed->count, sizeof hash, by_value);
+    bool has = true;
+    for (int i = 0; i < 2; i++) {
+        const uint64_t bit = bit_of(hash, i);
+        has &= atomic_load_explicit(&listed->bits[bit / 64], memory_order_relaxed) >> bit % 64 & 1;
+    }
+    return has || atomic_load_explicit(&listed->any, memory_order_relaxed);
 }

@@ -1,36 +1,34 @@
 /* listed.h — which problems a context may have a winner for, so that the many that have none cost neither a
- * lock nor a query of the database: the hashes of all problems that are stored. More than have a winner, but
- * none is missing.
+ * lock nor a query of the database: a set of all problems that are stored (a Bloom filter). It may have more,
+ * and nothing is ever taken out of it.
  */
 #ifndef GT_LISTED_H
 #define GT_LISTED_H
 
-#include "gpu_context.h"
+#include "gemmtune.h"
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 
-/* Does not change once made. */
+enum { LISTED_BITS = 20 };
+
+struct gpu_context;
+
+/* Zeroed: nobody has asked. */
 struct listed {
-    struct listed *older; /* that it replaced; kept, for threads that are reading it */
-    bool complete;        /* else there may be any winner */
-    uint64_t *hashes;     /* sorted */
-    size_t count, room;
-    uint64_t epilogues; /* bit i: one of them has the epilogue of code i */
-    unsigned types;     /* bit i: one of them decides for type i */
+    atomic_bool made, any;      /* any: the problems are not known, there may be any winner */
+    atomic_uint types;          /* bit i: one of them decides for type i */
+    _Atomic uint64_t epilogues; /* bit i: one of them has the epilogue of code i */
+    _Atomic uint64_t bits[(1 << LISTED_BITS) / 64];
 };
 
-/* Those of the context; made at the first question. Where memory is short: that there may be any. */
+/* Looks up those of the context, at the first question. */
 const struct listed *listed_make(struct gpu_context *context);
-static inline const struct listed *listed_of(struct gpu_context *context)
-{
-    const struct listed *now = atomic_load_explicit(&context->listed, memory_order_acquire);
-    return __builtin_expect(now != NULL, 1) ? now : listed_make(context);
-}
 
 /* False: there is no winner for the problem. p: by rows, with all members of ours. */
 bool listed_has(const struct listed *listed, const struct gt_problem *p);
 
-/* After the winners were read again, under the context's lock. False: no memory; what was listed stays. */
-bool listed_renew(struct gpu_context *context);
-
-void listed_free(struct listed *newest);
+/* Looks up what is stored by now, if anybody has asked; under the context's lock. */
+void listed_renew(struct gpu_context *context);
 
 #endif

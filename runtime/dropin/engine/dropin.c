@@ -185,13 +185,13 @@ void dropin_refuse(struct refusal *refusal, const struct blas_request *request, 
 /* Logs each problem and reason once. why NULL: that of its present state. */
 static void tell(const struct blas_request *request, struct record *record, unsigned reason, const char *why)
 {
-    char own[INSTEAD_WHY_MAX];
+    struct instead_state now;
     if (!settings.log || (atomic_load_explicit(&record->said, memory_order_relaxed) & reason) ||
         (atomic_fetch_or(&record->said, reason) & reason))
         return;
-    if (!why) instead_why(&record->instead, own);
+    instead_state(&record->instead, &now);
     say("%s %s -> %s: %s", request->function, record->instead.unnamed ? "(no problem)" : record->text,
-        reason == SAID_TUNED ? "tuned kernel" : "cuBLAS", why ? why : own);
+        reason == SAID_TUNED ? "tuned kernel" : "cuBLAS", why ? why : now.why);
 }
 
 struct modes {

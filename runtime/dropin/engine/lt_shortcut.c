@@ -4,7 +4,7 @@
 #include "dropin.h"
 #include "library.h"
 #include "lt_descriptor.h"
-#include "memo.h"
+#include "lt_form.h"
 
 #include <stdlib.h>
 

@@ -9,8 +9,8 @@
 #define GT_RECORD_H
 
 #include "blas_request.h"
+#include "gpu_context.h"
 #include "instead.h"
-#include "listed.h"
 #include "verdicts.h"
 
 #define TIMING_SAMPLES 5

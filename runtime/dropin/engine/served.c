@@ -24,34 +24,35 @@ struct totals {
     uint64_t untimed;
 };
 
-static double add_time(struct totals *t, const struct record *r, uint64_t calls, uint64_t tuned)
+static double add_time(struct totals *t, const struct record *r, const struct instead_state *state,
+                       uint64_t calls, uint64_t tuned)
 {
     const double us = recorder_time_us(r);
     t->tuned += us * (double)tuned;
-    *(r->instead.rival_won ? &t->rival_won : &t->other) += us * (double)(calls - tuned);
+    *(state->rival_won ? &t->rival_won : &t->other) += us * (double)(calls - tuned);
     if (!(us > 0)) t->untimed += calls;
     return us * (double)calls;
 }
 
-static void describe(struct record *r, uint64_t tuned, char why[WHY_MAX])
+static void describe(const struct instead_state *state, uint64_t tuned, char why[WHY_MAX])
 {
-    if (tuned && r->instead.family) {
-        snprintf(why, WHY_MAX, "%s, %.3f times as fast as cuBLAS", r->instead.family, r->instead.ratio);
-        return;
-    }
-    instead_why(&r->instead, why + snprintf(why, WHY_MAX, "cuBLAS: "));
+    if (tuned && state->family)
+        snprintf(why, WHY_MAX, "%s, %.3f times as fast as cuBLAS", state->family, state->ratio);
+    else snprintf(why, WHY_MAX, "cuBLAS: %s", state->why);
 }
 
 static void add_records(struct table *table, struct totals *t, double all_us)
 {
     char why[WHY_MAX];
+    struct instead_state state;
     for (struct record *r = record_newest(); r; r = r->older) {
         const uint64_t calls = atomic_load(&r->calls), counted = atomic_load(&r->tuned);
         const uint64_t tuned = counted < calls ? counted : calls;
         if (r->instead.unnamed || !calls) continue; /* of those that are none, the reasons are listed */
-        const double us = add_time(t, r, calls, tuned);
+        instead_state(&r->instead, &state);
+        const double us = add_time(t, r, &state, calls, tuned);
         if (!table) continue;
-        describe(r, tuned, why);
+        describe(&state, tuned, why);
         table_text(table, r->text);
         table_number(table, (double)calls);
         table_number(table, (double)tuned);
@@ -131,12 +132,12 @@ static double gain_of_answers(void)
 {
     double cublas_us = 0, us = 0;
     for (struct record *r = record_newest(); r; r = r->older) {
-        double ratio, time_us;
-        instead_speeds(&r->instead, &ratio, &time_us);
-        const double of_record = time_us * (double)atomic_load(&r->tuned);
-        if (!(ratio > 0) || !(of_record > 0)) continue;
+        struct instead_state state;
+        instead_state(&r->instead, &state);
+        const double of_record = state.time_us * (double)atomic_load(&r->tuned);
+        if (!(state.ratio > 0) || !(of_record > 0)) continue;
         us += of_record;
-        cublas_us += ratio * of_record;
+        cublas_us += state.ratio * of_record;
     }
     return us > 0 ? cublas_us / us : 0;
 }
