@@ -168,20 +168,21 @@ void instead_close(struct instead *x)
 
 /* ---- state ---- */
 
-void instead_give_up(struct instead *x, enum instead_failure failure, const char *why)
+void instead_give_up(struct instead *x, const struct executable *kernel, enum instead_failure failure,
+                     const char *why)
 {
     pthread_mutex_lock(&changing);
-    if (instead_is_kernel(x)) give_up(x, failure, why); /* else cuBLAS is faster by now */
+    const bool computes = kernel == atomic_load(&x->kernels[0]) || kernel == atomic_load(&x->kernels[1]);
+    if (computes && instead_is_kernel(x)) give_up(x, failure, why);
     pthread_mutex_unlock(&changing);
 }
 
 bool instead_is_due(struct instead *x)
 {
-    const int by = atomic_load_explicit(&x->by, memory_order_relaxed);
+    int by = atomic_load_explicit(&x->by, memory_order_relaxed);
     if (by != BY_KERNEL_LATER) return by == BY_KERNEL;
     if (atomic_fetch_sub_explicit(&x->calls_to_pass, 1, memory_order_relaxed) != 1) return false;
-    atomic_store(&x->by, BY_KERNEL);
-    return true;
+    return atomic_compare_exchange_strong(&x->by, &by, BY_KERNEL); /* cuBLAS may be faster by now */
 }
 
 bool instead_is_captured(CUstream stream)

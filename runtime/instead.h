@@ -96,8 +96,10 @@ static inline bool instead_is_compiling(const struct instead *x)
     return atomic_load_explicit(&x->compiling, memory_order_relaxed);
 }
 
-/* cuBLAS computes the calls from now on, for good or (FAILS_FOR_NOW) for a number of calls. */
-void instead_give_up(struct instead *x, enum instead_failure failure, const char *why);
+/* The kernel failed: cuBLAS computes the calls from now on, for good or (FAILS_FOR_NOW) for a number of
+ * calls. Does nothing if another kernel, or cuBLAS, has taken its place meanwhile. */
+void instead_give_up(struct instead *x, const struct executable *kernel, enum instead_failure failure,
+                     const char *why);
 
 /* Decides again, from winners that were read again; what is faster now is prepared here, and then computes
  * the calls that follow. In its context. */

@@ -35,7 +35,7 @@ struct blas_request {
     const struct matmul
         *matmul;         /* the call itself, if cublasLt may make it with an algorithm of ours; or NULL */
     struct calls *calls; /* of the thread; NULL: what answers such a call is not kept */
-    unsigned changes;    /* of what computes calls, before this was asked (library_changes) */
+    unsigned changes;    /* of what computes calls, before this was asked (dropin_handle_changes) */
     bool repeated;       /* the same kernel has computed such a call of this thread */
     struct gpu_context *context;    /* the current one; NULL: not known yet */
     _Atomic(struct record *) *last; /* the record used last for these sizes; NULL: not cached */

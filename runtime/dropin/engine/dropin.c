@@ -2,11 +2,11 @@
 
 #include "blas_lt.h"
 #include "device.h"
+#include "dropin_handle.h"
 #include "env.h"
 #include "exclude.h"
 #include "graph_counts.h"
-#include "launch.h"
-#include "library.h"
+#include "launch_kernel.h"
 #include "lt_shortcut.h"
 #include "print.h"
 #include "served.h"
@@ -301,7 +301,7 @@ bool dropin_launch(const struct blas_request *request, struct record *record, st
         tell(request, record, SAID_SHORT, why);
         return false;
     }
-    instead_give_up(&record->instead, launched == LAUNCH_FAILS_FOR_NOW ? FAILS_FOR_NOW : FAILS, why);
+    instead_give_up(&record->instead, kernel, launched == LAUNCH_FAILS_FOR_NOW ? FAILS_FOR_NOW : FAILS, why);
     tell(request, record, SAID_FAILED, NULL);
     /* Part of the result may be written; cuBLAS may still compute it if that is not read. */
     *result = BLAS_EXECUTION_FAILED;
@@ -405,7 +405,7 @@ bool dropin_take(const struct blas_request *request, struct intercept *intercept
         return false;
     }
     struct record *record = NULL;
-    struct gpu_context *context = request->context ? request->context : library_context();
+    struct gpu_context *context = request->context ? request->context : dropin_handle_context();
     const enum gemm_type type = enough_for(request, context);
     if (type != request->type) {
         enough = *request;

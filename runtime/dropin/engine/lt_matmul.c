@@ -4,7 +4,7 @@
 #include "lt_matmul.h"
 #include "call_types.h"
 #include "dropin.h"
-#include "library.h"
+#include "dropin_handle.h"
 #include "lt_descriptor.h"
 #include "lt_epilogue.h"
 #include "lt_form.h"
@@ -20,7 +20,7 @@ static struct verdicts accepted;
 static uint64_t mark_of(const struct blas_request *request, uint64_t hash)
 {
     const uint64_t place = 32 * request->context->id + (uint64_t)record_alignment(request);
-    return library_hash(request->context->handle, plan_hash_step(hash, place));
+    return dropin_handle_hash(request->context->handle, plan_hash_step(hash, place));
 }
 
 /* NULL: there is no tuned kernel for the call's layouts where it is, whatever the descriptor says. A form for
@@ -165,7 +165,7 @@ static struct refusal *understand(const struct matmul *x, struct form *spare, st
 {
     if (!is_complete(x)) return &forms_other;
     struct form *form = NULL;
-    request->context = library_context();
+    request->context = dropin_handle_context();
     if (!dropin_is_watched() && !(form = candidate(x, request, spare)))
         return &forms_other; /* the reason is not logged */
     q->epilogue = lt_desc_get(x, LT_DESC_EPILOGUE);
@@ -224,7 +224,7 @@ bool lt_matmul_take(const struct matmul *x, struct intercept *intercept, int *re
     if (!dropin_on() || !x->real->DescGet || !x->real->LayoutGet) return false;
     if (!dropin_is_watched()) {
         request.calls = calls_of(intercept);
-        request.changes = library_changes();
+        request.changes = dropin_handle_changes();
         const enum shortcut_answer known =
             request.calls ? lt_shortcut_take(x, request.calls, result) : SHORTCUT_NONE;
         if (known != SHORTCUT_NONE) return known == SHORTCUT_DONE;

@@ -2,7 +2,7 @@
 
 #include "blas_lt.h"
 #include "dropin.h"
-#include "library.h"
+#include "dropin_handle.h"
 #include "lt_descriptor.h"
 #include "lt_form.h"
 
@@ -95,7 +95,8 @@ enum shortcut_answer lt_shortcut_take(const struct matmul *x, struct calls *mine
     struct shortcut *table = atomic_load_explicit(&mine->shortcuts, memory_order_relaxed);
     if (!table || !hash_of(x, &hash)) return SHORTCUT_NONE;
     struct shortcut *s = slot_of(table, &hash);
-    if (!XXH128_isEqual(s->hash, hash) || s->changes != library_changes() || library_context() != s->context)
+    if (!XXH128_isEqual(s->hash, hash) || s->changes != dropin_handle_changes() ||
+        dropin_handle_context() != s->context)
         return SHORTCUT_NONE;
     if (s->passes) return SHORTCUT_PASSES;
     const bool scalars_on_device = s->plan->traits.scalars_on_device;

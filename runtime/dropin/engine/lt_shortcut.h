@@ -4,8 +4,8 @@
  * hash: a program that does much between its calls has nothing of ours in the processor's caches, and each
  * table and each function on the way costs it as much as a query of the driver.
  *
- * A change of what computes any problem makes all shortcuts void (library_changes). There are none while
- * calls are logged or captured.
+ * A change of what computes any problem makes all shortcuts void (dropin_handle_changes). There are none
+ * while calls are logged or captured.
  */
 #ifndef GT_LT_SHORTCUT_H
 #define GT_LT_SHORTCUT_H

@@ -1,6 +1,6 @@
 #include "record.h"
 
-#include "library.h"
+#include "dropin_handle.h"
 #include "public_problem.h"
 
 #include <stdlib.h>
@@ -126,7 +126,7 @@ static bool is_hopeless(struct gpu_context *context, const struct gt_problem *p,
 
 static struct record *decided(struct gpu_context *context, const union asked *asked, uint64_t hash)
 {
-    const uint64_t mark = library_hash(context->handle, hash);
+    const uint64_t mark = dropin_handle_hash(context->handle, hash);
     const bool only_tuned =
         !(record_all || instead_rules.nearest) || atomic_load_explicit(&crowded, memory_order_relaxed);
     if (only_tuned && is_hopeless(context, &asked->of.problem, mark)) return NULL;

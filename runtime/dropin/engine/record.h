@@ -37,7 +37,7 @@ struct record {
 /* Problems without a winner have records, too. Set before the first call. */
 extern bool record_all;
 
-/* Keys that nothing of ours computes, as far as the winners are known (library_hash). */
+/* Keys that nothing of ours computes, as far as the winners are known (dropin_handle_hash). */
 extern struct verdicts records_none;
 
 /* The record of a call in the current context; made if it is new. adds: beta is on the host, and not 0. NULL:

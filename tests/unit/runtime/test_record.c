@@ -1,6 +1,6 @@
 /* Records of programs whose problems never end: what they cost is counted in questions to the winners, each
  * of which is a query of the database under a lock. The linker sends lookup_exact here first. */
-#include "library.h"
+#include "dropin_handle.h"
 #include "record.h"
 #include "runtime_fakes.h"
 
@@ -36,7 +36,7 @@ static struct record *ask(int n)
                                        .a = memory,
                                        .b = memory,
                                        .c = memory};
-    return record_of(&asked, library_context(), false);
+    return record_of(&asked, dropin_handle_context(), false);
 }
 
 static bool is_tuned(const struct record *r)
@@ -73,8 +73,8 @@ static int group_setup(void **state)
         put_winner(text, NULL, 5, false);
     }
     use_primary_context();
-    assert_non_null(library_context());
-    atomic_load(&library_handle)->plans.most = RECORDS_MAX;
+    assert_non_null(dropin_handle_context());
+    atomic_load(&dropin_handle)->plans.most = RECORDS_MAX;
     return 0;
 }
 
@@ -133,6 +133,22 @@ TEST(threads_find_what_another_one_has_decided)
     assert_true(ours && is_tuned(ours));
 }
 
+/* A launch may fail after new winners have replaced its kernel. */
+TEST(only_the_kernel_that_computes_is_given_up)
+{
+    static const struct executable other;
+    struct record *r = ask(24);
+    instead_rules.wait = true;
+    const struct executable *kernel = instead_kernel(&r->instead, false, stream);
+    assert_non_null(kernel);
+    instead_give_up(&r->instead, &other, FAILS, "another one failed");
+    assert_true(is_tuned(r) && instead_is_due(&r->instead));
+    instead_give_up(&r->instead, kernel, FAILS_FOR_NOW, "it failed");
+    assert_true(is_tuned(r) && !instead_is_due(&r->instead));
+    instead_give_up(&r->instead, kernel, FAILS, "it failed");
+    assert_false(is_tuned(r));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +156,7 @@ int main(void)
         cmocka_unit_test(a_full_table_asks_no_more_and_still_takes_a_winner),
         cmocka_unit_test(stored_problems_without_a_winner_are_asked_about_once),
         cmocka_unit_test(threads_find_what_another_one_has_decided),
+        cmocka_unit_test(only_the_kernel_that_computes_is_given_up),
     };
     return cmocka_run_group_tests(tests, group_setup, store_teardown);
 }

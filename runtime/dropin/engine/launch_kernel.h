@@ -1,8 +1,8 @@
-/* launch.h — launches a winner's kernel for a call: through the library, or as an algorithm in the program's
- * own call of cublasLt.
+/* launch_kernel.h — launches a winner's kernel for a call: through the library, or as an algorithm in the
+ * program's own call of cublasLt.
  */
-#ifndef GT_DROPIN_LAUNCH_H
-#define GT_DROPIN_LAUNCH_H
+#ifndef GT_LAUNCH_KERNEL_H
+#define GT_LAUNCH_KERNEL_H
 
 #include "blas_request.h"
 #include "instead.h"

@@ -1,4 +1,4 @@
-#include "launch.h"
+#include "launch_kernel.h"
 
 #include "engine.h"
 #include "relaxed.h"
