@@ -38,17 +38,17 @@
 struct module;
 struct watch;
 
-/* A CUDA context that plans live in. */
+/* A CUDA context that plans live in. Calls that have no winner look at the first members only. */
 struct gpu_context {
     struct gpu_context *next;
     struct gt_handle *handle;
+    uint64_t id; /* of the context: another may come to be at its address */
+    struct listed listed;
     struct device device; /* its GPU; no stream of ours */
-    uint64_t id;          /* of the context: another may come to be at its address */
     bool is_primary;      /* the GPU's primary one, which is retained */
     bool begun;           /* what kernels need is there; under the handle's lock */
     pthread_mutex_t lock; /* winners */
     struct winner_store winners;
-    struct listed listed;
     struct blas_pool blas;
     struct memory memory; /* of workspaces */
     struct graphs graphs;

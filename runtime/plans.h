@@ -73,14 +73,14 @@ struct plan_table {
 
 struct plans {
     _Atomic(struct plan_table *) table;        /* of gt_gemm's that stay; NULL: empty */
+    _Atomic uint64_t renewals;                 /* rounds of them, each after new winners were read */
+    atomic_uint changes;                       /* of what computes a key, where callers must be told */
+    size_t most;                               /* in the table */
     pthread_mutex_t lock;                      /* adding to the table, and what follows */
     struct plan_list kept, recent;             /* that stay, callers' included; the LRU cache */
     struct plan_entry *buckets[PLANS_BUCKETS]; /* of the LRU cache, by hash */
-    _Atomic uint64_t renewals;                 /* rounds of them, each after new winners were read */
     struct plan_entry *renewing;               /* it is not freed meanwhile; NULL: none */
     pthread_cond_t rests;                      /* `renewing` has changed */
-    size_t most;                               /* in the table */
-    atomic_uint changes;                       /* of what computes a key, where callers must be told */
 };
 
 /* How many plans may still stay. */

@@ -92,7 +92,8 @@ static struct record *make(struct gpu_context *context, const struct plan_key *k
         free(r);
         return NULL;
     }
-    if (plans_room(plans) <= (instead_is_kernel(&r->instead) ? 0 : ROOM_FOR_TUNED(plans->most))) {
+    const bool tuned = atomic_load(&r->instead.by) == BY_KERNEL;
+    if (plans_room(plans) <= (tuned ? 0 : ROOM_FOR_TUNED(plans->most))) {
         atomic_store_explicit(&crowded, true, memory_order_relaxed);
         verdicts_add(&records_none, mark);
         instead_close(&r->instead);
