@@ -7,60 +7,25 @@
 #include "exclude.h"
 #include "graph_counts.h"
 #include "launch_kernel.h"
+#include "log.h"
 #include "lt_shortcut.h"
-#include "print.h"
-#include "served.h"
 #include "stack_room.h"
 #include "tf32.h"
 #include "watch.h"
 
 #include <pthread.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define SAVE_EVERY_S 30.0
 
-/* Reasons that were logged for a problem, one bit each. */
-enum {
-    SAID_PASS = 1,
-    SAID_TUNED = 2,
-    SAID_MODE = 4,
-    SAID_CAPTURED = 8,
-    SAID_FAILED = 16,
-    SAID_SHORT = 32,
-    SAID_SHARED = 64,
-    SAID_PEDANTIC = 128,
-    SAID_BIAS = 256,
-    SAID_UNUSUAL = 512,
-    SAID_COMPILING = 1024
-};
-
 static struct {
-    bool log;
     bool tf32_forbidden;     /* NVIDIA_TF32_OVERRIDE=0: no handle's mode may allow it */
     enum gemm_type accuracy; /* GEMMTUNE_ACCURACY: what is enough for calls that ask for FP32 */
 } settings;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Atomic enum { ASLEEP, STARTING, ON, OFF, FORKED } state; /* FORKED: in a child, from then on */
-
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void say(const char *format, ...)
-{
-    char line[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    print_line(stderr, "gemmtune: %s", line); /* in one write, since other threads may write, too */
-}
-
-static void say_text(const char *text)
-{
-    say("%s", text);
-}
 
 /* ---- settings ---- */
 
@@ -116,21 +81,21 @@ static void start(void)
 {
     const char *other = chosen_otherwise();
     bool on = false;
-    settings.log = env_is_on("GEMMTUNE_LOG");
+    log_calls = env_is_on("GEMMTUNE_LOG");
     settings.tf32_forbidden = tf32_is_forbidden();
     settings.accuracy = accuracy_wanted();
-    exclude_start(env_text("GEMMTUNE_EXCLUDE"), say_text);
+    exclude_start(env_text("GEMMTUNE_EXCLUDE"), log_text);
     instead_rules.excludes = exclude_has;
     instead_rules.wait = env_is_on("GEMMTUNE_WAIT");
     instead_rules.nearest = env_choice("GEMMTUNE_DROPIN") == ENV_DROPIN_NEAREST;
-    if (!env_is_on("GEMMTUNE_QUIET")) env_report(say_text);
+    if (!env_is_on("GEMMTUNE_QUIET")) env_report(log_text);
     if (other) {
-        if (settings.log) say("everything goes to cuBLAS: %s", other);
+        if (log_calls) log_say("everything goes to cuBLAS: %s", other);
     } else if (device_load()) {
-        if (settings.log) say("everything goes to cuBLAS: %s", status_text());
+        if (log_calls) log_say("everything goes to cuBLAS: %s", status_text());
     } else {
         start_recorder();
-        record_all = settings.log || recorder_on();
+        record_all = log_calls || recorder_on();
         on = true;
     }
     atomic_store_explicit(&state, on ? ON : OFF, memory_order_release);
@@ -154,7 +119,7 @@ bool dropin_on(void)
 
 bool dropin_is_watched(void)
 {
-    return settings.log || recorder_on();
+    return record_all;
 }
 
 /* ---- one call ---- */
@@ -178,20 +143,8 @@ void dropin_refuse(struct refusal *refusal, const struct blas_request *request, 
     const bool known = request && (!request->handle || (request->real->GetStream &&
                                                         !request->real->GetStream(request->handle, &stream)));
     leave_out(refusal->why, known ? &stream : NULL, intercept);
-    if (settings.log && !atomic_flag_test_and_set(&refusal->said))
-        say("%s -> cuBLAS: %s", refusal->function, refusal->why);
-}
-
-/* Logs each problem and reason once. why NULL: that of its present state. */
-static void tell(const struct blas_request *request, struct record *record, unsigned reason, const char *why)
-{
-    struct instead_state now;
-    if (!settings.log || (atomic_load_explicit(&record->said, memory_order_relaxed) & reason) ||
-        (atomic_fetch_or(&record->said, reason) & reason))
-        return;
-    instead_state(&record->instead, &now);
-    say("%s %s -> %s: %s", request->function, record->instead.unnamed ? "(no problem)" : record->text,
-        reason == SAID_TUNED ? "tuned kernel" : "cuBLAS", why ? why : now.why);
+    if (log_calls && !atomic_flag_test_and_set(&refusal->said))
+        log_say("%s -> cuBLAS: %s", refusal->function, refusal->why);
 }
 
 struct modes {
@@ -285,7 +238,7 @@ static bool is_other_algorithm(const struct blas_request *request, struct record
         reason = SAID_BIAS;
         why = "its bias is less aligned than its kernel requires";
     }
-    if (why) tell(request, record, reason, why);
+    if (why) log_call(request, record, reason, why);
     return why;
 }
 
@@ -298,11 +251,11 @@ bool dropin_launch(const struct blas_request *request, struct record *record, st
     *result = BLAS_SUCCESS;
     if (launched == LAUNCHED) return true;
     if (launched == LAUNCH_NOT_THIS) {
-        tell(request, record, SAID_SHORT, why);
+        log_call(request, record, SAID_SHORT, why);
         return false;
     }
     instead_give_up(&record->instead, kernel, launched == LAUNCH_FAILS_FOR_NOW ? FAILS_FOR_NOW : FAILS, why);
-    tell(request, record, SAID_FAILED, NULL);
+    log_call(request, record, SAID_FAILED, NULL);
     /* Part of the result may be written; cuBLAS may still compute it if that is not read. */
     *result = BLAS_EXECUTION_FAILED;
     return !untouched && !request->source && reads_c;
@@ -312,11 +265,11 @@ bool dropin_launch(const struct blas_request *request, struct record *record, st
 static void tell_passed(const struct blas_request *request, struct record *record)
 {
     if (instead_is_compiling(&record->instead))
-        tell(request, record, SAID_COMPILING, "its tuned kernel is being compiled");
+        log_call(request, record, SAID_COMPILING, "its tuned kernel is being compiled");
     else if (atomic_load(&record->instead.by) == BY_KERNEL)
-        tell(request, record, SAID_CAPTURED,
-             "its tuned kernel was not prepared before the capture of a graph");
-    else tell(request, record, SAID_FAILED, NULL);
+        log_call(request, record, SAID_CAPTURED,
+                 "its tuned kernel was not prepared before the capture of a graph");
+    else log_call(request, record, SAID_FAILED, NULL);
 }
 
 /* True if the call is done. */
@@ -330,7 +283,7 @@ static bool run_tuned(const struct blas_request *request, struct record *record,
         return false;
     }
     if (is_other_algorithm(request, record, kernel, modes)) return false;
-    tell(request, record, SAID_TUNED, NULL);
+    log_call(request, record, SAID_TUNED, NULL);
     struct gt_plan *plan = instead_plan(instead, scalars->on_device);
     const bool reads_c = scalars->on_device || scalars->adds;
     if (!dropin_launch(request, record, plan, kernel, modes->stream, reads_c, result)) return false;
@@ -350,7 +303,7 @@ static bool is_shared(const struct blas_request *request, struct record *record)
     unsigned long long at[OPERANDS];
     blas_request_addresses(request, at);
     if (!overlap_find(&plan->problem, &plan->extents, at)) return false;
-    tell(request, record, SAID_SHARED, "its result shares memory with another operand");
+    log_call(request, record, SAID_SHARED, "its result shares memory with another operand");
     return true;
 }
 
@@ -360,7 +313,7 @@ static bool answer(const struct blas_request *request, struct record *record, co
 {
     if (instead_is_kernel(&record->instead) && is_shared(request, record)) return false;
     if (instead_is_due(&record->instead)) return run_tuned(request, record, modes, scalars, result);
-    tell(request, record, SAID_PASS, NULL);
+    log_call(request, record, SAID_PASS, NULL);
     return false;
 }
 
@@ -377,13 +330,13 @@ static bool attend(const struct blas_request *request, struct record *record, co
         matters && request->why_unusual ? request->why_unusual(request->why_unusual_of) : NULL;
     if (unusual) {
         leave_out(unusual, &modes.stream, intercept);
-        tell(request, record, SAID_UNUSUAL, unusual);
+        log_call(request, record, SAID_UNUSUAL, unusual);
         return false;
     }
     const char *unnamed = record->instead.unnamed;
     if (modes.other || unnamed) leave_out(modes.other ? modes.other : unnamed, &modes.stream, intercept);
     if (modes.other) {
-        tell(request, record, SAID_MODE, modes.other);
+        log_call(request, record, SAID_MODE, modes.other);
         return false;
     }
     intercept->stream = modes.stream;
@@ -425,22 +378,6 @@ bool dropin_take(const struct blas_request *request, struct intercept *intercept
 
 /* ---- the end ---- */
 
-static void summarize(void)
-{
-    uint64_t calls = 0, tuned = 0, problems = 0;
-    for (struct record *r = record_newest(); r; r = r->older) {
-        calls += atomic_load(&r->calls);
-        tuned += atomic_load(&r->tuned);
-        problems++;
-    }
-    if (problems)
-        say("%llu of %llu calls of products, of %llu problems, went to tuned kernels",
-            (unsigned long long)tuned, (unsigned long long)calls, (unsigned long long)problems);
-    struct left_out left;
-    for (int i = 0; recorder_left_out(i, &left); i++)
-        say("the capture leaves out %llu calls: %s", (unsigned long long)left.calls, left.why);
-}
-
 /* The program is the one that tune run has become, not one that it has started. */
 static bool is_under_tune_run(void)
 {
@@ -453,11 +390,10 @@ static void tell_end(void *nothing)
     (void)nothing;
     watch_end();
     recorder_save(true);
-    if (settings.log) summarize();
-    if (recorder_on() && env_text("GEMMTUNE_RUN")) served_print();
-    else if (atomic_load(&state) == ON && !settings.log && !env_is_on("GEMMTUNE_QUIET") &&
-             is_under_tune_run())
-        served_tell();
+    if (log_calls) log_summary();
+    if (recorder_on() && env_text("GEMMTUNE_RUN")) log_table();
+    else if (atomic_load(&state) == ON && !log_calls && !env_is_on("GEMMTUNE_QUIET") && is_under_tune_run())
+        log_share();
 }
 
 /* The thread that ends the program may have little room. */

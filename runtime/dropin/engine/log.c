@@ -1,4 +1,4 @@
-#include "served.h"
+#include "log.h"
 
 #include "calls.h"
 #include "print.h"
@@ -6,6 +6,55 @@
 #include "table.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+bool log_calls;
+
+void log_say(const char *format, ...)
+{
+    char line[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    print_line(stderr, "gemmtune: %s", line); /* in one write, since other threads may write, too */
+}
+
+void log_text(const char *text)
+{
+    log_say("%s", text);
+}
+
+void log_call_once(const struct blas_request *request, struct record *record, unsigned reason,
+                   const char *why)
+{
+    struct instead_state now;
+    if ((atomic_load_explicit(&record->said, memory_order_relaxed) & reason) ||
+        (atomic_fetch_or(&record->said, reason) & reason))
+        return;
+    instead_state(&record->instead, &now);
+    log_say("%s %s -> %s: %s", request->function, record->instead.unnamed ? "(no problem)" : record->text,
+            reason == SAID_TUNED ? "tuned kernel" : "cuBLAS", why ? why : now.why);
+}
+
+/* ---- the end ---- */
+
+void log_summary(void)
+{
+    uint64_t calls = 0, tuned = 0, problems = 0;
+    for (struct record *r = record_newest(); r; r = r->older) {
+        calls += atomic_load(&r->calls);
+        tuned += atomic_load(&r->tuned);
+        problems++;
+    }
+    if (problems)
+        log_say("%llu of %llu calls of products, of %llu problems, went to tuned kernels",
+                (unsigned long long)tuned, (unsigned long long)calls, (unsigned long long)problems);
+    struct left_out left;
+    for (int i = 0; recorder_left_out(i, &left); i++)
+        log_say("the capture leaves out %llu calls: %s", (unsigned long long)left.calls, left.why);
+}
 
 enum { ROWS_MAX = 20, WHY_MAX = INSTEAD_WHY_MAX + 16 };
 
@@ -88,7 +137,7 @@ static void print_totals(const struct totals *t, double all_us)
         1e-6 * all_us, 100 * t->tuned / all_us, 100 * t->rival_won / all_us, 100 * t->other / all_us);
 }
 
-void served_print(void)
+void log_table(void)
 {
     struct totals totals = {0}, again = {0};
     add_records(NULL, &totals, 0);
@@ -142,17 +191,17 @@ static double gain_of_answers(void)
     return us > 0 ? cublas_us / us : 0;
 }
 
-void served_count(struct answers *answers)
+void log_answers(struct answers *answers)
 {
     calls_sum(&answers->products, &answers->answered);
     answers->gain = gain_of_answers();
 }
 
-void served_tell(void)
+void log_share(void)
 {
     char count[32], gain[64] = "";
     struct answers answers;
-    served_count(&answers);
+    log_answers(&answers);
     const uint64_t products = answers.products, answered = answers.answered;
     if (products == 0) return;
     with_commas(products, count);
