@@ -299,7 +299,7 @@ bool lt_matmul_take(const struct matmul *x, struct intercept *intercept, int *re
         request.calls = calls_of(intercept);
         request.changes = dropin_handle_changes();
         const enum shortcut_answer known =
-            request.calls ? lt_shortcut_take(x, request.calls, result) : SHORTCUT_NONE;
+            request.calls ? lt_shortcut_take(x, request.calls, request.changes, result) : SHORTCUT_NONE;
         if (known != SHORTCUT_NONE) return known == SHORTCUT_DONE;
     }
     struct refusal *refusal = understand(x, &spare, &request, &question);

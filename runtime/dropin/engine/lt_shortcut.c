@@ -2,7 +2,6 @@
 
 #include "blas_lt.h"
 #include "dropin.h"
-#include "dropin_handle.h"
 #include "lt_descriptor.h"
 #include "lt_form.h"
 
@@ -15,7 +14,7 @@ struct shortcut {
     _Alignas(64) XXH128_hash_t hash;
     struct gt_plan *plan;
     struct executable *kernel;
-    const struct gpu_context *context;
+    uint64_t context; /* its id */
     unsigned changes;
     bool passes; /* it goes to cuBLAS, and what follows is not set */
     bool has_bias, out_of_place;
@@ -89,14 +88,16 @@ static bool addresses_fit(const struct shortcut *s, const struct blas_request *r
     return !overlap_meets(&s->extents, at);
 }
 
-enum shortcut_answer lt_shortcut_take(const struct matmul *x, struct calls *mine, int *result)
+enum shortcut_answer lt_shortcut_take(const struct matmul *x, struct calls *mine, unsigned changes,
+                                      int *result)
 {
     XXH128_hash_t hash;
+    unsigned long long context;
     struct shortcut *table = atomic_load_explicit(&mine->shortcuts, memory_order_relaxed);
     if (!table || !hash_of(x, &hash)) return SHORTCUT_NONE;
     struct shortcut *s = slot_of(table, &hash);
-    if (!XXH128_isEqual(s->hash, hash) || s->changes != dropin_handle_changes() ||
-        dropin_handle_context() != s->context)
+    if (!XXH128_isEqual(s->hash, hash) || s->changes != changes ||
+        cuda.CtxGetId(NULL, &context) != CUDA_SUCCESS || context != s->context)
         return SHORTCUT_NONE;
     if (s->passes) return SHORTCUT_PASSES;
     const bool scalars_on_device = s->plan->traits.scalars_on_device;
@@ -151,7 +152,7 @@ static struct shortcut *place_for(const struct matmul *x, struct shortcut *table
     flush_one(s);
     s->hash = hash;
     s->changes = request->changes;
-    s->context = request->context;
+    s->context = request->context->id;
     return s;
 }
 

@@ -19,7 +19,9 @@ enum shortcut_answer {
     SHORTCUT_PASSES /* there is no winner for its layouts */
 };
 
-enum shortcut_answer lt_shortcut_take(const struct matmul *x, struct calls *mine, int *result);
+/* changes: as in struct blas_request. */
+enum shortcut_answer lt_shortcut_take(const struct matmul *x, struct calls *mine, unsigned changes,
+                                      int *result);
 
 /* Keeps what has just computed a call; request->matmul is the call. */
 void lt_shortcut_keep(const struct blas_request *request, struct record *record, struct gt_plan *plan,
