@@ -272,11 +272,10 @@ static __attribute__((noinline)) enum status launch_slowly(struct gt_plan *plan,
 /* ---- a call, checked ---- */
 
 /* The call is as it must be; source is set if the plan is extended. */
-static inline __attribute__((always_inline)) enum status launch_checked(struct gt_plan *plan,
-                                                                        const struct gemm_call *call)
+static inline __attribute__((always_inline)) enum status
+launch_checked(struct gt_plan *plan, struct executable *x, const struct gemm_call *call)
 {
     const CUdeviceptr bits = gemm_call_bits(call);
-    struct executable *x = atomic_load_explicit(&plan->now, memory_order_acquire);
     const bool other_beta = has_other_beta(plan, call);
     if ((bits & x->unaligned) || other_beta) return launch_slowly(plan, x, LAUNCH_OTHER_KEY, call);
     const enum launch_result result =
@@ -315,7 +314,7 @@ static enum status check_extended(const struct gt_plan *plan, const struct gemm_
     return st;
 }
 
-static __attribute__((noinline)) enum status launch_extended(struct gt_plan *plan,
+static __attribute__((noinline)) enum status launch_extended(struct gt_plan *plan, struct executable *x,
                                                              const struct gemm_call *call)
 {
     const bool not_read = !plan->traits.scalars_on_device && *(const float *)call->beta == 0;
@@ -330,10 +329,10 @@ static __attribute__((noinline)) enum status launch_extended(struct gt_plan *pla
         const char *shared = overlap_find(&plan->problem, &plan->extents, with.at);
         if (shared) return fail(E_INPUT, "the result shares memory with %s", shared);
     }
-    return launch_checked(plan, &with);
+    return launch_checked(plan, x, &with);
 }
 
-static inline enum status launch(struct gt_plan *plan, const struct gemm_call *call)
+static inline enum status launch(struct gt_plan *plan, struct executable *x, const struct gemm_call *call)
 {
     if (!call->alpha || !call->beta) return fail(E_INPUT, "alpha or beta is NULL");
     const int element = plan->traits.element, element_c = plan->traits.element_c;
@@ -343,8 +342,13 @@ static inline enum status launch(struct gt_plan *plan, const struct gemm_call *c
     if (call->workspace & 15) return fail(E_INPUT, "the workspace must be a multiple of 16 bytes");
     if ((!c || ((!a || !b) && plan->problem.k > 0)) && !is_empty(&plan->problem))
         return fail(E_INPUT, "A, B or C is NULL");
-    return plan->traits.extended || gemm_call_has_more(call) ? launch_extended(plan, call)
-                                                             : launch_checked(plan, call);
+    return plan->traits.extended || gemm_call_has_more(call) ? launch_extended(plan, x, call)
+                                                             : launch_checked(plan, x, call);
+}
+
+enum status plan_launch(struct gt_plan *plan, struct executable *x, const struct gemm_call *call)
+{
+    return launch(plan, x, call);
 }
 
 /* ---- a caller's call ---- */
@@ -368,7 +372,7 @@ static inline enum gt_status launch_public(struct gt_plan *plan, const struct gt
     const struct gemm_call by_rows = call_by_rows(plan, call);
     const bool checks = by_rows.prepared || plan->problem.prepared;
     enum status st = checks ? prepared_check(by_rows.prepared, plan) : OK;
-    if (!st) st = launch(plan, &by_rows);
+    if (!st) st = launch(plan, atomic_load_explicit(&plan->now, memory_order_acquire), &by_rows);
     return st ? public_status(st) : GT_OK;
 }
 

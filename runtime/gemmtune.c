@@ -5,6 +5,7 @@
 #include "compile.h"
 #include "gpu_context.h"
 #include "handle.h"
+#include "instead.h"
 #include "plan.h"
 #include "relaxed.h"
 #include "watch.h"
@@ -73,7 +74,7 @@ struct object_pool handle_pool = OBJECT_POOL(UINT64_C(0x67742d68616e646c), struc
 
 /* ---- open, close ---- */
 
-static void find_cache(struct gt_handle *handle, const char *chosen)
+void handle_find_cache(struct gt_handle *handle, const char *chosen)
 {
     enum status st;
     if (!chosen) st = compile_cache_folder(handle->cache, sizeof handle->cache);
@@ -109,7 +110,7 @@ static enum status copy_options(struct gt_handle *handle, const struct gt_option
         return fail(E_MEMORY, "out of memory while opening");
     notices_start(&handle->notices, o->flags & GT_QUIET);
     handle->workspace_bytes = o->workspace_bytes ? (int64_t)o->workspace_bytes : workspace_from_environment();
-    find_cache(handle, o->cache);
+    if (!handle->begins_late) handle_find_cache(handle, o->cache);
     return OK;
 }
 
@@ -137,12 +138,10 @@ static enum gt_status find_context(struct gt_handle *handle, int ordinal)
 /* In the thread of the watch. */
 static void renew_plan(struct gt_plan *plan)
 {
-    CUcontext popped;
-    if (!gpu_context_is_alive(plan->context) ||
-        cuda.CtxPushCurrent(plan->context->device.context) != CUDA_SUCCESS)
-        return;
-    plan_renew(plan);
-    cuda.CtxPopCurrent(&popped);
+    if (!plan->context || !gpu_context_enter(plan->context)) return;
+    if (plan->instead) instead_renew(plan->instead);
+    else plan_renew(plan);
+    gpu_context_leave();
 }
 
 static void renew(void *self)
@@ -153,6 +152,7 @@ static void renew(void *self)
     for (struct gpu_context *c = atomic_load(&handle->contexts); c; c = c->next) {
         pthread_mutex_lock(&c->lock);
         all &= winner_store_renew(&c->winners, handle->database);
+        listed_renew(c);
         pthread_mutex_unlock(&c->lock);
     }
     if (all) plans_renew(&handle->plans, renew_plan);
@@ -165,7 +165,7 @@ static void watch_database(struct gt_handle *handle)
         handle->watch = watch_start(handle->database, renew, handle);
 }
 
-static enum gt_status open_handle(struct gt_handle **out, const struct gt_options *options)
+static enum gt_status make_handle(struct gt_handle **out, const struct gt_options *options, bool begins_late)
 {
     struct gt_options o = gt_options_make();
     enum status st = options ? arguments_read("gt_options", options, OPTIONS_FIRST, &o, sizeof o) : OK;
@@ -175,6 +175,7 @@ static enum gt_status open_handle(struct gt_handle **out, const struct gt_option
     pthread_mutex_init(&handle->lock, NULL);
     pthread_cond_init(&handle->built, NULL);
     plans_start(&handle->plans);
+    handle->begins_late = begins_late;
     enum gt_status status = public_status(copy_options(handle, &o));
     if (!status) watch_database(handle); /* before it is read */
     if (!status) status = find_context(handle, o.device);
@@ -183,15 +184,20 @@ static enum gt_status open_handle(struct gt_handle **out, const struct gt_option
     return status;
 }
 
-enum gt_status gt_open(struct gt_handle **out, const struct gt_options *options)
+enum gt_status handle_open(struct gt_handle **out, const struct gt_options *options, bool begins_late)
 {
     if (!out) return public_status(fail(E_INPUT, "gt_open needs a place for the handle"));
     *out = NULL;
     if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED));
     device_enter();
-    const enum gt_status status = open_handle(out, options);
+    const enum gt_status status = make_handle(out, options, begins_late);
     device_leave();
     return status;
+}
+
+enum gt_status gt_open(struct gt_handle **out, const struct gt_options *options)
+{
+    return handle_open(out, options, false);
 }
 
 /* In a child of the process that opened it, nothing of it can be used nor freed: the driver does not work,

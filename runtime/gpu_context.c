@@ -41,7 +41,8 @@ static enum status start(struct gpu_context *context)
     }
     memory_start(&context->memory, context->device.handle);
     graphs_start(&context->graphs, &context->memory, (size_t)gpu->memory_bytes / CAPTURED_SHARE);
-    retain_primary(context);
+    context->begun = !handle->begins_late;
+    if (context->begun) retain_primary(context);
     return OK;
 }
 
@@ -67,10 +68,8 @@ enum status gpu_context_of(struct gt_handle *handle, uint64_t id, struct gpu_con
 {
     enum status st = OK;
     pthread_mutex_lock(&handle->lock);
-    struct gpu_context *context = atomic_load(&handle->contexts);
-    while (context && context->id != id) context = context->next;
-    if (context) *out = context;
-    else st = gpu_context_add(handle, out);
+    *out = gpu_context_find(handle, id);
+    if (!*out) st = gpu_context_add(handle, out);
     pthread_mutex_unlock(&handle->lock);
     return st;
 }
@@ -80,6 +79,27 @@ bool gpu_context_is_alive(const struct gpu_context *context)
 {
     unsigned long long id;
     return cuda.CtxGetId(context->device.context, &id) == CUDA_SUCCESS && id == context->id;
+}
+
+void gpu_context_begin_kernels(struct gpu_context *context)
+{
+    struct gt_handle *handle = context->handle;
+    pthread_mutex_lock(&handle->lock);
+    if (!context->begun) retain_primary(context);
+    context->begun = true;
+    if (handle->begins_late && !handle->cache[0]) handle_find_cache(handle, NULL);
+    pthread_mutex_unlock(&handle->lock);
+}
+
+bool gpu_context_enter(const struct gpu_context *context)
+{
+    return gpu_context_is_alive(context) && cuda.CtxPushCurrent(context->device.context) == CUDA_SUCCESS;
+}
+
+void gpu_context_leave(void)
+{
+    CUcontext popped;
+    cuda.CtxPopCurrent(&popped);
 }
 
 /* A thread without a context gets that of gt_open, as with the runtime API. */
@@ -98,15 +118,14 @@ __attribute__((noinline)) enum status gpu_context_adopt(const struct gt_handle *
 
 void gpu_context_free(struct gpu_context *context)
 {
-    CUcontext popped;
     CUstreamCaptureMode before = relaxed_begin();
-    if (gpu_context_is_alive(context) && cuda.CtxPushCurrent(context->device.context) == CUDA_SUCCESS) {
+    if (gpu_context_enter(context)) {
         graphs_close(&context->graphs, false);
         modules_close(context, false);
         workspaces_close(context->workspaces);
         memory_close(&context->memory);
         blas_pool_close(&context->blas);
-        cuda.CtxPopCurrent(&popped);
+        gpu_context_leave();
     } else { /* the context is gone, and with it what was in it */
         graphs_close(&context->graphs, true);
         modules_close(context, true);
@@ -122,14 +141,13 @@ void gpu_context_free(struct gpu_context *context)
 
 void gpu_context_trim(struct gpu_context *context)
 {
-    CUcontext popped;
     CUstreamCaptureMode before = relaxed_begin();
-    if (gpu_context_is_alive(context) && cuda.CtxPushCurrent(context->device.context) == CUDA_SUCCESS) {
+    if (gpu_context_enter(context)) {
         if (context->workspaces) workspaces_trim(context->workspaces);
         graphs_trim(&context->graphs);
         memory_trim(&context->memory);
         modules_trim(context);
-        cuda.CtxPopCurrent(&popped);
+        gpu_context_leave();
     }
     relaxed_end(before);
 }

@@ -22,6 +22,28 @@ void gpu_context_free(struct gpu_context *context);
 /* Frees workspaces, plans and kernels that are not in use, when nothing runs. */
 void gpu_context_trim(struct gpu_context *context);
 
+/* The same where it is no new one; NULL: it is. Thread-safe, without a lock. */
+static inline struct gpu_context *gpu_context_find(const struct gt_handle *handle, uint64_t id)
+{
+    struct gpu_context *context = atomic_load_explicit(&handle->contexts, memory_order_acquire);
+    while (context && context->id != id) context = context->next;
+    return context;
+}
+
+/* Which problems may have a winner here. */
+static inline const struct listed *listed_of(struct gpu_context *context)
+{
+    const bool made = atomic_load_explicit(&context->listed.made, memory_order_acquire);
+    return __builtin_expect(made, 1) ? &context->listed : listed_make(context);
+}
+
+/* Before the first kernel of a handle that begins late. */
+void gpu_context_begin_kernels(struct gpu_context *context);
+
+/* Makes it current in this thread; false: it is gone. */
+bool gpu_context_enter(const struct gpu_context *context);
+void gpu_context_leave(void);
+
 enum status gpu_context_adopt(const struct gt_handle *handle, CUresult result, unsigned long long *id);
 
 /* The context to work in, by its id. A thread without one gets that of gt_open. Errors: E_GPU. */

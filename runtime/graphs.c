@@ -52,7 +52,7 @@ static void CUDA_CB graph_is_gone(void *opaque)
     let_go(graph);
 }
 
-static enum status add_graph(struct graphs *graphs, const struct capture *capture, struct graph **out)
+static enum status add_graph(struct graphs *graphs, const struct graph_capture *capture, struct graph **out)
 {
     CUuserObject object;
     struct graph *graph = calloc(1, sizeof *graph);
@@ -78,7 +78,7 @@ static enum status add_graph(struct graphs *graphs, const struct capture *captur
 }
 
 /* The graph of a capture, which holds nothing at first. */
-static enum status graph_of(struct graphs *graphs, const struct capture *capture, struct graph **out)
+static enum status graph_of(struct graphs *graphs, const struct graph_capture *capture, struct graph **out)
 {
     struct graph *graph = graphs->living;
     while (graph && graph->capture != capture->id) graph = graph->next;
@@ -121,7 +121,7 @@ void graphs_collect(struct graphs *graphs)
 
 /* ---- modules ---- */
 
-static enum status hold(struct graphs *graphs, const struct capture *capture, struct module *module)
+static enum status hold(struct graphs *graphs, const struct graph_capture *capture, struct module *module)
 {
     struct graph *graph;
     collect(graphs);
@@ -139,7 +139,7 @@ static enum status hold(struct graphs *graphs, const struct capture *capture, st
 
 enum status graphs_hold(struct graphs *graphs, struct module *module, CUstream stream)
 {
-    struct capture capture = {.stream = stream};
+    struct graph_capture capture = {.stream = stream};
     CUstreamCaptureStatus status;
     enum status st =
         device_check(cuda.StreamGetCaptureInfo(stream, &status, &capture.id, &capture.graph, NULL, NULL),
@@ -220,7 +220,7 @@ static struct graph_buffer *add(struct graphs *graphs, const struct workspace_ne
     return b;
 }
 
-static struct graph_buffer *get(struct graphs *graphs, const struct capture *capture,
+static struct graph_buffer *get(struct graphs *graphs, const struct graph_capture *capture,
                                 const struct workspace_need *need)
 {
     const unsigned long long thread = capture->stream == CU_STREAM_PER_THREAD ? thread_number() : 0;
@@ -236,7 +236,7 @@ static struct graph_buffer *get(struct graphs *graphs, const struct capture *cap
     return b;
 }
 
-CUdeviceptr graphs_enter(struct graphs *graphs, const struct capture *capture,
+CUdeviceptr graphs_enter(struct graphs *graphs, const struct graph_capture *capture,
                          const struct workspace_need *need)
 {
     pthread_mutex_lock(&graphs->lock);

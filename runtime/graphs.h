@@ -24,7 +24,7 @@ struct graphs {
 };
 
 /* A capture, as the driver describes it. */
-struct capture {
+struct graph_capture {
     cuuint64_t id;
     CUgraph graph;
     CUstream stream;
@@ -43,7 +43,7 @@ enum status graphs_hold(struct graphs *graphs, struct module *module, CUstream s
 
 /* A workspace of the capture's. 0: there is no memory for it, and graphs_leave must not be called. Otherwise
  * other threads wait until it is. */
-CUdeviceptr graphs_enter(struct graphs *graphs, const struct capture *capture,
+CUdeviceptr graphs_enter(struct graphs *graphs, const struct graph_capture *capture,
                          const struct workspace_need *need);
 void graphs_leave(struct graphs *graphs);
 

@@ -7,6 +7,9 @@
  * gemm.c        from a call to a launch
  * plan.c        from a key, which is a problem in a context, to what computes it
  * plans.c       all plans, and an LRU cache of those of gt_gemm
+ * instead.c     plans of a caller that has cuBLAS: what computes a call instead of it
+ * listed.c      which problems may have a winner
+ * background.c  a thread that compiles while cuBLAS computes
  * modules.c     kernels compiled and loaded, each once a context
  * workspaces.c  device memory for launches that need some, one a stream
  * graphs.c      the same for graphs that are captured, and the kernels that these hold
@@ -23,6 +26,7 @@
 #include "blas_pool.h"
 #include "device.h"
 #include "gemmtune.h"
+#include "listed.h"
 #include "notice.h"
 #include "object.h"
 #include "plans.h"
@@ -34,13 +38,15 @@
 struct module;
 struct watch;
 
-/* A CUDA context that plans live in. */
+/* A CUDA context that plans live in. Calls that have no winner look at the first members only. */
 struct gpu_context {
     struct gpu_context *next;
     struct gt_handle *handle;
+    uint64_t id; /* of the context: another may come to be at its address */
+    struct listed listed;
     struct device device; /* its GPU; no stream of ours */
-    uint64_t id;          /* of the context: another may come to be at its address */
     bool is_primary;      /* the GPU's primary one, which is retained */
+    bool begun;           /* what kernels need is there; under the handle's lock */
     pthread_mutex_t lock; /* winners */
     struct winner_store winners;
     struct blas_pool blas;
@@ -57,7 +63,8 @@ struct gt_handle {
     int workspaces;            /* in a context */
     int64_t workspace_bytes;   /* each, at most */
     char *database, *pretuned; /* as in gt_options */
-    char cache[1024];          /* folder of compiled kernels; "": there is none */
+    char cache[1024];          /* folder of compiled kernels; "": there is none (yet) */
+    bool begins_late;          /* what only kernels need comes with the first one in a context */
     atomic_bool no_compiler;   /* NVRTC is missing or unusable */
     struct notices notices;
     struct device own;    /* the context that gt_open made current because there was none */
@@ -73,6 +80,14 @@ extern struct object_pool handle_pool;
 
 #define NO_HANDLE "%s: the handle is NULL, closed, or none of this library's"
 #define NO_PLAN   "%s: the plan is NULL, closed, or none of this library's"
+
+/* As gt_open. begins_late: no cache is looked for, and no context retained, until a kernel is needed
+ * (gpu_context_begin_kernels). */
+enum gt_status handle_open(struct gt_handle **handle, const struct gt_options *options, bool begins_late);
+
+/* Finds the folder of compiled kernels: the chosen one, or (NULL) the user's. A notice says if there is none.
+ */
+void handle_find_cache(struct gt_handle *handle, const char *chosen);
 
 /* The code that a caller gets. */
 enum gt_status public_status(enum status st);

@@ -6,7 +6,6 @@
 #include "kernel.h"
 #include "launch_walk.h"
 #include "launcher.h"
-#include "lookup.h"
 #include "modules.h"
 #include "relaxed.h"
 #include "workspace.h"
@@ -244,9 +243,19 @@ static enum status take(struct gt_plan *plan, const struct choice *choice, bool 
     return E_ABSENT;
 }
 
-/* Looks up the choices: the exact ones, or the others. Errors: E_MEMORY. */
-static enum status ask(const struct gt_plan *plan, bool others, struct choice choices[CHOICES_MAX],
-                       int *count, bool *passing)
+enum status plan_take(struct gt_plan *plan, const struct choice *choice, bool *passing,
+                      struct executable **out)
+{
+    const CUstreamCaptureMode before = relaxed_begin(); /* may allocate and load whoever captures */
+    pthread_mutex_lock(&plan->lock);
+    const enum status st = take(plan, choice, passing, out);
+    pthread_mutex_unlock(&plan->lock);
+    relaxed_end(before);
+    return st;
+}
+
+enum status plan_ask(const struct gt_plan *plan, bool others, struct choice choices[CHOICES_MAX], int *count,
+                     bool *held)
 {
     struct gpu_context *context = plan->context;
     struct winner_store *store = &context->winners;
@@ -258,7 +267,7 @@ static enum status ask(const struct gt_plan *plan, bool others, struct choice ch
                                ? lookup_others(store, &plan->problem, plan->traits.alignment, choices, count)
                                : lookup_exact(store, &plan->problem, plan->traits.alignment, choices, count);
     store->workspace_bytes = allowed;
-    *passing |= store->held;
+    *held |= store->held;
     pthread_mutex_unlock(&context->lock);
     return st;
 }
@@ -281,7 +290,7 @@ static enum status decide(struct gt_plan *plan, bool firm, struct executable **o
     const CUstreamCaptureMode before = relaxed_begin(); /* may allocate and load whoever captures */
     for (int others = 0; others < 2 && st == E_ABSENT && !(firm && passing); others++) {
         int count = 0;
-        st = ask(plan, others, choices, &count, &passing);
+        st = plan_ask(plan, others, choices, &count, &passing);
         if (!st) st = E_ABSENT; /* until one can be loaded */
         for (int c = 0; c < count && st == E_ABSENT && !(firm && passing); c++) {
             st = take(plan, &choices[c], &passing, out);
@@ -315,24 +324,35 @@ static struct plan_traits traits_of(const struct gt_problem *p)
                                 .pointers = pointers};
 }
 
-enum status plan_open(struct gt_handle *handle, const struct plan_key *key, struct gt_plan **out)
+enum status plan_make(struct gt_handle *handle, const struct plan_key *key, struct gt_plan **out)
 {
-    struct executable *first;
     const struct gt_problem request = plan_key_problem(key);
-    struct gt_plan *plan = object_make(&plan_pool);
+    struct gt_plan *plan = *out = object_make(&plan_pool);
     if (!plan) return fail(E_MEMORY, "out of memory while making a plan");
     plan->entry.plan = plan;
     plan->entry.key = *key;
     plan->traits = traits_of(&request);
     pthread_mutex_init(&plan->lock, NULL);
-    struct problem *const p = &plan->problem;
-    enum status st = arguments_problem(&request, p);
+    enum status st = arguments_problem(&request, &plan->problem);
     if (!st) st = gpu_context_of(handle, key->context & ~KEY_WITHOUT_WORKSPACE, &plan->context);
+    if (st) return st;
+    plan->traits.extended = plan->problem.epilogue || plan->traits.pointers;
+    plan->extents = extents_of(&plan->problem);
+    return OK;
+}
+
+enum status plan_open(struct gt_handle *handle, const struct plan_key *key, struct gt_plan **out)
+{
+    struct executable *first;
+    struct gt_plan *plan;
+    enum status st = plan_make(handle, key, &plan);
     if (!st) {
-        plan->traits.extended = p->epilogue || plan->traits.pointers;
         /* If C is not read, it does not matter which matrix it is: then the problem is that in place. */
-        if (p->beta == 0 && !plan->traits.scalars_on_device) p->epilogue &= ~EPILOGUE_OUT;
-        plan->extents = extents_of(p);
+        struct problem *const p = &plan->problem;
+        if (p->beta == 0 && !plan->traits.scalars_on_device && p->epilogue & EPILOGUE_OUT) {
+            p->epilogue &= ~EPILOGUE_OUT;
+            plan->extents = extents_of(p);
+        }
         st = decide(plan, false, &first);
     }
     if (st) plan_free(plan);
@@ -432,15 +452,4 @@ void plan_describe(const struct gt_plan *plan, struct gt_plan_info *info)
         if (!info->instead[0] || o->traits.alignment == plan->traits.alignment)
             memcpy(info->instead, atomic_load(&o->now)->info.config, sizeof info->instead);
     }
-}
-
-const struct blas_lt_choice *plan_algorithm(const struct gt_plan *plan)
-{
-    const struct executable *now = atomic_load_explicit(&plan->now, memory_order_acquire);
-    return now->by_lt && now->lt.needs_alignment ? &now->lt.promised : NULL;
-}
-
-struct workspace_need plan_need(const struct gt_plan *plan)
-{
-    return atomic_load_explicit(&plan->now, memory_order_acquire)->need;
 }

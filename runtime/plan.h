@@ -13,6 +13,7 @@
 #include "gemm_call.h"
 #include "handle.h"
 #include "launch_plan.h"
+#include "lookup.h"
 #include "overlap.h"
 #include "prepared.h"
 
@@ -64,6 +65,8 @@ struct plan_traits {
     bool extended;     /* a call has a bias, or a source, or only an activation: see `extents`; or arrays */
 };
 
+struct instead;
+
 struct gt_plan {
     struct object object;
     struct plan_entry entry; /* among the handle's plans; has the key */
@@ -76,12 +79,17 @@ struct gt_plan {
     pthread_mutex_t lock;           /* making another executable, or another plan for a call */
     _Atomic(struct gt_plan *) next; /* the plans of the calls that the key of the first does not fit */
     atomic_llong launches;          /* of one without a workspace */
+    struct instead *instead;        /* NULL: the caller has no cuBLAS of its own */
 };
 
 extern struct object_pool plan_pool;
 
-/* A plan for a key, and its executable; in the current context, which is the key's. Not yet among the
- * handle's plans. Errors: E_INPUT, E_ABSENT (nothing can compute it), E_GPU, E_MEMORY, E_BUSY (modules.h). */
+/* A plan for a key, without an executable. Not yet among the handle's plans. Errors: E_INPUT (then it is made
+ * all the same, without a problem), E_GPU, E_MEMORY. */
+enum status plan_make(struct gt_handle *handle, const struct plan_key *key, struct gt_plan **plan);
+
+/* The same with its executable; in the current context, which is the key's. Errors: E_INPUT, E_ABSENT
+ * (nothing can compute it), E_GPU, E_MEMORY, E_BUSY (modules.h). */
 enum status plan_open(struct gt_handle *handle, const struct plan_key *key, struct gt_plan **plan);
 
 /* Takes it out of the handle's plans. Its context need not be current. Does nothing where another thread does
@@ -106,11 +114,25 @@ void plan_renew(struct gt_plan *plan);
 
 void plan_describe(const struct gt_plan *plan, struct gt_plan_info *info);
 
-/* The algorithm of cublasLt that computes the plan, and has won; NULL: something else computes it. Valid
- * until the plan is freed. */
-const struct blas_lt_choice *plan_algorithm(const struct gt_plan *plan);
+/* Looks up the choices for a plan: the exact ones, or the others. *held is set if another program holds the
+ * database; else it stays as it is. Errors: E_MEMORY. */
+enum status plan_ask(const struct gt_plan *plan, bool others, struct choice choices[CHOICES_MAX], int *count,
+                     bool *held);
 
-/* The workspace of its launches. */
-struct workspace_need plan_need(const struct gt_plan *plan);
+/* The executable of one choice, made if it was not yet; in the plan's context, which must be current.
+ * *passing is set if a reason why not may pass. Errors: E_ABSENT (it cannot be had, with the reason),
+ * E_MEMORY, E_BUSY (modules.h), E_INTERRUPTED. */
+enum status plan_take(struct gt_plan *plan, const struct choice *choice, bool *passing,
+                      struct executable **executable);
+
+/* The algorithm of cublasLt that an executable is, if one has won; else NULL. */
+static inline const struct blas_lt_choice *executable_algorithm(const struct executable *x)
+{
+    return x->by_lt && x->lt.needs_alignment ? &x->lt.promised : NULL;
+}
+
+/* Launches this executable of the plan, or nothing; the call is as one of gt_launch. Errors: E_INPUT,
+ * E_ABSENT (it is not for this call), E_MEMORY; nothing was enqueued then. E_GPU: C may be partly written. */
+enum status plan_launch(struct gt_plan *plan, struct executable *x, const struct gemm_call *call);
 
 #endif

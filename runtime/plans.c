@@ -11,6 +11,7 @@ void plans_start(struct plans *plans)
 {
     pthread_mutex_init(&plans->lock, NULL);
     pthread_cond_init(&plans->rests, NULL);
+    plans->most = PLANS_KEPT;
 }
 
 void plans_free(struct plans *plans)
@@ -37,7 +38,7 @@ static void put(struct plan_table *table, struct plan_entry *entry)
 static struct plan_table *table_with_room(struct plans *plans)
 {
     struct plan_table *old = atomic_load(&plans->table);
-    if (old && old->count >= PLANS_KEPT) return NULL;
+    if (old && old->count >= plans->most) return NULL;
     if (old && 2 * (old->count + 1) <= old->mask + 1) return old;
     const size_t slots = old ? 2 * (old->mask + 1) : SLOTS_FIRST;
     struct plan_table *fresh = calloc(1, sizeof *fresh + slots * sizeof *fresh->slots);
@@ -169,29 +170,35 @@ void plans_remove(struct plans *plans, struct plan_entry *entry)
     pthread_mutex_unlock(&plans->lock);
 }
 
-/* Under the lock; NULL: all have had their turn. */
+/* From this one to older ones of its list, the first that has not had its turn; NULL: all have. */
+static struct plan_entry *not_renewed(const struct plans *plans, struct plan_entry *e)
+{
+    while (e && e->renewed == atomic_load(&plans->renewals)) e = e->older;
+    return e;
+}
+
+/* Under the lock; NULL: all have had their turn, those that came meanwhile, too. */
 static struct plan_entry *next_to_renew(const struct plans *plans)
 {
-    struct plan_entry *e = plans->kept.newest;
-    while (e && e->renewed == plans->renewals) e = e->older;
-    if (!e) e = plans->recent.newest;
-    while (e && e->renewed == plans->renewals) e = e->older;
-    return e;
+    struct plan_entry *e = not_renewed(plans, plans->renewing);
+    if (!e) e = not_renewed(plans, plans->kept.newest);
+    return e ? e : not_renewed(plans, plans->recent.newest);
 }
 
 void plans_renew(struct plans *plans, void (*renew)(struct gt_plan *plan))
 {
     pthread_mutex_lock(&plans->lock);
-    plans->renewals++;
+    atomic_fetch_add(&plans->renewals, 1);
+    atomic_fetch_add(&plans->changes, 1); /* what had no plan may have one */
     while ((plans->renewing = next_to_renew(plans))) {
         struct gt_plan *plan = plans->renewing->plan;
-        plans->renewing->renewed = plans->renewals;
+        plans->renewing->renewed = atomic_load(&plans->renewals);
+        pthread_cond_broadcast(&plans->rests); /* another one's turn has ended */
         pthread_mutex_unlock(&plans->lock);
         renew(plan);
         pthread_mutex_lock(&plans->lock);
-        plans->renewing = NULL;
-        pthread_cond_broadcast(&plans->rests);
     }
+    pthread_cond_broadcast(&plans->rests);
     pthread_mutex_unlock(&plans->lock);
 }
 

@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#define PLANS_KEPT    4096
+#define PLANS_KEPT    4096 /* unless struct plans says otherwise */
 #define PLANS_RECENT  512  /* of the LRU cache */
 #define PLANS_BUCKETS 1024 /* a power of two */
 
@@ -73,13 +73,22 @@ struct plan_table {
 
 struct plans {
     _Atomic(struct plan_table *) table;        /* of gt_gemm's that stay; NULL: empty */
+    _Atomic uint64_t renewals;                 /* rounds of them, each after new winners were read */
+    atomic_uint changes;                       /* of what computes a key, where callers must be told */
+    size_t most;                               /* in the table */
     pthread_mutex_t lock;                      /* adding to the table, and what follows */
     struct plan_list kept, recent;             /* that stay, callers' included; the LRU cache */
     struct plan_entry *buckets[PLANS_BUCKETS]; /* of the LRU cache, by hash */
-    uint64_t renewals;                         /* rounds of them */
     struct plan_entry *renewing;               /* it is not freed meanwhile; NULL: none */
     pthread_cond_t rests;                      /* `renewing` has changed */
 };
+
+/* How many plans may still stay. */
+static inline size_t plans_room(const struct plans *plans)
+{
+    const struct plan_table *table = atomic_load_explicit(&plans->table, memory_order_acquire);
+    return plans->most - (table ? table->count : 0);
+}
 
 static inline bool plan_key_equal(const struct plan_key *x, const struct plan_key *y)
 {
@@ -90,22 +99,33 @@ static inline bool plan_key_equal(const struct plan_key *x, const struct plan_ke
     return !different;
 }
 
+__extension__ typedef unsigned __int128 plan_hash_product;
+
+/* Both halves of a product of 128 bits. */
 static inline uint64_t plan_hash_step(uint64_t hash, uint64_t word)
 {
-    hash = (hash ^ word) * UINT64_C(0xff51afd7ed558ccd);
-    return hash ^ hash >> 32;
+    const plan_hash_product product =
+        (plan_hash_product)(hash ^ UINT64_C(0x9e3779b97f4a7c15)) * (word ^ UINT64_C(0xff51afd7ed558ccd));
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Two halves, whose multiplications do not wait for each other. */
+static inline uint64_t plan_key_word(const struct plan_key *key, size_t i)
+{
+    uint64_t word;
+    memcpy(&word, (const unsigned char *)key + 8 * i, sizeof word);
+    return word;
+}
+
+/* Two halves, whose multiplications do not wait for each other; each takes two words. */
 static inline uint64_t plan_hash(const struct plan_key *key)
 {
-    enum { HALF = sizeof *key / 16 };
-    _Static_assert(sizeof *key == 16 * (size_t)HALF, "a key is an even number of words");
-    uint64_t words[2 * HALF], first = UINT64_C(0x9e3779b97f4a7c15), second = first;
-    memcpy(words, key, sizeof words);
-    for (size_t i = 0; i < HALF; i++) {
-        first = plan_hash_step(first, words[i]);
-        second = plan_hash_step(second, words[HALF + i]);
+    enum { QUARTER = sizeof *key / 32 };
+    _Static_assert(sizeof *key == 32 * (size_t)QUARTER, "a key is a multiple of four words");
+    uint64_t first = 1, second = 2;
+    for (size_t i = 0; i < 2 * QUARTER; i += 2) {
+        first = plan_hash_step(first ^ plan_key_word(key, i), plan_key_word(key, i + 1));
+        second = plan_hash_step(second ^ plan_key_word(key, 2 * QUARTER + i),
+                                plan_key_word(key, 2 * QUARTER + i + 1));
     }
     return plan_hash_step(first, second);
 }

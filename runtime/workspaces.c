@@ -269,7 +269,7 @@ static struct workspace *lock_some(struct workspaces *w, unsigned long long id,
 /* ---- entering and leaving ---- */
 
 static bool enter_captured(struct workspaces *w, const struct workspace_need *need,
-                           const struct capture *capture, struct workspace_use *use)
+                           const struct graph_capture *capture, struct workspace_use *use)
 {
     *use = (struct workspace_use){
         .graphs = w->graphs, .stream = capture->stream, .at = graphs_enter(w->graphs, capture, need)};
@@ -279,7 +279,7 @@ static bool enter_captured(struct workspaces *w, const struct workspace_need *ne
 bool workspaces_enter(struct workspaces *w, const struct workspace_need *need, CUstream stream,
                       struct workspace_use *use)
 {
-    struct capture capture = {.stream = stream};
+    struct graph_capture capture = {.stream = stream};
     CUstreamCaptureStatus status;
     unsigned long long id;
     /* If the driver does not tell, another thread's capture prevents it: do without a workspace. */

@@ -8,8 +8,9 @@
 #include "real_api.h"
 
 struct calls;
+struct gpu_context;
 struct matmul;
-struct route;
+struct record;
 
 struct blas_request {
     const char *function; /* "cublasSgemm", for messages */
@@ -34,14 +35,15 @@ struct blas_request {
     const struct matmul
         *matmul;         /* the call itself, if cublasLt may make it with an algorithm of ours; or NULL */
     struct calls *calls; /* of the thread; NULL: what answers such a call is not kept */
-    unsigned generation; /* of the routes, before they were asked */
+    unsigned changes;    /* of what computes calls, before this was asked (dropin_handle_changes) */
     bool repeated;       /* the same kernel has computed such a call of this thread */
-    _Atomic(struct route *) *last; /* the route used last for these sizes; NULL: not cached */
-    void *workspace;               /* the program's own, for this call; NULL: none */
+    struct gpu_context *context;    /* the current one; NULL: not known yet */
+    _Atomic(struct record *) *last; /* the record used last for these sizes; NULL: not cached */
+    void *workspace;                /* the program's own, for this call; NULL: none */
     size_t workspace_bytes;
 };
 
-/* By rows: A and B change places (route.c). The source is C where the call names none. */
+/* By rows: A and B change places (record.c). The source is C where the call names none. */
 static inline void blas_request_addresses(const struct blas_request *x, unsigned long long at[OPERANDS])
 {
     at[OPERAND_A] = (uintptr_t)x->b;

@@ -107,12 +107,12 @@ target_compile_definitions(test_dropin_libraries PRIVATE PROGRAM_ALONE="$<TARGET
   ENGINE="$<TARGET_FILE:gemmtune_cublas_engine>" LIBRARY="$<TARGET_FILE:gemmtune>")
 add_dependencies(test_dropin_libraries gemmtune tune program_inside program_static program_alone program_runpath program_conda program_half_13 other_engine limiter ${sanitized_targets})
 
-gt_unit_test(runtime/test_route gt_dropin gt_runtime gt_templates gt::sqlite gt::jansson gt::xxhash Threads::Threads)
-target_sources(test_route PRIVATE reference.c)
-target_include_directories(test_route PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/unit/common)
-target_compile_definitions(test_route PRIVATE FAKE_GPU="$<TARGET_FILE:fake_gpu>" FAKE_NVRTC="$<TARGET_FILE:fake_nvrtc>")
-target_link_options(test_route PRIVATE -Wl,--wrap=lookup_exact)
-add_dependencies(test_route fake_gpu fake_nvrtc)
+gt_unit_test(runtime/test_record gt_dropin gt_runtime gt_templates gt::sqlite gt::jansson gt::xxhash Threads::Threads)
+target_sources(test_record PRIVATE reference.c)
+target_include_directories(test_record PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/unit/common)
+target_compile_definitions(test_record PRIVATE FAKE_GPU="$<TARGET_FILE:fake_gpu>" FAKE_NVRTC="$<TARGET_FILE:fake_nvrtc>")
+target_link_options(test_record PRIVATE -Wl,--wrap=lookup_exact)
+add_dependencies(test_record fake_gpu fake_nvrtc)
 
 add_executable(bench_eager measure/bench_eager.c) # by hand: what a call costs the host on a real GPU
 target_include_directories(bench_eager PRIVATE ${PROJECT_SOURCE_DIR}/runtime/dropin ${CMAKE_CURRENT_SOURCE_DIR}/unit/common)

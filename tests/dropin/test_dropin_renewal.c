@@ -3,6 +3,7 @@
 #include "dropin_calls.h"
 #include "dropin_runs.h"
 
+#include <pthread.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -117,6 +118,36 @@ static void a_captured_graph_stays_as_it_is(void **state)
     operands_free(&o);
 }
 
+static void *call_once(void *operands)
+{
+    use_primary_context();
+    return sgemm_of(operands) ? operands : NULL;
+}
+
+/* The winner that is being prepared loses its place before it is there. */
+static void a_winner_that_comes_during_a_compilation_is_used(void **state)
+{
+    enum { NOTICED_MS = 400 }; /* twenty looks at the database */
+    pthread_t thread;
+    void *failed, *nvrtc = dlopen(FAKE_NVRTC, RTLD_NOW);
+    (void)state;
+    struct operand_set o = arrive_tuned(TEXT, 0);
+    assert_non_null(nvrtc);
+    _Atomic int *gate = dlsym(nvrtc, "fake_gate"), *waiting = dlsym(nvrtc, "fake_waiting");
+    assert_true(gate && waiting);
+    *gate = 1;
+    assert_int_equal(pthread_create(&thread, NULL, call_once, &o), 0);
+    while (*waiting == 0) rest();
+    tuner_puts(TEXT, SIMT_LARGE, "4");
+    for (int i = 0; i < NOTICED_MS; i++) rest();
+    *gate = 0;
+    pthread_join(thread, &failed);
+    assert_null(failed);
+    await(&o, 1, 2 * fake.launches[0].threads);
+    operands_check(&o, 1, "the second winner");
+    operands_free(&o);
+}
+
 static void without_renewal_what_was_known_stays(void **state)
 {
     (void)state;
@@ -137,6 +168,8 @@ static const struct scenario scenarios[] = {
      "0.02"},
     {"a_problem_of_cublaslt_is_asked_for_again", a_problem_of_cublaslt_is_asked_for_again, "GEMMTUNE_RENEW_S",
      "0.02"},
+    {"a_winner_that_comes_during_a_compilation_is_used", a_winner_that_comes_during_a_compilation_is_used,
+     "GEMMTUNE_RENEW_S", "0.02"},
     {"a_captured_graph_stays_as_it_is", a_captured_graph_stays_as_it_is, "GEMMTUNE_RENEW_S", "0.02"},
     {"without_renewal_what_was_known_stays", without_renewal_what_was_known_stays, "GEMMTUNE_RENEW_S", "0"},
 };

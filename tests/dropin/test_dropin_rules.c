@@ -193,21 +193,36 @@ TEST(a_gpu_that_cannot_be_looked_at_is_looked_at_again)
     operands_free(&o);
 }
 
-static void a_library_that_does_not_open_is_opened_again(void **state)
+/* True if the primary context stays when the program lets go of it, for a moment. */
+static bool is_retained(void)
 {
-    CUgraph graph;
-    (void)state;
-    struct operand_set o = arrive_tuned("sgemm:nn:16x24x32", 0);
-    cuda.StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
-    assert_went(sgemm_of(&o), 0, 1); /* decided, not prepared */
-    cuda.StreamEndCapture(stream, &graph);
-    setenv("FAKE_GPU_FAIL", "cuDeviceTotalMem_v2=2", 1);
-    assert_went(sgemm_of(&o), 0, 1);
-    operands_check(&o, 1, "without the library");
-    assert_in_range(calls_until_tuned(&o, SOME_CALLS), SOME_CALLS + 1, SOME_CALLS + 1);
-    unsetenv("FAKE_GPU_FAIL");
-    assert_in_range(calls_until_tuned(&o, SOME_CALLS), 2, SOME_CALLS);
+    unsigned flags;
+    int active = -1;
+    CUdevice device;
+    CUcontext context;
+    assert_int_equal(cuda.CtxGetDevice(&device), CUDA_SUCCESS);
+    cuda.DevicePrimaryCtxRelease(device);
+    assert_int_equal(cuda.DevicePrimaryCtxGetState(device, &flags, &active), CUDA_SUCCESS);
+    assert_int_equal(cuda.DevicePrimaryCtxRetain(&context, device), CUDA_SUCCESS);
+    return active;
+}
+
+/* Most programs have none. */
+TEST(without_a_winner_nothing_is_prepared_for_kernels)
+{
+    char folder[256];
+    struct operand_set o = arrive_tuned("sgemm:nn:16x24x32", 0),
+                       other = operands_make("sgemm:nn:16x28x32", 0);
+    snprintf(folder, sizeof folder, "%s/new", getenv("GEMMTUNE_CACHE")); /* the database had the other */
+    setenv("GEMMTUNE_CACHE", folder, 1);
+    assert_went(sgemm_of(&other), 0, 1);
+    assert_int_not_equal(access(folder, F_OK), 0);
+    assert_false(is_retained());
+    assert_went(sgemm_of(&o), 1, 0);
+    assert_int_equal(access(folder, F_OK), 0);
+    assert_true(is_retained());
     operands_free(&o);
+    operands_free(&other);
 }
 
 TEST(what_fails_for_good_is_not_tried_again)
@@ -255,7 +270,7 @@ static const struct scenario scenarios[] = {
     SCENARIO(handles_and_algorithms_that_cublaslt_refuses_are_refused),
     SCENARIO(a_context_that_was_reset_gets_kernels_of_its_own),
     SCENARIO(a_gpu_that_cannot_be_looked_at_is_looked_at_again),
-    SCENARIO(a_library_that_does_not_open_is_opened_again),
+    SCENARIO(without_a_winner_nothing_is_prepared_for_kernels),
     SCENARIO(what_fails_for_good_is_not_tried_again),
     SCENARIO(some_problems_are_excluded),
 };

@@ -33,7 +33,7 @@ static inline void calls_count(_Atomic uint64_t *count)
 }
 
 /* The sums over all threads, those that have ended among them. Answers by shortcuts are added to the counts
- * of their routes first. */
+ * of their problems first. */
 void calls_sum(uint64_t *products, uint64_t *answered);
 
 #endif

@@ -2,64 +2,30 @@
 
 #include "blas_lt.h"
 #include "device.h"
+#include "dropin_handle.h"
 #include "env.h"
 #include "exclude.h"
 #include "graph_counts.h"
-#include "lt_matmul.h"
+#include "launch_kernel.h"
+#include "log.h"
 #include "lt_shortcut.h"
-#include "print.h"
-#include "served.h"
 #include "stack_room.h"
 #include "tf32.h"
 #include "watch.h"
 
 #include <pthread.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define SAVE_EVERY_S 30.0
 
-/* Reasons that were logged for a route, one bit each. */
-enum {
-    SAID_PASS = 1,
-    SAID_TUNED = 2,
-    SAID_MODE = 4,
-    SAID_CAPTURED = 8,
-    SAID_FAILED = 16,
-    SAID_SHORT = 32,
-    SAID_SHARED = 64,
-    SAID_PEDANTIC = 128,
-    SAID_BIAS = 256,
-    SAID_UNUSUAL = 512,
-    SAID_COMPILING = 1024
-};
-
 static struct {
-    bool log;
     bool tf32_forbidden;     /* NVIDIA_TF32_OVERRIDE=0: no handle's mode may allow it */
     enum gemm_type accuracy; /* GEMMTUNE_ACCURACY: what is enough for calls that ask for FP32 */
 } settings;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Atomic enum { ASLEEP, STARTING, ON, OFF, FORKED } state; /* FORKED: in a child, from then on */
-
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void say(const char *format, ...)
-{
-    char line[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    print_line(stderr, "gemmtune: %s", line); /* in one write, since other threads may write, too */
-}
-
-static void say_text(const char *text)
-{
-    say("%s", text);
-}
 
 /* ---- settings ---- */
 
@@ -111,33 +77,25 @@ static enum gemm_type accuracy_wanted(void)
     return wanted == GEMM_TF32 && settings.tf32_forbidden ? GEMM_SGEMM : wanted;
 }
 
-/* In the thread that watches the database. */
-static void take_new_winners(void)
-{
-    if (!dropin_on()) return;
-    lt_matmul_renew();
-    routes_renew();
-}
-
 static void start(void)
 {
     const char *other = chosen_otherwise();
     bool on = false;
-    settings.log = env_is_on("GEMMTUNE_LOG");
+    log_calls = env_is_on("GEMMTUNE_LOG");
     settings.tf32_forbidden = tf32_is_forbidden();
     settings.accuracy = accuracy_wanted();
-    exclude_start(env_text("GEMMTUNE_EXCLUDE"), say_text);
-    route_rules.wait = env_is_on("GEMMTUNE_WAIT");
-    route_rules.nearest = env_choice("GEMMTUNE_DROPIN") == ENV_DROPIN_NEAREST;
-    if (!env_is_on("GEMMTUNE_QUIET")) env_report(say_text);
+    exclude_start(env_text("GEMMTUNE_EXCLUDE"), log_text);
+    instead_rules.excludes = exclude_has;
+    instead_rules.wait = env_is_on("GEMMTUNE_WAIT");
+    instead_rules.nearest = env_choice("GEMMTUNE_DROPIN") == ENV_DROPIN_NEAREST;
+    if (!env_is_on("GEMMTUNE_QUIET")) env_report(log_text);
     if (other) {
-        if (settings.log) say("everything goes to cuBLAS: %s", other);
+        if (log_calls) log_say("everything goes to cuBLAS: %s", other);
     } else if (device_load()) {
-        if (settings.log) say("everything goes to cuBLAS: %s", status_text());
+        if (log_calls) log_say("everything goes to cuBLAS: %s", status_text());
     } else {
         start_recorder();
-        contexts_watch(take_new_winners);
-        route_rules.all = settings.log || recorder_on();
+        record_all = log_calls || recorder_on();
         on = true;
     }
     atomic_store_explicit(&state, on ? ON : OFF, memory_order_release);
@@ -161,7 +119,7 @@ bool dropin_on(void)
 
 bool dropin_is_watched(void)
 {
-    return settings.log || recorder_on();
+    return record_all;
 }
 
 /* ---- one call ---- */
@@ -185,20 +143,8 @@ void dropin_refuse(struct refusal *refusal, const struct blas_request *request, 
     const bool known = request && (!request->handle || (request->real->GetStream &&
                                                         !request->real->GetStream(request->handle, &stream)));
     leave_out(refusal->why, known ? &stream : NULL, intercept);
-    if (settings.log && !atomic_flag_test_and_set(&refusal->said))
-        say("%s -> cuBLAS: %s", refusal->function, refusal->why);
-}
-
-/* Logs each route and reason once. why NULL: the route's own. */
-static void tell(const struct blas_request *request, struct route *route, unsigned reason, const char *why)
-{
-    char own[ROUTE_WHY_MAX];
-    if (!settings.log || (atomic_load_explicit(&route->said, memory_order_relaxed) & reason) ||
-        (atomic_fetch_or(&route->said, reason) & reason))
-        return;
-    if (!why) route_why(route, own);
-    say("%s %s -> %s: %s", request->function, route->unnamed ? "(no problem)" : route->text,
-        reason == SAID_TUNED ? "tuned kernel" : "cuBLAS", why ? why : own);
+    if (log_calls && !atomic_flag_test_and_set(&refusal->said))
+        log_say("%s -> cuBLAS: %s", refusal->function, refusal->why);
 }
 
 struct modes {
@@ -221,12 +167,13 @@ static const char *why_math(enum gemm_type type, int math)
 
 /* What is enough for a call: less than strict FP32 where its handle's math mode says so, or the user. The
  * mode is asked for early only if kernels for what it may allow may be known. */
-static enum gemm_type enough_for(const struct blas_request *request)
+static enum gemm_type enough_for(const struct blas_request *request, struct gpu_context *context)
 {
     int math = -1;
     if (request->type != GEMM_SGEMM || request->pedantic) return request->type;
-    const bool tf32 = !settings.tf32_forbidden && contexts_may_have(GEMM_TF32),
-               accurate = contexts_may_have(GEMM_SGEMM_ACCURATE);
+    const unsigned types = context ? listed_of(context)->types : 0;
+    const bool tf32 = !settings.tf32_forbidden && types & GEMM_TYPE_BIT(GEMM_TF32),
+               accurate = types & GEMM_TYPE_BIT(GEMM_SGEMM_ACCURATE);
     const bool matters = tf32 || accurate || settings.accuracy != GEMM_SGEMM || dropin_is_watched();
     if (request->handle && matters) {
         if (!request->real->GetMathMode || request->real->GetMathMode(request->handle, &math))
@@ -277,13 +224,13 @@ static bool read_scalars(const struct blas_request *request, struct scalars *sca
     return pointer == BLAS_HOST_SCALARS && *(const float *)request->alpha != 0;
 }
 
-/* True if the route's kernel is an algorithm of cublasLt, and not one for this call. */
-static bool is_other_algorithm(const struct blas_request *request, struct route *route,
-                               const struct modes *modes)
+/* True if the kernel is an algorithm of cublasLt, and not one for this call. */
+static bool is_other_algorithm(const struct blas_request *request, struct record *record,
+                               const struct executable *kernel, const struct modes *modes)
 {
     unsigned reason = 0;
     const char *why = NULL;
-    if (!atomic_load_explicit(&route->by_library, memory_order_relaxed)) return false;
+    if (!kernel->cublas) return false;
     if (modes->pedantic) {
         reason = SAID_PEDANTIC;
         why = "its kernel is an algorithm of cublasLt, and the call is pedantic";
@@ -291,106 +238,112 @@ static bool is_other_algorithm(const struct blas_request *request, struct route 
         reason = SAID_BIAS;
         why = "its bias is less aligned than its kernel requires";
     }
-    if (why) tell(request, route, reason, why);
+    if (why) log_call(request, record, reason, why);
     return why;
 }
 
-bool dropin_launch(const struct blas_request *request, struct route *route, struct gt_plan *plan,
-                   CUstream stream, bool reads_c, int *result)
+bool dropin_launch(const struct blas_request *request, struct record *record, struct gt_plan *plan,
+                   struct executable *kernel, CUstream stream, bool reads_c, int *result)
 {
-    char why[TUNED_WHY_MAX];
+    char why[INSTEAD_WHY_MAX];
     bool untouched;
-    const enum tuned_result launched = tuned_launch(plan, request, stream, &untouched, why);
+    const enum launched launched = launch_kernel(plan, kernel, request, stream, &untouched, why);
     *result = BLAS_SUCCESS;
-    if (launched == TUNED_READY) return true;
-    if (launched == TUNED_NOT_THIS) {
-        tell(request, route, SAID_SHORT, why);
+    if (launched == LAUNCHED) return true;
+    if (launched == LAUNCH_NOT_THIS) {
+        log_call(request, record, SAID_SHORT, why);
         return false;
     }
-    route_give_up(route, launched, why);
-    tell(request, route, SAID_FAILED, NULL);
+    instead_give_up(&record->instead, kernel, launched == LAUNCH_FAILS_FOR_NOW ? FAILS_FOR_NOW : FAILS, why);
+    log_call(request, record, SAID_FAILED, NULL);
     /* Part of the result may be written; cuBLAS may still compute it if that is not read. */
     *result = BLAS_EXECUTION_FAILED;
     return !untouched && !request->source && reads_c;
 }
 
+/* Why there is no kernel at the moment. */
+static void tell_passed(const struct blas_request *request, struct record *record)
+{
+    if (instead_is_compiling(&record->instead))
+        log_call(request, record, SAID_COMPILING, "its tuned kernel is being compiled");
+    else if (atomic_load(&record->instead.by) == BY_KERNEL)
+        log_call(request, record, SAID_CAPTURED,
+                 "its tuned kernel was not prepared before the capture of a graph");
+    else log_call(request, record, SAID_FAILED, NULL);
+}
+
 /* True if the call is done. */
-static bool run_tuned(const struct blas_request *request, struct route *route, const struct modes *modes,
+static bool run_tuned(const struct blas_request *request, struct record *record, const struct modes *modes,
                       const struct scalars *scalars, int *result)
 {
-    struct gt_plan *plan = route_plan(route, scalars->on_device, modes->stream);
-    if (!plan) {
-        const bool compiling = route_is_compiling(route), later = atomic_load(&route->state) == ROUTE_TUNED;
-        tell(request, route,
-             compiling ? SAID_COMPILING
-             : later   ? SAID_CAPTURED
-                       : SAID_FAILED,
-             compiling ? "its tuned kernel is being compiled"
-             : later   ? "its tuned kernel was not prepared before the capture of a graph"
-                       : NULL);
+    struct instead *instead = &record->instead;
+    struct executable *kernel = instead_kernel(instead, scalars->on_device, modes->stream);
+    if (!kernel) {
+        tell_passed(request, record);
         return false;
     }
-    if (is_other_algorithm(request, route, modes)) return false; /* it was chosen just now */
-    tell(request, route, SAID_TUNED, NULL);
-    if (!dropin_launch(request, route, plan, modes->stream, scalars->on_device || scalars->adds, result))
-        return false;
+    if (is_other_algorithm(request, record, kernel, modes)) return false;
+    log_call(request, record, SAID_TUNED, NULL);
+    struct gt_plan *plan = instead_plan(instead, scalars->on_device);
+    const bool reads_c = scalars->on_device || scalars->adds;
+    if (!dropin_launch(request, record, plan, kernel, modes->stream, reads_c, result)) return false;
     if (*result == BLAS_SUCCESS) {
-        atomic_fetch_add_explicit(&route->tuned, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&record->tuned, 1, memory_order_relaxed);
         if (request->matmul && request->calls && !dropin_is_watched())
-            lt_shortcut_keep(request, scalars->on_device, route, plan);
+            lt_shortcut_keep(request, record, plan, kernel);
     }
     return true;
 }
 
 /* True if the result of a call with an epilogue is also read, as another operand. */
-static bool is_shared(const struct blas_request *request, struct route *route)
+static bool is_shared(const struct blas_request *request, struct record *record)
 {
-    if (!request->epilogue || route->unnamed) return false;
+    if (!request->epilogue || record->instead.unnamed) return false;
+    const struct gt_plan *plan = record->instead.plan;
     unsigned long long at[OPERANDS];
     blas_request_addresses(request, at);
-    if (!overlap_find(&route->problem, &route->extents, at)) return false;
-    tell(request, route, SAID_SHARED, "its result shares memory with another operand");
+    if (!overlap_find(&plan->problem, &plan->extents, at)) return false;
+    log_call(request, record, SAID_SHARED, "its result shares memory with another operand");
     return true;
 }
 
-/* True if the call is done, by the route's kernel. */
-static bool answer(const struct blas_request *request, struct route *route, const struct modes *modes,
+/* True if the call is done, by a kernel. */
+static bool answer(const struct blas_request *request, struct record *record, const struct modes *modes,
                    const struct scalars *scalars, int *result)
 {
-    if (route_is_tuned(route) && (is_other_algorithm(request, route, modes) || is_shared(request, route)))
-        return false;
-    if (route_is_due(route)) return run_tuned(request, route, modes, scalars, result);
-    tell(request, route, SAID_PASS, NULL);
+    if (instead_is_kernel(&record->instead) && is_shared(request, record)) return false;
+    if (instead_is_due(&record->instead)) return run_tuned(request, record, modes, scalars, result);
+    log_call(request, record, SAID_PASS, NULL);
     return false;
 }
 
-/* Handles a call whose route must be counted or has a tuned kernel. True if the call is done. */
-static bool attend(const struct blas_request *request, struct route *route, const struct scalars *scalars,
+/* Handles a call whose problem must be counted or has a tuned kernel. True if the call is done. */
+static bool attend(const struct blas_request *request, struct record *record, const struct scalars *scalars,
                    struct intercept *intercept, int *result)
 {
     struct modes modes;
     if (!read_modes(request, &modes)) return false;
     /* This check is slow: it is not made only to count calls for the log. */
-    const bool matters = route_is_tuned(route) || recorder_on() ||
-                         !(atomic_load_explicit(&route->said, memory_order_relaxed) & SAID_PASS);
+    const bool matters = instead_is_kernel(&record->instead) || recorder_on() ||
+                         !(atomic_load_explicit(&record->said, memory_order_relaxed) & SAID_PASS);
     const char *unusual =
         matters && request->why_unusual ? request->why_unusual(request->why_unusual_of) : NULL;
     if (unusual) {
         leave_out(unusual, &modes.stream, intercept);
-        tell(request, route, SAID_UNUSUAL, unusual);
+        log_call(request, record, SAID_UNUSUAL, unusual);
         return false;
     }
-    if (modes.other || route->unnamed)
-        leave_out(modes.other ? modes.other : route->unnamed, &modes.stream, intercept);
+    const char *unnamed = record->instead.unnamed;
+    if (modes.other || unnamed) leave_out(modes.other ? modes.other : unnamed, &modes.stream, intercept);
     if (modes.other) {
-        tell(request, route, SAID_MODE, modes.other);
+        log_call(request, record, SAID_MODE, modes.other);
         return false;
     }
     intercept->stream = modes.stream;
-    if (recorder_on() && !route->unnamed) intercept->sample = recorder_begin(route, modes.stream);
-    else if (dropin_is_watched()) atomic_fetch_add_explicit(&route->calls, 1, memory_order_relaxed);
-    const bool done = answer(request, route, &modes, scalars, result);
-    if (recorder_on() && !route->unnamed) graph_counts_add(route, done, modes.stream);
+    if (recorder_on() && !unnamed) intercept->sample = recorder_begin(record, modes.stream);
+    else if (dropin_is_watched()) atomic_fetch_add_explicit(&record->calls, 1, memory_order_relaxed);
+    const bool done = answer(request, record, &modes, scalars, result);
+    if (recorder_on() && !unnamed) graph_counts_add(record, done, modes.stream);
     return done;
 }
 
@@ -404,41 +357,26 @@ bool dropin_take(const struct blas_request *request, struct intercept *intercept
                   intercept);
         return false;
     }
-    struct route *route = NULL;
-    const enum gemm_type type = enough_for(request);
+    struct record *record = NULL;
+    struct gpu_context *context = request->context ? request->context : dropin_handle_context();
+    const enum gemm_type type = enough_for(request, context);
     if (type != request->type) {
         enough = *request;
         enough.type = type;
         enough.matmul = NULL; /* its descriptor asks for what the call's type is */
-        route = route_of(&enough, scalars.adds);
+        record = record_of(&enough, context, scalars.adds);
         /* A kernel for strict FP32 may do what the user is content with. */
         const bool strict_too = type == settings.accuracy && !recorder_on();
-        if (!strict_too || (route && route_is_tuned(route))) request = &enough;
+        if (!strict_too || (record && instead_is_kernel(&record->instead))) request = &enough;
     }
-    if (request != &enough) route = route_of(request, scalars.adds);
-    if (!route)
+    if (request != &enough) record = record_of(request, context, scalars.adds);
+    if (!record)
         leave_out("there is no room for its problem, or no GPU or operands for a kernel", NULL, intercept);
-    return route && (route_is_tuned(route) || dropin_is_watched()) &&
-           attend(request, route, &scalars, intercept, result);
+    return record && (instead_is_kernel(&record->instead) || dropin_is_watched()) &&
+           attend(request, record, &scalars, intercept, result);
 }
 
 /* ---- the end ---- */
-
-static void summarize(void)
-{
-    uint64_t calls = 0, tuned = 0, problems = 0;
-    for (struct route *r = route_newest(); r; r = (struct route *)(void *)r->entry.older) {
-        calls += atomic_load(&r->calls);
-        tuned += atomic_load(&r->tuned);
-        problems++;
-    }
-    if (problems)
-        say("%llu of %llu calls of products, of %llu problems, went to tuned kernels",
-            (unsigned long long)tuned, (unsigned long long)calls, (unsigned long long)problems);
-    struct left_out left;
-    for (int i = 0; recorder_left_out(i, &left); i++)
-        say("the capture leaves out %llu calls: %s", (unsigned long long)left.calls, left.why);
-}
 
 /* The program is the one that tune run has become, not one that it has started. */
 static bool is_under_tune_run(void)
@@ -452,11 +390,10 @@ static void tell_end(void *nothing)
     (void)nothing;
     watch_end();
     recorder_save(true);
-    if (settings.log) summarize();
-    if (recorder_on() && env_text("GEMMTUNE_RUN")) served_print();
-    else if (atomic_load(&state) == ON && !settings.log && !env_is_on("GEMMTUNE_QUIET") &&
-             is_under_tune_run())
-        served_tell();
+    if (log_calls) log_summary();
+    if (recorder_on() && env_text("GEMMTUNE_RUN")) log_table();
+    else if (atomic_load(&state) == ON && !log_calls && !env_is_on("GEMMTUNE_QUIET") && is_under_tune_run())
+        log_share();
 }
 
 /* The thread that ends the program may have little room. */

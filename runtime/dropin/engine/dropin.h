@@ -27,11 +27,9 @@ bool dropin_on(void);
 /* True if calls that pass are counted or logged. False: only calls for a tuned kernel matter. */
 bool dropin_is_watched(void);
 
-struct gt_plan;
-
-/* Launches a prepared plan of a route. reads_c: C is read, or may be. True: the call is done, *result is its
- * status. False: nothing was computed that cuBLAS does not overwrite; the route may have been given up. */
-bool dropin_launch(const struct blas_request *request, struct route *route, struct gt_plan *plan,
-                   CUstream stream, bool reads_c, int *result);
+/* Launches the kernel of a problem. reads_c: C is read, or may be. True: the call is done, *result is its
+ * status. False: nothing was computed that cuBLAS does not overwrite; the kernel may have been given up. */
+bool dropin_launch(const struct blas_request *request, struct record *record, struct gt_plan *plan,
+                   struct executable *kernel, CUstream stream, bool reads_c, int *result);
 
 #endif

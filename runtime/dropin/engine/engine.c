@@ -2,8 +2,8 @@
 #include "calls.h"
 #include "dropin.h"
 #include "graph_counts.h"
+#include "log.h"
 #include "lt_matmul.h"
-#include "served.h"
 
 static bool count(const struct intercept *intercept, bool answered)
 {
@@ -27,7 +27,7 @@ static bool take_matmul(const struct matmul *matmul, struct intercept *intercept
 static void count_all(struct answers *answers)
 {
     *answers = (struct answers){0};
-    if (dropin_on()) served_count(answers);
+    if (dropin_on()) log_answers(answers);
 }
 
 const struct engine *gemmtune_cublas_engine(const struct engine_terms *terms)

@@ -54,7 +54,7 @@ static const char *add(const char *text)
         return keep(text) ? NULL : "out of memory";
     }
     if (problem_parse(text, &problem)) return status_text();
-    problem = problem_class(&problem); /* as routes are named */
+    problem = problem_class(&problem); /* as problems are named here */
     problem_format(&problem, full);
     return keep(full) ? NULL : "out of memory";
 }

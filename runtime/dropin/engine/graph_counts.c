@@ -10,7 +10,7 @@
 enum { DRAWINGS_MAX = 1024, EXECUTABLES_BITS = 12, EXECUTABLES_MAX = 1 << EXECUTABLES_BITS };
 
 struct product {
-    struct route *route;
+    struct record *record;
     bool tuned;
     uint64_t count;
 };
@@ -69,10 +69,10 @@ static struct drawing *drawing_of(CUgraph graph, cuuint64_t capture)
     return d;
 }
 
-static void add_product(struct drawing *d, struct route *route, bool tuned)
+static void add_product(struct drawing *d, struct record *record, bool tuned)
 {
     for (size_t i = d->count; i-- > 0;)
-        if (d->products[i].route == route && d->products[i].tuned == tuned) {
+        if (d->products[i].record == record && d->products[i].tuned == tuned) {
             d->products[i].count++;
             return;
         }
@@ -83,10 +83,10 @@ static void add_product(struct drawing *d, struct route *route, bool tuned)
         d->products = grown;
         d->room = room;
     }
-    d->products[d->count++] = (struct product){route, tuned, 1};
+    d->products[d->count++] = (struct product){record, tuned, 1};
 }
 
-void graph_counts_add(struct route *route, bool tuned, CUstream stream)
+void graph_counts_add(struct record *record, bool tuned, CUstream stream)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     cuuint64_t capture = 0;
@@ -96,7 +96,7 @@ void graph_counts_add(struct route *route, bool tuned, CUstream stream)
         return;
     pthread_mutex_lock(&lock);
     struct drawing *d = drawing_of(graph, capture);
-    if (d) add_product(d, route, tuned);
+    if (d) add_product(d, record, tuned);
     pthread_mutex_unlock(&lock);
 }
 
@@ -145,8 +145,8 @@ void graph_counts_launched(CUgraphExec executable)
     struct drawing *d = slot >= 0 && executables[slot].executable ? executables[slot].of : NULL;
     for (size_t i = 0; d && d->launched && i < d->count; i++) {
         const struct product *p = &d->products[i];
-        atomic_fetch_add_explicit(&p->route->calls, p->count, memory_order_relaxed);
-        if (p->tuned) atomic_fetch_add_explicit(&p->route->tuned, p->count, memory_order_relaxed);
+        atomic_fetch_add_explicit(&p->record->calls, p->count, memory_order_relaxed);
+        if (p->tuned) atomic_fetch_add_explicit(&p->record->tuned, p->count, memory_order_relaxed);
     }
     if (d) d->launched = true;
     pthread_mutex_unlock(&lock);

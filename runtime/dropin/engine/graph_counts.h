@@ -5,10 +5,10 @@
 #ifndef GT_GRAPH_COUNTS_H
 #define GT_GRAPH_COUNTS_H
 
-#include "route.h"
+#include "record.h"
 
-/* After a call of the route's problem on the stream: remembers it if the stream is being captured. */
-void graph_counts_add(struct route *route, bool tuned, CUstream stream);
+/* After a call of the problem on the stream: remembers it if the stream is being captured. */
+void graph_counts_add(struct record *record, bool tuned, CUstream stream);
 
 /* A graph is destroyed; it was made executable; an executable was launched. */
 void graph_counts_gone(CUgraph graph);

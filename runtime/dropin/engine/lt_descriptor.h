@@ -23,7 +23,7 @@ static inline int32_t lt_desc_get(const struct matmul *x, int what)
 }
 
 /* All attributes that the library knows have their defaults, those that this program knows nothing of too;
- * except for what lt_matmul.c and lt_epilogue.c read: compute type, pointer mode, ops, epilogue and bias. */
+ * except for what lt_matmul.c reads: compute type, pointer mode, ops, epilogue and bias. */
 bool lt_desc_is_usual(const struct matmul *x);
 
 /* The attributes of a layout that this program knows nothing of have their defaults. */

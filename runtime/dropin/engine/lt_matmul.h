@@ -7,7 +7,4 @@
 /* As dropin_take. */
 bool lt_matmul_take(const struct matmul *matmul, struct intercept *intercept, int *result);
 
-/* Forgets what had no winner: there may be new ones. Any thread. */
-void lt_matmul_renew(void);
-
 #endif

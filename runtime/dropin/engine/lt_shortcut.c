@@ -3,6 +3,7 @@
 #include "blas_lt.h"
 #include "dropin.h"
 #include "lt_descriptor.h"
+#include "lt_form.h"
 
 #include <stdlib.h>
 
@@ -12,13 +13,14 @@ enum { SHORTCUTS = 1024 };
 struct shortcut {
     _Alignas(64) XXH128_hash_t hash;
     struct gt_plan *plan;
-    uint64_t context;
-    unsigned generation;
+    struct executable *kernel;
+    uint64_t context; /* its id */
+    unsigned changes;
     bool passes; /* it goes to cuBLAS, and what follows is not set */
-    bool scalars_on_device, has_bias, out_of_place;
-    struct extents extents;        /* the route's */
-    _Atomic(struct route *) route; /* NULL: it is free */
-    _Atomic uint64_t answers;      /* not yet added to the route's */
+    bool has_bias, out_of_place;
+    struct extents extents;          /* the problem's */
+    _Atomic(struct record *) record; /* NULL: it is free */
+    _Atomic uint64_t answers;        /* not yet added to the record's */
 };
 
 /* What a call consists of, without addresses and scalars. The descriptor's attributes follow. */
@@ -86,17 +88,20 @@ static bool addresses_fit(const struct shortcut *s, const struct blas_request *r
     return !overlap_meets(&s->extents, at);
 }
 
-enum shortcut_answer lt_shortcut_take(const struct matmul *x, struct calls *mine, int *result)
+enum shortcut_answer lt_shortcut_take(const struct matmul *x, struct calls *mine, unsigned changes,
+                                      int *result)
 {
     XXH128_hash_t hash;
+    unsigned long long context;
     struct shortcut *table = atomic_load_explicit(&mine->shortcuts, memory_order_relaxed);
     if (!table || !hash_of(x, &hash)) return SHORTCUT_NONE;
     struct shortcut *s = slot_of(table, &hash);
-    if (!XXH128_isEqual(s->hash, hash) || s->generation != route_generation() ||
-        contexts_current() != s->context)
+    if (!XXH128_isEqual(s->hash, hash) || s->changes != changes ||
+        cuda.CtxGetId(NULL, &context) != CUDA_SUCCESS || context != s->context)
         return SHORTCUT_NONE;
     if (s->passes) return SHORTCUT_PASSES;
-    if (!s->scalars_on_device && *(const float *)x->alpha == 0) return SHORTCUT_NONE;
+    const bool scalars_on_device = s->plan->traits.scalars_on_device;
+    if (!scalars_on_device && *(const float *)x->alpha == 0) return SHORTCUT_NONE;
     const struct blas_request request = {.alpha = x->alpha,
                                          .a = x->a,
                                          .b = x->b,
@@ -110,9 +115,10 @@ enum shortcut_answer lt_shortcut_take(const struct matmul *x, struct calls *mine
                                          .workspace = (uintptr_t)x->workspace % 16 ? NULL : x->workspace,
                                          .workspace_bytes = x->workspace_bytes};
     if (!addresses_fit(s, &request)) return SHORTCUT_NONE;
-    const bool reads_c = s->scalars_on_device || *(const float *)x->beta != 0;
-    struct route *route = atomic_load_explicit(&s->route, memory_order_relaxed);
-    if (!dropin_launch(&request, route, s->plan, x->stream, reads_c, result)) return SHORTCUT_NONE;
+    const bool reads_c = scalars_on_device || *(const float *)x->beta != 0;
+    struct record *record = atomic_load_explicit(&s->record, memory_order_relaxed);
+    if (!dropin_launch(&request, record, s->plan, s->kernel, x->stream, reads_c, result))
+        return SHORTCUT_NONE;
     atomic_fetch_add_explicit(&s->answers, 1, memory_order_relaxed);
     return SHORTCUT_DONE;
 }
@@ -121,9 +127,9 @@ enum shortcut_answer lt_shortcut_take(const struct matmul *x, struct calls *mine
 
 static void flush_one(struct shortcut *s)
 {
-    struct route *route = atomic_load_explicit(&s->route, memory_order_relaxed);
-    const uint64_t answers = route ? atomic_exchange_explicit(&s->answers, 0, memory_order_relaxed) : 0;
-    if (answers) atomic_fetch_add_explicit(&route->tuned, answers, memory_order_relaxed);
+    struct record *record = atomic_load_explicit(&s->record, memory_order_relaxed);
+    const uint64_t answers = record ? atomic_exchange_explicit(&s->answers, 0, memory_order_relaxed) : 0;
+    if (answers) atomic_fetch_add_explicit(&record->tuned, answers, memory_order_relaxed);
 }
 
 /* NULL: no memory. */
@@ -137,42 +143,41 @@ static struct shortcut *table_of(struct calls *mine)
 }
 
 /* The place of the call, free. NULL: there is none. */
-static struct shortcut *place_for(const struct matmul *x, struct shortcut *table, unsigned generation)
+static struct shortcut *place_for(const struct matmul *x, struct shortcut *table,
+                                  const struct blas_request *request)
 {
     XXH128_hash_t hash;
     if (!table || !hash_of(x, &hash)) return NULL;
     struct shortcut *s = slot_of(table, &hash);
     flush_one(s);
     s->hash = hash;
-    s->generation = generation;
+    s->changes = request->changes;
+    s->context = request->context->id;
     return s;
 }
 
-void lt_shortcut_keep(const struct blas_request *request, bool scalars_on_device, struct route *route,
-                      struct gt_plan *plan)
+void lt_shortcut_keep(const struct blas_request *request, struct record *record, struct gt_plan *plan,
+                      struct executable *kernel)
 {
-    struct shortcut *s = place_for(request->matmul, table_of(request->calls), request->generation);
+    struct shortcut *s = place_for(request->matmul, table_of(request->calls), request);
     if (!s) return;
-    s->context = route->key.context;
     s->passes = false;
     s->plan = plan;
-    s->scalars_on_device = scalars_on_device;
+    s->kernel = kernel;
     s->has_bias = request->bias;
     s->out_of_place = request->source;
-    s->extents = route->extents;
-    atomic_store_explicit(&s->route, route, memory_order_relaxed);
+    s->extents = plan->extents;
+    atomic_store_explicit(&s->record, record, memory_order_relaxed);
 }
 
-void lt_shortcut_keep_passing(const struct matmul *x, struct calls *mine, unsigned generation)
+void lt_shortcut_keep_passing(const struct blas_request *request, const struct matmul *x)
 {
-    const uint64_t context = contexts_current();
-    if (!context || !contexts_find(context)) return; /* it may be opened later */
-    struct shortcut *s =
-        place_for(x, atomic_load_explicit(&mine->shortcuts, memory_order_relaxed), generation);
+    if (!request->context) return; /* it may be opened later */
+    struct shortcut *table = atomic_load_explicit(&request->calls->shortcuts, memory_order_relaxed);
+    struct shortcut *s = place_for(x, table, request);
     if (!s) return;
-    s->context = context;
     s->passes = true;
-    atomic_store_explicit(&s->route, NULL, memory_order_relaxed);
+    atomic_store_explicit(&s->record, NULL, memory_order_relaxed);
 }
 
 void lt_shortcut_flush(struct calls *calls, bool forget)

@@ -4,13 +4,14 @@
  * hash: a program that does much between its calls has nothing of ours in the processor's caches, and each
  * table and each function on the way costs it as much as a query of the driver.
  *
- * A change of any route makes all shortcuts void. There are none while calls are logged or captured.
+ * A change of what computes any problem makes all shortcuts void (dropin_handle_changes). There are none
+ * while calls are logged or captured.
  */
 #ifndef GT_LT_SHORTCUT_H
 #define GT_LT_SHORTCUT_H
 
 #include "calls.h"
-#include "route.h"
+#include "record.h"
 
 enum shortcut_answer {
     SHORTCUT_NONE,  /* lt_matmul.c decides */
@@ -18,17 +19,18 @@ enum shortcut_answer {
     SHORTCUT_PASSES /* there is no winner for its layouts */
 };
 
-enum shortcut_answer lt_shortcut_take(const struct matmul *x, struct calls *mine, int *result);
+/* changes: as in struct blas_request. */
+enum shortcut_answer lt_shortcut_take(const struct matmul *x, struct calls *mine, unsigned changes,
+                                      int *result);
 
-/* Keeps what has just computed a call; request->matmul is the call, request->generation that of the routes
- * before they were asked. */
-void lt_shortcut_keep(const struct blas_request *request, bool scalars_on_device, struct route *route,
-                      struct gt_plan *plan);
+/* Keeps what has just computed a call; request->matmul is the call. */
+void lt_shortcut_keep(const struct blas_request *request, struct record *record, struct gt_plan *plan,
+                      struct executable *kernel);
 
 /* Keeps that there was no winner for a call, if the thread has other shortcuts. */
-void lt_shortcut_keep_passing(const struct matmul *x, struct calls *mine, unsigned generation);
+void lt_shortcut_keep_passing(const struct blas_request *request, const struct matmul *x);
 
-/* Adds the answers of a thread to those of its routes. forget: there are no shortcuts afterwards; by the
+/* Adds the answers of a thread to those of its problems. forget: there are no shortcuts afterwards; by the
  * thread itself. */
 void lt_shortcut_flush(struct calls *calls, bool forget);
 

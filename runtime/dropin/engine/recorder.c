@@ -28,7 +28,7 @@ static atomic_bool on;
 static char path[PATH_MAX];
 static double every_s;
 static bool told;                                            /* a failed save was reported */
-static pthread_mutex_t saving = PTHREAD_MUTEX_INITIALIZER;   /* path, told, saved counts of routes */
+static pthread_mutex_t saving = PTHREAD_MUTEX_INITIALIZER;   /* path, told, saved counts of problems */
 static pthread_mutex_t sampling = PTHREAD_MUTEX_INITIALIZER; /* protects the samples; held briefly */
 static struct sample samples[SAMPLES_AT_ONCE];
 
@@ -42,7 +42,7 @@ bool recorder_on(void)
 static struct {
     _Atomic(const char *) why; /* NULL: no more reasons */
     _Atomic uint64_t calls;
-    uint64_t saved, seen; /* as in struct route */
+    uint64_t saved, seen; /* as in struct record */
     struct timing timing;
 } left_out[CAPTURE_REASONS_MAX];
 
@@ -75,7 +75,7 @@ static void harvest(void)
 
 static bool ready(struct sample *s, CUstream stream)
 {
-    return !route_is_captured(stream) && cuda.EventCreate(&s->begin, CU_EVENT_DEFAULT) == CUDA_SUCCESS &&
+    return !instead_is_captured(stream) && cuda.EventCreate(&s->begin, CU_EVENT_DEFAULT) == CUDA_SUCCESS &&
            cuda.EventCreate(&s->end, CU_EVENT_DEFAULT) == CUDA_SUCCESS &&
            cuda.EventRecord(s->begin, stream) == CUDA_SUCCESS;
 }
@@ -102,9 +102,9 @@ static struct sample *begin(_Atomic uint64_t *calls, struct timing *timing, CUst
     return s;
 }
 
-struct sample *recorder_begin(struct route *route, CUstream stream)
+struct sample *recorder_begin(struct record *record, CUstream stream)
 {
-    return begin(&route->calls, &route->timing, stream);
+    return begin(&record->calls, &record->timing, stream);
 }
 
 struct sample *recorder_leave_out(const char *why, const CUstream *stream)
@@ -140,9 +140,9 @@ static double time_us(const struct timing *timing)
     return count ? stats_median(us, (size_t)count) : 0;
 }
 
-double recorder_time_us(const struct route *route)
+double recorder_time_us(const struct record *record)
 {
-    return time_us(&route->timing);
+    return time_us(&record->timing);
 }
 
 bool recorder_left_out(int n, struct left_out *one)
@@ -153,19 +153,14 @@ bool recorder_left_out(int n, struct left_out *one)
     return true;
 }
 
-static struct route *older(const struct route *route)
-{
-    return (struct route *)(void *)route->entry.older;
-}
-
 /* Collects what the file does not contain yet. Calls may go on meanwhile: they need no lock of ours. */
-static enum status collect(struct route *newest, struct capture *capture)
+static enum status collect(struct record *newest, struct capture *capture)
 {
     enum status st = OK;
-    for (struct route *r = newest; r && !st; r = older(r)) {
+    for (struct record *r = newest; r && !st; r = r->older) {
         r->seen = atomic_load(&r->calls);
-        if (!r->unnamed && r->seen != r->saved)
-            st = capture_add(capture, &r->problem, r->seen - r->saved, recorder_time_us(r));
+        if (!r->instead.unnamed && r->seen != r->saved)
+            st = capture_add(capture, &r->instead.plan->problem, r->seen - r->saved, recorder_time_us(r));
     }
     for (int i = 0; i < CAPTURE_REASONS_MAX; i++) {
         const char *why = atomic_load(&left_out[i].why);
@@ -196,10 +191,10 @@ void recorder_save(bool ends)
     struct capture capture = {0};
     if (!recorder_on()) return;
     pthread_mutex_lock(&saving);
-    struct route *newest = route_newest();
+    struct record *newest = record_newest();
     enum status st = collect(newest, &capture);
     if (!st && (capture.count > 0 || capture.reasons > 0)) st = save(&capture, ends);
-    for (struct route *r = newest; r && !st; r = older(r)) r->saved = r->seen;
+    for (struct record *r = newest; r && !st; r = r->older) r->saved = r->seen;
     for (int i = 0; i < CAPTURE_REASONS_MAX && !st; i++) left_out[i].saved = left_out[i].seen;
     /* On failure everything is saved again next time. */
     if (st && st != E_BUSY && !told) print_line(stderr, "gemmtune: %s", status_text());

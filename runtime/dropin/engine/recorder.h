@@ -4,7 +4,7 @@
 #ifndef GT_RECORDER_H
 #define GT_RECORDER_H
 
-#include "route.h"
+#include "record.h"
 
 /* Starts recording. path: copied; a relative path is resolved now. seconds: interval between saves; 0: only
  * at the end. */
@@ -14,7 +14,7 @@ bool recorder_on(void);
 /* Call it before a call is enqueued: counts it, and times a few calls of each problem. NULL: this one is not
  * timed. */
 struct sample;
-struct sample *recorder_begin(struct route *route, CUstream stream);
+struct sample *recorder_begin(struct record *record, CUstream stream);
 void recorder_end(struct sample *sample, CUstream stream); /* call it after enqueueing; takes NULL */
 
 /* The same for a call that is no problem of the capture. why: a text that stays. stream NULL: it is counted
@@ -29,7 +29,7 @@ struct left_out {
 };
 bool recorder_left_out(int n, struct left_out *left_out);
 
-double recorder_time_us(const struct route *route); /* of a call; 0: not known */
+double recorder_time_us(const struct record *record); /* of a call; 0: not known */
 
 /* Saves now, without blocking calls. ends: it is the last time. */
 void recorder_save(bool ends);

@@ -1,6 +1,7 @@
-/* Routes of programs whose problems never end: what they cost is counted in questions to the winners, each of
- * which is a query of the database under a lock. The linker sends lookup_exact here first. */
-#include "route.h"
+/* Records of programs whose problems never end: what they cost is counted in questions to the winners, each
+ * of which is a query of the database under a lock. The linker sends lookup_exact here first. */
+#include "dropin_handle.h"
+#include "record.h"
 #include "runtime_fakes.h"
 
 #include <malloc.h>
@@ -22,7 +23,7 @@ enum status __wrap_lookup_exact(struct winner_store *store, const struct problem
 static float memory[4] __attribute__((aligned(16)));
 
 /* Row-major 16 x n x 32, as cuBLAS is asked. */
-static struct route *ask(int n)
+static struct record *ask(int n)
 {
     const struct blas_request asked = {.function = "cublasSgemm",
                                        .m = n,
@@ -35,7 +36,12 @@ static struct route *ask(int n)
                                        .a = memory,
                                        .b = memory,
                                        .c = memory};
-    return route_of(&asked, false);
+    return record_of(&asked, dropin_handle_context(), false);
+}
+
+static bool is_tuned(const struct record *r)
+{
+    return instead_is_kernel(&r->instead);
 }
 
 static void *ask_elsewhere(void *n)
@@ -44,16 +50,15 @@ static void *ask_elsewhere(void *n)
     return ask(*(int *)n);
 }
 
-static int count_routes(void)
+static int count_records(void)
 {
     int count = 0;
-    for (const struct route *r = route_newest(); r; r = (const struct route *)(const void *)r->entry.older)
-        count++;
+    for (const struct record *r = record_newest(); r; r = r->older) count++;
     return count;
 }
 
 /* The tests share one process and the table in it, and run in this order. */
-enum { PROBLEMS = 70000, LATE = 400000, ROUTES_MAX = 256, STORED = 100, STORED_FIRST = 500000 };
+enum { PROBLEMS = 70000, LATE = 400000, RECORDS_MAX = 256, STORED = 100, STORED_FIRST = 500000 };
 
 static int group_setup(void **state)
 {
@@ -68,40 +73,41 @@ static int group_setup(void **state)
         put_winner(text, NULL, 5, false);
     }
     use_primary_context();
-    route_rules.routes_max = ROUTES_MAX;
+    assert_non_null(dropin_handle_context());
+    atomic_load(&dropin_handle)->plans.most = RECORDS_MAX;
     return 0;
 }
 
 TEST(problems_without_a_winner_are_no_question_and_take_no_memory)
 {
-    assert_true(ask(24) && route_is_tuned(ask(24)));
+    assert_true(ask(24) && is_tuned(ask(24)));
     const int before = atomic_load(&lookups);
     const size_t bytes = mallinfo2().uordblks;
     for (int round = 0; round < 2; round++)
         for (int n = 100; n < 100 + PROBLEMS; n++) {
-            const struct route *r = ask(n);
-            assert_true(!r || !route_is_tuned(r));
+            const struct record *r = ask(n);
+            assert_true(!r || !is_tuned(r));
         }
     assert_int_equal(atomic_load(&lookups), before);
-    assert_int_equal(count_routes(), 1);
+    assert_int_equal(count_records(), 1);
     assert_true(mallinfo2().uordblks <= bytes + 4096);
-    assert_true(ask(24 + LATE) && route_is_tuned(ask(24 + LATE))); /* however late */
+    assert_true(ask(24 + LATE) && is_tuned(ask(24 + LATE))); /* however late */
 }
 
-/* Somebody writes a log: problems without a winner have routes, as long as there is room. */
+/* Somebody writes a log: problems without a winner have records, as long as there is room. */
 TEST(a_full_table_asks_no_more_and_still_takes_a_winner)
 {
-    route_rules.all = true;
+    record_all = true;
     for (int n = 100; n < 100 + PROBLEMS; n++) ask(n);
-    const int before = atomic_load(&lookups), routes = count_routes();
-    assert_in_range(routes, ROUTES_MAX / 2, ROUTES_MAX);
-    assert_in_range(before, routes - 2, ROUTES_MAX + 2);
+    const int before = atomic_load(&lookups), records = count_records();
+    assert_in_range(records, RECORDS_MAX / 2, RECORDS_MAX);
+    assert_in_range(before, records - 2, RECORDS_MAX + 2);
     for (int n = 100; n < 100 + PROBLEMS; n++) ask(n);
     assert_int_equal(atomic_load(&lookups), before);
-    assert_true(ask(100) && !route_is_tuned(ask(100)));
+    assert_true(ask(100) && !is_tuned(ask(100)));
     assert_null(ask(100 + PROBLEMS - 1));
-    assert_true(ask(24 + 2 * LATE) && route_is_tuned(ask(24 + 2 * LATE)));
-    assert_int_equal(count_routes(), routes + 1);
+    assert_true(ask(24 + 2 * LATE) && is_tuned(ask(24 + 2 * LATE)));
+    assert_int_equal(count_records(), records + 1);
 }
 
 /* The set cannot tell them from problems with a winner. */
@@ -121,10 +127,26 @@ TEST(threads_find_what_another_one_has_decided)
     int n = 24 + 3 * LATE;
     void *theirs = NULL;
     assert_int_equal(pthread_create(&thread, NULL, ask_elsewhere, &n), 0);
-    const struct route *ours = ask(n);
+    const struct record *ours = ask(n);
     pthread_join(thread, &theirs);
     assert_ptr_equal(theirs, ours);
-    assert_true(ours && route_is_tuned(ours));
+    assert_true(ours && is_tuned(ours));
+}
+
+/* A launch may fail after new winners have replaced its kernel. */
+TEST(only_the_kernel_that_computes_is_given_up)
+{
+    static const struct executable other;
+    struct record *r = ask(24);
+    instead_rules.wait = true;
+    const struct executable *kernel = instead_kernel(&r->instead, false, stream);
+    assert_non_null(kernel);
+    instead_give_up(&r->instead, &other, FAILS, "another one failed");
+    assert_true(is_tuned(r) && instead_is_due(&r->instead));
+    instead_give_up(&r->instead, kernel, FAILS_FOR_NOW, "it failed");
+    assert_true(is_tuned(r) && !instead_is_due(&r->instead));
+    instead_give_up(&r->instead, kernel, FAILS, "it failed");
+    assert_false(is_tuned(r));
 }
 
 int main(void)
@@ -134,6 +156,7 @@ int main(void)
         cmocka_unit_test(a_full_table_asks_no_more_and_still_takes_a_winner),
         cmocka_unit_test(stored_problems_without_a_winner_are_asked_about_once),
         cmocka_unit_test(threads_find_what_another_one_has_decided),
+        cmocka_unit_test(only_the_kernel_that_computes_is_given_up),
     };
     return cmocka_run_group_tests(tests, group_setup, store_teardown);
 }
