@@ -264,7 +264,8 @@ static enum status look_in(struct run *run, struct db *db, const struct db_conte
     if (!st) st = db_winners(db, &filter, context, take_winner, &wanted);
     if (st == E_ABSENT) st = OK;
     if (st || result->how != JOB_KNOWN) return st;
-    if (result->winner.base.cold != context->cold || o->again) result->how = JOB_RUNNING;
+    const bool other = o->own.count && !own_kernels_have(&o->own, result->winner.config.template);
+    if (result->winner.base.cold != context->cold || o->again || other) result->how = JOB_RUNNING;
     return OK;
 }
 

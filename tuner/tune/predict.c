@@ -357,11 +357,11 @@ static bool fits_memory(struct forecast *f)
 static enum status check_served(const struct problem *problem, const struct gpu *gpu)
 {
     const char *first = NULL;
-    for (size_t i = 0; i < template_count; i++) {
-        if (!templates[i]->space || !template_serves(templates[i], problem)) continue;
-        const struct config any = {.template = templates[i]};
-        const char *why =
-            templates[i]->check_prefix ? templates[i]->check_prefix(&any, 0, problem, gpu) : NULL;
+    for (size_t i = 0; i < templates_all(); i++) {
+        const struct template *const t = template_at(i);
+        if ((!t->space && !t->own) || !template_serves(t, problem)) continue;
+        const struct config any = {.template = t};
+        const char *why = t->check_prefix ? t->check_prefix(&any, 0, problem, gpu) : NULL;
         if (!why) return OK;
         if (!first) first = why;
     }

@@ -5,6 +5,7 @@
 #include "children.h"
 #include "command_line.h"
 #include "config.h"
+#include "own_kernels.h"
 #include "problem.h"
 #include "shard.h"
 #include "table.h"
@@ -36,6 +37,8 @@ struct tune_options {
     bool transfer; /* and from what trials of other problems teach */
     bool refresh;  /* no search: what ran in the stored race is tried, and races, again */
     bool library;  /* algorithms of NVIDIA's library are candidates, too */
+    struct own_kernels own; /* --kernel: they are searched, alone */
+    bool with_ours;         /* or with all others */
 
     /* Pins and exclusions for the one problem of this command (db.h: preferences). */
     bool preferring;   /* any of it */

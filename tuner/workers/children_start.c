@@ -110,12 +110,25 @@ static enum status await_greetings(struct children *children, int *devices)
     }
 }
 
+/* The last words of a child's command line; with a NULL. */
+#define KERNEL_WORDS (2 * CHILDREN_KERNELS_MAX + 1)
+
+static void add_kernels(const struct children_options *options, const char *words[KERNEL_WORDS])
+{
+    for (int i = 0; i < options->kernel_count && i < CHILDREN_KERNELS_MAX; i++) {
+        *words++ = "--kernel";
+        *words++ = options->kernels[i];
+    }
+    *words = NULL;
+}
+
 static enum status start_compilers(struct children *children, const struct children_options *options)
 {
     int count = options->compilers > 0 ? options->compilers : cores_allowed();
     if (!(children->compiler = calloc((size_t)count, sizeof *children->compiler)))
         return fail(E_MEMORY, "out of memory for %d compilers", count);
-    const char *argv[] = {"tune", "_compiler", "--cache", options->cache, NULL};
+    const char *argv[4 + KERNEL_WORDS] = {"tune", "_compiler", "--cache", options->cache};
+    add_kernels(options, argv + 4);
     enum status st = OK;
     for (int i = 0; i < count && !st; i++) {
         struct child_slot *slot = &children->compiler[i];
@@ -126,13 +139,14 @@ static enum status start_compilers(struct children *children, const struct child
     return st;
 }
 
-static enum status start_worker(struct children *children, int device, const char *cache)
+static enum status start_worker(struct children *children, int device, const struct children_options *options)
 {
     if (children->workers == CHILDREN_WORKERS_MAX)
         return fail(E_INPUT, "at most %d GPUs can be tuned at once", CHILDREN_WORKERS_MAX);
     char ordinal[16];
     snprintf(ordinal, sizeof ordinal, "%d", device);
-    const char *argv[] = {"tune", "_worker", "--device", ordinal, "--cache", cache, NULL};
+    const char *argv[6 + KERNEL_WORDS] = {"tune", "_worker", "--device", ordinal, "--cache", options->cache};
+    add_kernels(options, argv + 6);
     struct child_slot *slot = &children->worker[children->workers++];
     slot->info.device = device;
     enum status st = pool_start(children->pool, argv, 0, &slot->child);
@@ -160,11 +174,11 @@ enum status children_open(const struct children_options *options, struct childre
     if (!st) pool_keep_from_children(children->pool, kept_from_children);
     if (!st) st = start_compilers(children, options);
     for (int i = 0; i < options->device_count && !st; i++)
-        st = start_worker(children, options->devices[i], options->cache);
-    if (options->device_count == CHILDREN_ALL_DEVICES && !st) st = start_worker(children, 0, options->cache);
+        st = start_worker(children, options->devices[i], options);
+    if (options->device_count == CHILDREN_ALL_DEVICES && !st) st = start_worker(children, 0, options);
     if (!st) st = await_greetings(children, &devices);
     if (options->device_count == CHILDREN_ALL_DEVICES) {
-        for (int i = 1; i < devices && !st; i++) st = start_worker(children, i, options->cache);
+        for (int i = 1; i < devices && !st; i++) st = start_worker(children, i, options);
         if (!st) st = await_greetings(children, NULL);
     }
     if (st) {

@@ -1,0 +1,14 @@
+/* own_child.h — the option by which a child process is told of own kernels. */
+#ifndef GT_OWN_CHILD_H
+#define GT_OWN_CHILD_H
+
+#include "command_line.h"
+
+enum status own_child_add(void *self, const struct command_option *option, char *path);
+
+#define OPTION_ROW_KERNEL                                                                                    \
+    {                                                                                                        \
+        "kernel", 0, "FILE", "the text of an own kernel", .repeats = true, OPTION_CALL(own_child_add)        \
+    }
+
+#endif
