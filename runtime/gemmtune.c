@@ -5,6 +5,7 @@
 #include "compile.h"
 #include "gpu_context.h"
 #include "handle.h"
+#include "own.h"
 #include "plan.h"
 #include "relaxed.h"
 #include "watch.h"
@@ -186,6 +187,7 @@ static enum gt_status open_handle(struct gt_handle **out, const struct gt_option
 enum gt_status gt_open(struct gt_handle **out, const struct gt_options *options)
 {
     if (!out) return public_status(fail(E_INPUT, "gt_open needs a place for the handle"));
+    db_take_kernel = own_take;
     *out = NULL;
     if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED));
     device_enter();

@@ -29,7 +29,7 @@ tune:           tuner/tune:                  winners workers gpu own
 tools:          tools/common:                tune
 command:        tools/*:                     tools measure ladder
 program:        tuner:                       command
-runtime:        runtime:                     winners gpu
+runtime:        runtime:                     winners gpu own
 seam:           runtime/dropin:              gpu
 stub:           runtime/dropin/stub:         seam
 dropin:         runtime/dropin/engine:       seam runtime

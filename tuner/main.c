@@ -11,6 +11,7 @@
 #include "env.h"
 #include "likely.h"
 #include "output_file.h"
+#include "own.h"
 #include "print.h"
 #include "process_limits.h"
 #include "standard_files.h"
@@ -197,6 +198,7 @@ int main(int argc, char **argv)
 {
     command_version = "tune " GT_VERSION;
     db_choose = " with --db";
+    db_take_kernel = own_take;
     cmd_tune_page = cmd_report_session;
     enum status st = argc > 1 && strcmp(argv[1], "run") == 0 ? OK : prepare();
     if (!st) st = dispatch(argc, argv);

@@ -475,7 +475,9 @@ static enum status take_parts(struct own *own, const char **file, const char **b
     *file = json_string_value(json_object_get(own->parts, "file"));
     *beside = json_string_value(json_object_get(own->parts, "tune"));
     const size_t count = json_array_size(sources);
-    if (!*file || !**file || count == 0 || count > OWN_FILES_MAX) return fail(E_INPUT, "this is not the text of an own kernel");
+    free(own->text); /* in one line, whatever it was */
+    own->text = own->parts ? json_dumps(own->parts, JSON_COMPACT) : NULL;
+    if (!own->text || !*file || !**file || count == 0 || count > OWN_FILES_MAX) return fail(E_INPUT, "this is not the text of an own kernel");
     for (size_t i = 0; i < count; i++) {
         const json_t *const pair = json_array_get(sources, i);
         own->source[i].name = json_string_value(json_array_get(pair, 0));
@@ -553,7 +555,7 @@ static void make_template(struct own *own)
                                       .params = own->param,
                                       .param_count = d->params,
                                       .computes = d->types,
-                                      .own = true,
+                                      .own = own->text,
                                       .bare = expressions,
                                       .entry = d->launch[0].name,
                                       .expression = expression_of,
@@ -603,9 +605,10 @@ enum status own_add(const char *text, const struct template **added)
     return st;
 }
 
-const char *own_text(const struct template *t)
+enum status own_take(const char *text)
 {
-    return t->own ? own_of(t)->text : NULL;
+    const struct template *added;
+    return own_add(text, &added);
 }
 
 const struct description *own_description(const struct template *t)

@@ -21,8 +21,10 @@
  * (the table is full). Thread-safe. */
 enum status own_add(const char *text, const struct template **added);
 
-/* NULL: it is no kernel of that kind. */
-const char *own_text(const struct template *t);
+/* The same for whoever has no use for the template. */
+enum status own_take(const char *text);
+
+/* NULL: it is no kernel of that kind. Its text is the template's member `own`. */
 const struct description *own_description(const struct template *t);
 
 /* Its values worth trying, in the form of a space file (tuner/search/space.h); malloc'ed, NULL out of memory. */

@@ -140,23 +140,3 @@ enum status own_read(const char *path, char **text)
     free(tune);
     return st;
 }
-
-enum status own_keep(const char *text, const char *folder, const char *name, char *path, size_t room)
-{
-    char partial[PATHS];
-    if (snprintf(path, room, "%s/%s.kernel", folder, name) >= (int)room ||
-        snprintf(partial, sizeof partial, "%s.%d", path, (int)getpid()) >= (int)sizeof partial)
-        return fail(E_IO, "the path of the folder %.300s is too long", folder);
-    const int fd = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    FILE *const f = fd < 0 ? NULL : fdopen(fd, "w");
-    bool good = f && fputs(text, f) >= 0;
-    if (f) good = fclose(f) == 0 && good;
-    good = good && rename(partial, path) == 0;
-    return good ? OK : fail(E_IO, "cannot write %.300s: %s", path, strerror(errno));
-}
-
-enum status own_kept(const char *path, char **text)
-{
-    const enum status st = read_text(path, OWN_TEXT_MAX, text);
-    return st == E_ABSENT ? fail(E_IO, "%s", status_text()) : st;
-}

@@ -13,9 +13,4 @@
  * E_MEMORY. */
 enum status own_read(const char *path, char **text);
 
-/* A text in a file of its own, for child processes, and back. *text is malloc'ed. Errors: E_IO, E_INPUT,
- * E_MEMORY. */
-enum status own_keep(const char *text, const char *folder, const char *name, char *path, size_t room);
-enum status own_kept(const char *path, char **text);
-
 #endif

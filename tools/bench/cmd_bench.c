@@ -188,7 +188,7 @@ enum status cmd_bench(int argc, char **argv)
         goto out;
     }
     for (size_t i = 0; i < options.problems.count; i++) rows[i].problem = options.problems.at[i];
-    struct children_options members = {.cache = cache, .devices = &device, .device_count = 1};
+    struct children_options members = {cache, 0, &device, 1};
     st = children_open(&members, &children);
     if (!st) st = open_pretuned(&children_worker(children, 0)->gpu, &from);
     if (!st)

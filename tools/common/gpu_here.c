@@ -7,7 +7,7 @@
 
 enum status gpu_here(const char *name, const char *cache, int *device)
 {
-    struct children_options all = {.cache = cache, .compilers = 1, .device_count = CHILDREN_ALL_DEVICES};
+    struct children_options all = {cache, 1, NULL, CHILDREN_ALL_DEVICES};
     struct children *children = NULL;
     char names[512] = "";
     size_t used = 0;

@@ -159,8 +159,7 @@ enum status cmd_ladder(int argc, char **argv)
         st = fail(E_MEMORY, "out of memory");
         goto out;
     }
-    struct children_options members = {
-        .cache = cache, .devices = &device, .device_count = options.compile_only ? 0 : 1};
+    struct children_options members = {cache, 0, &device, options.compile_only ? 0 : 1};
     if ((st = children_open(&members, &children))) goto out;
     st = options.compile_only ? compile_all(&options, children, &gpu, runs)
                               : run_all(&options, children, runs);

@@ -327,6 +327,7 @@ static enum status read_code(const struct job *job, nvrtcProgram program, const 
     enum status st = job->ptx ? OK : ptxas_log_parse(log, &code->facts);
     if (!st) st = take_code(job, program, &code->bytes, &code->size);
     if (st || job->ptx) return st;
+    code->facts.cubin_bytes = (int)code->size;
     if (job->entry) {
         const int found = cubin_find(code->bytes, code->size, job->entry, symbol);
         if (found != 1) {

@@ -103,7 +103,7 @@ struct template
     unsigned computes; /* bit t: its kernels compute type t (GEMM_TYPE_BIT) */
     bool one_arch;     /* its kernels use what only their architecture has: there is no PTX for later ones */
     bool invariant;    /* some of its configurations add in the order of invariant.h */
-    bool own;          /* made of a text while the program runs (kernel_templates/own/own.h) */
+    const char *own;   /* the text that it was made of while the program runs (kernel_templates/own/own.h) */
     bool bare;         /* parameters and op are no macros, but arguments in its name expressions */
     unsigned macros;   /* TEMPLATE_MACRO_... */
     uint32_t optional; /* bit i: parameter i was added later; texts that lack it mean its least value */

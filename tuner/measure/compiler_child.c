@@ -129,7 +129,7 @@ enum status cmd_compiler_child(int argc, char **argv)
 {
     static const struct command_option options[] = {
         {"cache", 0, "DIR", "folder of compiled kernels", OPTION_TEXT(struct compiler, cache)},
-        OPTION_ROW_KERNEL};
+        OPTION_ROW_KERNELS};
     static const struct command_line line = {
         .options = options, .option_count = 2, .about = "Child process; started by tune."};
     struct compiler compiler = {.cache = NULL};

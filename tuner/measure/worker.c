@@ -368,7 +368,7 @@ enum status cmd_gpu_worker(int argc, char **argv)
     static const struct command_option options[] = {
         {"device", 0, "N", "number of the GPU", OPTION_INT(struct worker, ordinal, 0, 4096)},
         {"cache", 0, "DIR", "folder of compiled kernels", OPTION_TEXT(struct worker, cache)},
-        OPTION_ROW_KERNEL};
+        OPTION_ROW_KERNELS};
     static const struct command_line line = {
         .options = options, .option_count = 3, .about = "Child process; started by tune."};
     struct worker w = {.ordinal = -1};

@@ -139,7 +139,6 @@ enum status cmd_tune(int argc, char **argv)
 
     if (!st && (options.own.count == 0 || options.with_ours)) st = field_space(options.space, &space);
     if (!st) st = own_kernels_space(&options.own, &space);
-    if (!st) st = own_kernels_keep(&options.own, options.cache);
     if (!st && options.known) st = open_known(options.known, &session.known);
     if (!st) st = keep_open(&options, &session.db, &session.keep);
     if (!st && options.problem_count == 0) {

@@ -465,7 +465,6 @@ enum status tune_options_parse(int argc, char **argv, struct tune_options *o)
 
 void tune_options_free(struct tune_options *o)
 {
-    own_kernels_free(&o->own);
     free(o->problems);
     free(o->weights);
     o->weights = NULL;

@@ -15,12 +15,7 @@ static enum status start_children(const struct tune_options *o, const int *devic
                                   struct children **children)
 {
     struct children_options options = {
-        .cache = o->cache,
-        .compilers = o->compilers,
-        .devices = devices,
-        .device_count = device_count,
-        .kernels = o->own.path,
-        .kernel_count = o->own.count};
+        .cache = o->cache, .compilers = o->compilers, .devices = devices, .device_count = device_count};
     return children_open(&options, children);
 }
 

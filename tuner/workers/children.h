@@ -39,11 +39,8 @@ struct children_options {
     int compilers;      /* number of processes; 0: one per core (cores.h) */
     const int *devices; /* CUDA ordinals */
     int device_count;   /* 0: no worker; CHILDREN_ALL_DEVICES: all GPUs */
-    const char *const *kernels; /* files with the texts of own kernels (own_read.h), which all of them add */
-    int kernel_count;
 };
 #define CHILDREN_ALL_DEVICES (-1)
-#define CHILDREN_KERNELS_MAX 64
 
 /* Starts all children and waits until each has answered its greeting. A GPU that fails its greeting is an
  * error here (later it is CHILDREN_GONE). Errors: E_GPU (no driver, no such GPU, canary wrong), E_COMPILER
