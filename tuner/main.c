@@ -39,6 +39,8 @@ static const struct complete_command commands[] = {
     {"diff", &cmd_diff_line, cmd_diff},
     {"refresh", &cmd_refresh_line, cmd_refresh},
     {"report", &cmd_report_line, cmd_report},
+    {"check", &cmd_check_line, cmd_check},
+    {"show-kernel", &cmd_show_kernel_line, cmd_show_kernel},
     {"bench", &cmd_bench_line, cmd_bench},
     {"ladder", &cmd_ladder_line, cmd_ladder},
     {"export", &cmd_export_line, cmd_export},

@@ -616,7 +616,15 @@ const struct description *own_description(const struct template *t)
     return t->own ? &own_of(t)->d : NULL;
 }
 
-char *own_space(const struct template *t)
+/* Lines have a limit: eight values each. */
+static void write_values(const char *name, const int32_t *values, int count, FILE *f)
+{
+    for (int i = 0; i < count; i++)
+        fprintf(f, "%s%s %" PRId32 "%s", i == 0 ? name : i % 8 == 0 ? "\n " : "", i == 0 ? " =" : "", values[i],
+                i + 1 == count ? "\n" : "");
+}
+
+char *own_space(const struct template *t, const int32_t *fixed)
 {
     const struct description *d = own_description(t);
     char *text = NULL;
@@ -624,11 +632,9 @@ char *own_space(const struct template *t)
     FILE *f = d ? open_memstream(&text, &length) : NULL;
     if (!f) return NULL;
     fprintf(f, "[%s]\n", t->name);
-    for (int p = 0; p < d->params; p++)
-        for (int i = 0; i < d->values[p]; i++) { /* lines have a limit */
-            if (i == 0) fprintf(f, "%s =", d->param[p]);
-            else if (i % 8 == 0) fputs("\n ", f);
-            fprintf(f, " %" PRId32 "%s", d->value[p][i], i + 1 == d->values[p] ? "\n" : "");
-        }
+    for (int p = 0; p < d->params; p++) {
+        const bool one = fixed && fixed[p] >= 0;
+        write_values(d->param[p], one ? &fixed[p] : d->value[p], one ? 1 : d->values[p], f);
+    }
     return fclose(f) ? NULL : text;
 }

@@ -27,7 +27,8 @@ enum status own_take(const char *text);
 /* NULL: it is no kernel of that kind. Its text is the template's member `own`. */
 const struct description *own_description(const struct template *t);
 
-/* Its values worth trying, in the form of a space file (tuner/search/space.h); malloc'ed, NULL out of memory. */
-char *own_space(const struct template *t);
+/* Its values worth trying, in the form of a space file (tuner/search/space.h); malloc'ed, NULL out of memory. fixed:
+ * NULL, or values of parameters that are the only ones; below 0: not this one. */
+char *own_space(const struct template *t, const int32_t *fixed);
 
 #endif

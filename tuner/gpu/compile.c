@@ -138,6 +138,7 @@ struct job {
     bool ptx; /* PTX instead of machine code */
     const char *entry, *const *expression; /* as of a kernel's definitions */
     int expressions;
+    char **whole_log; /* NULL, or who gets all that the compiler says */
 };
 _Static_assert(COMPILE_ID_TEXT == CACHE_KEY_TEXT, "an id is a key");
 
@@ -405,7 +406,8 @@ static enum status build(const struct job *job, struct code *code, struct compil
     else if (atomic_load(&ending)) st = fail(E_INTERRUPTED, "the process ends");
     else if (result != NVRTC_SUCCESS) st = refused(job, result, log, out);
     else st = read_code(job, program, log, compile_ms, code, out);
-    free(log);
+    if (job->whole_log) *job->whole_log = log;
+    else free(log);
     nvrtc.DestroyProgram(&program);
     return st;
 }
@@ -554,6 +556,27 @@ enum status compile_code(const struct kernel_key *kernel, const char *cache, cha
     out->built = true;
     *bytes = code.bytes;
     return OK;
+}
+
+enum status compile_show(const struct kernel_key *kernel, bool ptx, struct compiled *out, char **bytes, size_t *size,
+                         char **log)
+{
+    const struct template *t = kernel->config.template;
+    struct definitions d;
+    struct job job;
+    struct code code = {.bytes = NULL};
+    *out = (struct compiled){.built = false};
+    *log = *bytes = NULL;
+    enum status st = define(kernel, &d);
+    if (!st) st = prepare(&job, t->sources, template_source_count(t), &d, kernel->arch, ptx);
+    if (st) return st;
+    job.whole_log = log;
+    st = build(&job, &code, out);
+    *bytes = code.bytes;
+    *size = code.size;
+    out->built = code.bytes != NULL;
+    out->facts = code.facts;
+    return st;
 }
 
 enum status compile_read_cubin(const char *path, const char *checksum, char **bytes, size_t *length)

@@ -21,7 +21,7 @@ enum status own_kernels_space(const struct own_kernels *own, struct space **spac
 {
     enum status st = OK;
     for (int i = 0; i < own->count && !st; i++) {
-        char *const text = own_space(own->template[i]);
+        char *const text = own_space(own->template[i], NULL);
         st = text ? space_add(own->template[i]->name, text, space) : fail(E_MEMORY, "out of memory for a space");
         free(text);
     }
