@@ -287,12 +287,16 @@ static enum status add_rule(struct reader *r, const char *from, const char *to, 
     struct description *d = r->d;
     if (d->rules == DESCRIBE_RULES_MAX) return wrong(r, from, "there are at most 64 rules");
     struct own_rule *const rule = &d->rule[d->rules++];
-    const char *const kept = r->at;
+    const struct expression_names names = describe_names(d);
+    struct expression_error error;
     size_t length;
-    r->at = from;
-    const enum status st = take_expression(r, &rule->holds, &length);
-    r->at = kept;
+    char *const part = strndup(from, (size_t)(to - from)); /* what follows && is another one */
+    if (!part) return fail(E_MEMORY, "out of memory for a rule");
+    const bool good = expression_compile(part, &names, &rule->holds, &length, &error);
+    free(part);
+    if (!good) return wrong(r, from + error.at, error.what);
     rule->only = only;
+    from += strspn(from, " \t\r\n");
     int used = snprintf(rule->why, sizeof rule->why, "%.63s:%d: %s ", r->file, line_of(r, from), only ? "only" : "rule");
     for (bool space = false; from < to && used + 2 < (int)sizeof rule->why; from++) {
         if (isspace((unsigned char)*from)) {
@@ -304,7 +308,7 @@ static enum status add_rule(struct reader *r, const char *from, const char *to, 
         space = false;
     }
     rule->why[used] = '\0';
-    return st;
+    return OK;
 }
 
 /* Each part of a conjunction is a rule of its own, so that it refuses as early as it can. */
@@ -370,13 +374,13 @@ static enum status take_entry(struct reader *r)
         return wrong_word(r, begin, name, "the name of a kernel, such as sgemm or sgemm<BM, BN>");
     skip_blanks(r);
     l->is_template = *r->at == '<';
-    int depth = 0;
+    int depth = 0, within = 0; /* of <> and, where these compare, of () */
     if (l->is_template) {
         const char *at = r->at;
         for (; *at && *at != ';'; at++) {
-            depth += *at == '<' || *at == '(';
-            depth -= *at == '>' || *at == ')';
-            if (depth == 0) break;
+            within += (*at == '(') - (*at == ')');
+            if (within == 0) depth += (*at == '<') - (*at == '>');
+            if (within == 0 && depth == 0) break;
         }
         if (*at != '>') return wrong(r, at, "expected '>' at the end of the template's arguments");
         r->at = at + 1;
@@ -413,7 +417,7 @@ static enum status take_argument(struct reader *r)
     return take_expression(r, &d->integer[a->integer], &length);
 }
 
-/* `workspace` is a keyword, too: here it is an argument. */
+/* `workspace` is a keyword, too: on the same line it is an argument. */
 static enum status take_arguments(struct reader *r)
 {
     for (;;) {
@@ -423,7 +427,8 @@ static enum status take_arguments(struct reader *r)
         take_sign(r, ',');
         skip_blanks(r);
         const enum keyword k = next_keyword(r);
-        if (*r->at && *r->at != ';' && (k == KEYWORDS || k == WORKSPACE)) continue;
+        const bool same_line = !memchr(before, '\n', (size_t)(r->at - before));
+        if (*r->at && *r->at != ';' && (k == KEYWORDS || (k == WORKSPACE && same_line))) continue;
         r->at = before;
         return OK;
     }

@@ -456,8 +456,9 @@ static struct prediction predict(const struct config *config, const struct probl
 
 /* ---- the table ---- */
 
-static void own_free(struct own *own)
+void own_free(struct template *made)
 {
+    struct own *const own = (struct own *)(void *)made;
     if (!own) return;
     if (own->parts) json_decref(own->parts);
     free(own->text);
@@ -569,12 +570,12 @@ static void make_template(struct own *own)
                                       .predict = predict};
 }
 
-static enum status build(const char *text, struct own **out)
+enum status own_make(const char *text, struct template **made)
 {
     const char *file = NULL, *beside = NULL;
     struct own *own = calloc(1, sizeof *own);
     if (!own || !(own->text = strdup(text))) {
-        own_free(own);
+        free(own);
         return fail(E_MEMORY, "out of memory for an own kernel");
     }
     enum status st = take_parts(own, &file, &beside);
@@ -585,22 +586,21 @@ static enum status build(const char *text, struct own **out)
         understand(own);
         make_template(own);
         name_it(own, file);
-        *out = own;
-    } else own_free(own);
+        *made = &own->template;
+    } else own_free(&own->template);
     return st;
 }
 
 enum status own_add(const char *text, const struct template **added)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    struct own *own;
-    enum status st = build(text, &own);
+    struct template *made;
+    enum status st = own_make(text, &made);
     if (st) return st;
     pthread_mutex_lock(&lock);
-    *added = template_find(own->name);
-    if (*added) own_free(own);
-    else if (!(st = template_add(&own->template))) *added = &own->template;
-    else own_free(own);
+    *added = template_find(made->name);
+    if (!*added && !(st = template_add(made))) *added = made;
+    else own_free(made);
     pthread_mutex_unlock(&lock);
     return st;
 }

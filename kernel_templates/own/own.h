@@ -21,7 +21,11 @@
  * (the table is full). Thread-safe. */
 enum status own_add(const char *text, const struct template **added);
 
-/* The same for whoever has no use for the template. */
+/* A template that joins no table, and its end (takes NULL). Errors: as own_add, but for E_BUSY. */
+enum status own_make(const char *text, struct template **made);
+void own_free(struct template *made);
+
+/* own_add for whoever has no use for the template. */
 enum status own_take(const char *text);
 
 /* NULL: it is no kernel of that kind. Its text is the template's member `own`. */

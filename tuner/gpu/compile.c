@@ -316,6 +316,21 @@ struct code {
     struct kernel_facts facts;
 };
 
+/* An own kernel: its entry is there, once, and nothing of a call is left for the next but what it has written to C and
+ * its workspace, which the judge poisons. False: out->log says why not. */
+static bool accept(const struct job *job, const struct code *code, char symbol[CUBIN_SYMBOL_MAX], struct compiled *out)
+{
+    const int found = cubin_find(code->bytes, code->size, job->entry, symbol);
+    if (found != 1)
+        snprintf(out->log, sizeof out->log, "error: the source has %s kernel %.100s%s", found ? "more than one" : "no", job->entry,
+                 found ? "" : " (__global__, and not static)");
+    else if (cubin_keeps_state(code->bytes, code->size))
+        snprintf(out->log, sizeof out->log,
+                 "error: the source has a __device__ variable, or prints: what a kernel keeps from call to call cannot be judged");
+    else return true;
+    return false;
+}
+
 static enum status read_code(const struct job *job, nvrtcProgram program, const char *log, double compile_ms,
                              struct code *code, struct compiled *out)
 {
@@ -329,15 +344,10 @@ static enum status read_code(const struct job *job, nvrtcProgram program, const 
     if (!st) st = take_code(job, program, &code->bytes, &code->size);
     if (st || job->ptx) return st;
     code->facts.cubin_bytes = (int)code->size;
-    if (job->entry) {
-        const int found = cubin_find(code->bytes, code->size, job->entry, symbol);
-        if (found != 1) {
-            snprintf(out->log, sizeof out->log, "the source has %s kernel %.100s%s", found ? "more than one" : "no", job->entry,
-                     found ? "" : " (__global__, not static)");
-            free(code->bytes);
-            code->bytes = NULL;
-            return OK;
-        }
+    if (job->entry && !accept(job, code, symbol, out)) {
+        free(code->bytes);
+        code->bytes = NULL;
+        return OK;
     }
     code->facts.most_threads = cubin_most_threads(code->bytes, code->size, symbol);
     return st;

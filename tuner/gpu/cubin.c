@@ -101,6 +101,21 @@ int cubin_most_threads(const void *bytes, size_t size, const char *entry)
     return all <= 1 << 16 && all * threads[2] <= INT_MAX ? (int)(all * threads[2]) : 0;
 }
 
+bool cubin_keeps_state(const void *bytes, size_t size)
+{
+    const struct bytes file = {bytes, size};
+    Elf64_Ehdr header;
+    Elf64_Shdr s;
+    struct bytes names;
+    static const char global[] = ".nv.global"; /* and .nv.global.init */
+    if (!open_file(file, &header, &names)) return false;
+    for (size_t i = 0; i < header.e_shnum && read_at(file, header.e_shoff + i * sizeof s, &s, sizeof s); i++) {
+        const struct bytes its = part(names, s.sh_name, sizeof global - 1);
+        if (its.at && memcmp(its.at, global, its.size) == 0 && s.sh_size > 0) return true;
+    }
+    return false;
+}
+
 int cubin_parameters(const void *bytes, size_t size, const char *symbol, uint16_t sizes[CUBIN_PARAMETERS_MAX])
 {
     const struct bytes info = info_of((struct bytes){bytes, size}, symbol);

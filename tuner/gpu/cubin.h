@@ -17,6 +17,9 @@ int cubin_most_threads(const void *bytes, size_t size, const char *entry);
 #define CUBIN_SYMBOL_MAX 1024
 int cubin_find(const void *bytes, size_t size, const char *name, char symbol[CUBIN_SYMBOL_MAX]);
 
+/* Are there variables in device memory (__device__), which outlive a launch? */
+bool cubin_keeps_state(const void *bytes, size_t size);
+
 /* The sizes of a kernel's parameters in bytes; returns how many there are, -1 if the cubin does not say. */
 #define CUBIN_PARAMETERS_MAX 64
 int cubin_parameters(const void *bytes, size_t size, const char *symbol, uint16_t sizes[CUBIN_PARAMETERS_MAX]);
