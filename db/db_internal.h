@@ -242,11 +242,12 @@ enum status db_insert(struct db *db, const struct binder *b, int64_t *id, const 
 enum status db_next(struct db *db, const struct binder *b, bool *row, const char *what);
 void db_done(const struct binder *b);
 
-/* Own kernels: the text of a template; those of a file that may be taken, offered when it is opened; those of another
- * file (E_INPUT: it has some that this one has not, and !db_accepts_kernels). */
+/* Own kernels: the text of a template; those of a file that may be taken, offered when it is opened; those of
+ * another file (E_INPUT: it has some that this one has not, and !db_accepts_kernels). */
 enum status db_keep_kernel(struct db *db, const struct template *t);
 enum status db_take_own(struct db *db);
-enum status db_copy_own(struct db *to, struct db *from);
+struct db_merged;
+enum status db_copy_own(struct db *to, struct db *from, struct db_merged *merged);
 /* Runs a statement that gives one integer (0 if there is no row, or if it is NULL). */
 enum status db_integer(struct db *db, const struct binder *b, int64_t *value, const char *what);
 

@@ -66,9 +66,8 @@ static bool is_one_launch(struct executable *x, bool epilogue)
     struct launch_walk walk;
     struct launch only, more;
     const int most = epilogue ? EXTENDED_ARGUMENT_MAX : PLAIN_ARGUMENT_MAX;
-    const bool plain =
-        x->form.views == 0 && x->form.argument_bytes <= most && !launch_has_attributes(&x->form.kernel[0]) &&
-        x->form.kernel[0].parameters == 0;
+    const bool plain = x->form.views == 0 && x->form.argument_bytes <= most &&
+                       !launch_has_attributes(&x->form.kernel[0]) && x->form.kernel[0].parameters == 0;
     launch_walk_start(&walk, &x->form, &nothing);
     const bool one = plain && launch_walk_next(&walk, &only) && !launch_walk_next(&walk, &more);
     if (one) {
@@ -100,7 +99,8 @@ static enum status load_kernel(const struct gt_plan *plan, const struct config *
     if (x->form.workspace_bytes > 0)
         x->need = (struct workspace_need){4 * (size_t)x->form.counters, (size_t)x->form.workspace_bytes};
     if (config->template->own) {
-        if (!(x->entries = malloc(sizeof *x->entries))) return fail(E_MEMORY, "out of memory while making a plan");
+        if (!(x->entries = malloc(sizeof *x->entries)))
+            return fail(E_MEMORY, "out of memory while making a plan");
         if ((st = module_entries(x->module, &x->form, x->entries))) return st;
     }
     device_was_short_of_memory(); /* whatever it was about */

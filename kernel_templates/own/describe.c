@@ -14,8 +14,8 @@
 
 _Static_assert(CONFIG_PARAMS_MAX + OWN_NAMES <= EXPRESSION_NAMES_MAX, "a bit of expression.uses for each");
 
-static const char *const fixed_names[OWN_NAMES] = {"M",   "N",        "K",        "batch",    "lda",     "ldb",
-                                                   "ldc", "stride_a", "stride_b", "stride_c", "TRANS_A", "TRANS_B"};
+static const char *const fixed_names[OWN_NAMES] = {
+    "M", "N", "K", "batch", "lda", "ldb", "ldc", "stride_a", "stride_b", "stride_c", "TRANS_A", "TRANS_B"};
 
 /* ---- the text ---- */
 
@@ -59,14 +59,16 @@ static enum status find_head(const char *file, char *text)
         char *const mark = at ? at + strspn(at, " \t") : NULL;
         const bool begins = mark && strncmp(mark, MARK, strlen(MARK)) == 0;
         if (begins && found && !within)
-            return fail(E_INPUT, "%s has two descriptions: a second '" MARK "' stands apart from the first", file);
+            return fail(E_INPUT, "%s has two descriptions: a second '" MARK "' stands apart from the first",
+                        file);
         if (begins) within = found = true, blank(mark, mark + strlen(MARK));
         within = within && at;
         if (within) blank(line, at);
         else blank(line, end);
         line = *end ? end + 1 : end;
     }
-    return found ? OK : fail(E_ABSENT, "%s has no line '// " MARK " ...', and no file .tune is beside it", file);
+    return found ? OK
+                 : fail(E_ABSENT, "%s has no line '// " MARK " ...', and no file .tune is beside it", file);
 }
 
 /* ---- the reader ---- */
@@ -74,7 +76,7 @@ static enum status find_head(const char *file, char *text)
 struct reader {
     const char *file, *text, *at;
     struct description *d;
-    char *bare; /* of the same length */
+    char *bare;                /* of the same length */
     struct own_launch *launch; /* being described */
     unsigned seen;             /* bit of a keyword: it stood there, for this launch or for all */
 };
@@ -139,11 +141,30 @@ static bool take_sign(struct reader *r, char sign)
     return true;
 }
 
-enum keyword { TYPE, OPS, ONLY, ENTRY, PARAM, RULE, GRID, BLOCK, SHARED, REGISTERS, ARGS, TILE, WORKSPACE, LAUNCH, CLUSTER, KEYWORDS };
-static const char *const keywords[KEYWORDS] = {"type",   "ops",       "only", "entry", "param",     "rule",   "grid",   "block",
-                                               "shared", "registers", "args", "tile",  "workspace", "launch", "cluster"};
-#define EXPECTED                                                                                                   \
-    "type, ops, only, entry, param, rule, grid, block, shared, registers, args, tile, workspace, cluster or launch"
+enum keyword {
+    TYPE,
+    OPS,
+    ONLY,
+    ENTRY,
+    PARAM,
+    RULE,
+    GRID,
+    BLOCK,
+    SHARED,
+    REGISTERS,
+    ARGS,
+    TILE,
+    WORKSPACE,
+    LAUNCH,
+    CLUSTER,
+    KEYWORDS
+};
+static const char *const keywords[KEYWORDS] = {"type", "ops",  "only",      "entry",  "param",
+                                               "rule", "grid", "block",     "shared", "registers",
+                                               "args", "tile", "workspace", "launch", "cluster"};
+#define EXPECTED                                                                                             \
+    "type, ops, only, entry, param, rule, grid, block, shared, registers, args, tile, workspace, cluster "   \
+    "or launch"
 
 /* KEYWORDS: none comes next. */
 static enum keyword next_keyword(struct reader *r)
@@ -157,7 +178,8 @@ static enum keyword next_keyword(struct reader *r)
 
 static bool is_taken(const struct description *d, const char *name, size_t length)
 {
-    static const char *const others[] = {"A", "B", "C", "alpha", "beta", "ceil", "min", "max", "TYPE_A", "TYPE_B", "TYPE_C", "TYPE_SUM"};
+    static const char *const others[] = {"A",   "B",   "C",      "alpha",  "beta",   "ceil",
+                                         "min", "max", "TYPE_A", "TYPE_B", "TYPE_C", "TYPE_SUM"};
     for (int i = 0; i < CONFIG_PARAMS_MAX + OWN_NAMES; i++)
         if (d->name[i] && strlen(d->name[i]) == length && strncmp(d->name[i], name, length) == 0) return true;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -178,7 +200,8 @@ static enum status take_value(struct reader *r, int param)
     if (!isdigit((unsigned char)*begin) || errno || value > INT32_MAX || is_word(*end))
         return wrong_word(r, begin, strcspn(begin, " \t\r\n;,"), "a whole number from 0 to 2147483647");
     for (int i = 0; i < d->values[param]; i++)
-        if (d->value[param][i] == value) return wrong_word(r, begin, (size_t)(end - begin), "each value once");
+        if (d->value[param][i] == value)
+            return wrong_word(r, begin, (size_t)(end - begin), "each value once");
     if (d->values[param] == DESCRIBE_VALUES_MAX) return wrong(r, begin, "a parameter has at most 64 values");
     d->value[param][d->values[param]++] = (int32_t)value;
     r->at = end;
@@ -191,7 +214,8 @@ static enum status take_param(struct reader *r)
 {
     struct description *d = r->d;
     const size_t length = next_name(r);
-    if (length == 0 || length >= sizeof *d->param) return wrong_word(r, r->at, length, "the name of a parameter, of at most 31 letters");
+    if (length == 0 || length >= sizeof *d->param)
+        return wrong_word(r, r->at, length, "the name of a parameter, of at most 31 letters");
     if (is_taken(d, r->at, length)) return wrong_word(r, r->at, length, "a name that means nothing else");
     if (d->params == CONFIG_PARAMS_MAX) return wrong(r, r->at, "there are at most 32 parameters");
     const int p = d->params++;
@@ -254,7 +278,8 @@ static enum status take_list(struct reader *r, struct expression *list, int most
             r->at = before;
             return OK;
         }
-        if (*count == most) return wrong_word(r, r->at, next_name(r), comma ? "no more than that" : "';' or a keyword");
+        if (*count == most)
+            return wrong_word(r, r->at, next_name(r), comma ? "no more than that" : "';' or a keyword");
     }
 }
 
@@ -297,7 +322,8 @@ static enum status add_rule(struct reader *r, const char *from, const char *to, 
     if (!good) return wrong(r, from + error.at, error.what);
     rule->only = only;
     from += strspn(from, " \t\r\n");
-    int used = snprintf(rule->why, sizeof rule->why, "%.63s:%d: %s ", r->file, line_of(r, from), only ? "only" : "rule");
+    int used = snprintf(rule->why, sizeof rule->why, "%.63s:%d: %s ", r->file, line_of(r, from),
+                        only ? "only" : "rule");
     for (bool space = false; from < to && used + 2 < (int)sizeof rule->why; from++) {
         if (isspace((unsigned char)*from)) {
             space = true;
@@ -385,7 +411,8 @@ static enum status take_entry(struct reader *r)
         if (*at != '>') return wrong(r, at, "expected '>' at the end of the template's arguments");
         r->at = at + 1;
     } else r->at = begin + name;
-    if ((size_t)(r->at - begin) >= sizeof l->entry) return wrong(r, begin, "the entry has more than 255 characters");
+    if ((size_t)(r->at - begin) >= sizeof l->entry)
+        return wrong(r, begin, "the entry has more than 255 characters");
     snprintf(l->name, sizeof l->name, "%.*s", (int)name, begin);
     snprintf(l->entry, sizeof l->entry, "%.*s", (int)(r->at - begin), begin);
     for (char *c = l->entry; *c; c++)
@@ -399,7 +426,8 @@ static enum status take_argument(struct reader *r)
     static const struct {
         const char *name;
         enum own_argument_kind kind;
-    } named[] = {{"A", OWN_A}, {"B", OWN_B}, {"C", OWN_C}, {"workspace", OWN_WORKSPACE}, {"alpha", OWN_ALPHA}, {"beta", OWN_BETA}};
+    } named[] = {{"A", OWN_A},         {"B", OWN_B},      {"C", OWN_C}, {"workspace", OWN_WORKSPACE},
+                 {"alpha", OWN_ALPHA}, {"beta", OWN_BETA}};
     struct own_launch *const l = r->launch;
     struct description *const d = r->d;
     if (l->arguments == LAUNCH_PARAMETERS_MAX) return wrong(r, r->at, "a kernel has at most 24 arguments");
@@ -411,7 +439,8 @@ static enum status take_argument(struct reader *r)
         return OK;
     }
     size_t length;
-    if (d->integers == LAUNCH_PARAMETERS_MAX) return wrong(r, r->at, "the launches have at most 24 integers together");
+    if (d->integers == LAUNCH_PARAMETERS_MAX)
+        return wrong(r, r->at, "the launches have at most 24 integers together");
     a->kind = OWN_INTEGER;
     a->integer = d->integers++;
     return take_expression(r, &d->integer[a->integer], &length);
@@ -444,8 +473,8 @@ static enum status end_launch(struct reader *r)
     char what[120];
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
         if (r->seen & 1u << needed[i]) continue;
-        snprintf(what, sizeof what, "the launch%s%.60s has no '%s'", r->launch->name[0] ? " of " : "", r->launch->name,
-                 keywords[needed[i]]);
+        snprintf(what, sizeof what, "the launch%s%.60s has no '%s'", r->launch->name[0] ? " of " : "",
+                 r->launch->name, keywords[needed[i]]);
         return wrong(r, r->at, what);
     }
     return OK;
@@ -551,12 +580,17 @@ static enum status check_whole(const struct reader *r)
         for (int j = 0; j < d->launch[i].arguments; j++) {
             writes |= d->launch[i].argument[j].kind == OWN_C;
             if (d->launch[i].argument[j].kind == OWN_WORKSPACE && d->workspace.steps == 0)
-                return fail(E_INPUT, "%s:%d: the kernel takes a workspace; expected 'workspace' and its bytes", r->file,
-                            d->launch[i].line);
+                return fail(E_INPUT,
+                            "%s:%d: the kernel takes a workspace; expected 'workspace' and its bytes",
+                            r->file, d->launch[i].line);
         }
-    if (!writes) return fail(E_INPUT, "%s:%d: no kernel takes C; expected it in 'args'", r->file, d->launch[0].line);
+    if (!writes)
+        return fail(E_INPUT, "%s:%d: no kernel takes C; expected it in 'args'", r->file, d->launch[0].line);
     if (uses_tile >> CONFIG_PARAMS_MAX)
-        return fail(E_INPUT, "%s: 'tile' and 'registers' are of a block, whatever the problem; expected parameters alone", r->file);
+        return fail(
+            E_INPUT,
+            "%s: 'tile' and 'registers' are of a block, whatever the problem; expected parameters alone",
+            r->file);
     return OK;
 }
 

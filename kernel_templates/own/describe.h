@@ -67,7 +67,7 @@ struct own_rule {
 };
 
 struct description {
-    char file[64]; /* for messages */
+    char file[64];  /* for messages */
     unsigned types; /* GEMM_TYPE_BIT */
     bool op[2][2];  /* of TRANS_A, TRANS_B */
     char param[CONFIG_PARAMS_MAX][32];
@@ -87,7 +87,8 @@ struct description {
  * "// gemmtune:", or, if beside, of a file that consists of it. bare: NULL, or malloc'ed: what of the text a
  * kernel's identity depends on, without comments and without the values of parameters. Errors: E_INPUT with
  * file, line, column and what was expected; E_ABSENT, the source has none; E_MEMORY. */
-enum status describe_read(const char *file, const char *text, bool beside, struct description *d, char **bare);
+enum status describe_read(const char *file, const char *text, bool beside, struct description *d,
+                          char **bare);
 
 static inline struct expression_names describe_names(const struct description *d)
 {

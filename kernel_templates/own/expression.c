@@ -9,7 +9,30 @@
 #include <stdio.h>
 #include <string.h>
 
-enum op { PUSH, ADD, SUB, MUL, DIV, MOD, CEIL, MIN, MAX, EQ, NE, LT, LE, GT, GE, NEG, NOT, BOOL, SKIP_IF, SKIP_UNLESS, SKIP, DROP };
+enum op {
+    PUSH,
+    ADD,
+    SUB,
+    MUL,
+    DIV,
+    MOD,
+    CEIL,
+    MIN,
+    MAX,
+    EQ,
+    NE,
+    LT,
+    LE,
+    GT,
+    GE,
+    NEG,
+    NOT,
+    BOOL,
+    SKIP_IF,
+    SKIP_UNLESS,
+    SKIP,
+    DROP
+};
 enum from { STACK, CONSTANT, NARROW, WIDE };
 
 #define DEPTH_MAX 64
@@ -41,8 +64,8 @@ static bool add(struct compiler *c, enum op op, enum from from, int at, int64_t 
 {
     struct expression *e = c->out;
     if (e->steps == EXPRESSION_STEPS_MAX) return wrong(c, c->at, "the expression is too long");
-    e->step[e->steps++] =
-        (struct expression_step){.op = (uint8_t)op, .from = (uint8_t)from, .at = (uint16_t)at, .value = value};
+    e->step[e->steps++] = (struct expression_step){
+        .op = (uint8_t)op, .from = (uint8_t)from, .at = (uint16_t)at, .value = value};
     return true;
 }
 
@@ -122,8 +145,9 @@ static bool take_call(struct compiler *c, const char *name, enum op op)
         if (++arguments > 1 && !combine(c, op)) return false;
         if (arguments == 2 && op == CEIL) break;
     } while (take(c, ","));
-    return arguments < 2 ? wrong(c, name, op == CEIL ? "expected ceil(x, y)" : "expected two arguments or more")
-                         : expect(c, ")");
+    return arguments < 2
+               ? wrong(c, name, op == CEIL ? "expected ceil(x, y)" : "expected two arguments or more")
+               : expect(c, ")");
 }
 
 static bool take_name(struct compiler *c)

@@ -63,8 +63,8 @@ static bool asks_problem(const struct expression *e)
 }
 
 /* `otherwise` where there is no expression. */
-static const char *value_of(const struct expression *e, const struct config *config, const int64_t *problem, int64_t otherwise,
-                            int64_t *value)
+static const char *value_of(const struct expression *e, const struct config *config, const int64_t *problem,
+                            int64_t otherwise, int64_t *value)
 {
     const struct expression_values values = {.narrow = config->value, .wide = problem};
     *value = otherwise;
@@ -82,14 +82,18 @@ static const char *check_served(const struct own *own, const struct problem *p)
     if (p->invariant) return "the kernel does not say that it is invariant";
     if (p->alpha != 1 && !own->takes_alpha) return "the kernel takes no alpha, which is then 1";
     if (p->beta != 0 && !own->takes_beta) return "the kernel takes no beta, which is then 0";
-    if (!own->takes_ld[0] && p->lda != problem_cols_a(p)) return "the kernel takes no lda, and lines of A are not close together";
-    if (!own->takes_ld[1] && p->ldb != problem_cols_b(p)) return "the kernel takes no ldb, and lines of B are not close together";
-    if (!own->takes_ld[2] && p->ldc != p->n) return "the kernel takes no ldc, and lines of C are not close together";
+    if (!own->takes_ld[0] && p->lda != problem_cols_a(p))
+        return "the kernel takes no lda, and lines of A are not close together";
+    if (!own->takes_ld[1] && p->ldb != problem_cols_b(p))
+        return "the kernel takes no ldb, and lines of B are not close together";
+    if (!own->takes_ld[2] && p->ldc != p->n)
+        return "the kernel takes no ldc, and lines of C are not close together";
     if (own->takes_batch && p->batch > INT32_MAX) return "the batch is longer than a launch's";
     return NULL;
 }
 
-static const char *check_block(const struct own_launch *l, const struct config *config, const int64_t *problem)
+static const char *check_block(const struct own_launch *l, const struct config *config,
+                               const int64_t *problem)
 {
     static const int64_t most[3] = {1024, 1024, 64};
     int64_t threads = 1;
@@ -102,8 +106,8 @@ static const char *check_block(const struct own_launch *l, const struct config *
     return threads <= 1024 ? NULL : "a block holds at most 1024 threads";
 }
 
-static const char *check_shared(const struct own_launch *l, const struct config *config, const int64_t *problem,
-                                const struct gpu *gpu)
+static const char *check_shared(const struct own_launch *l, const struct config *config,
+                                const int64_t *problem, const struct gpu *gpu)
 {
     int64_t bytes;
     if (value_of(&l->shared, config, problem, 0, &bytes)) return "the bytes of shared memory have no value";
@@ -111,8 +115,8 @@ static const char *check_shared(const struct own_launch *l, const struct config 
     return !gpu || bytes <= gpu->smem_per_block_bytes ? NULL : "a block has no such shared memory";
 }
 
-static const char *check_cluster(const struct own_launch *l, const struct config *config, const int64_t *problem,
-                                 const int64_t grid[3], const struct gpu *gpu)
+static const char *check_cluster(const struct own_launch *l, const struct config *config,
+                                 const int64_t *problem, const int64_t grid[3], const struct gpu *gpu)
 {
     int64_t blocks = 1;
     if (l->cluster[0].steps == 0) return NULL;
@@ -127,7 +131,8 @@ static const char *check_cluster(const struct own_launch *l, const struct config
     return blocks <= 8 ? NULL : "a cluster has 1 to 8 blocks";
 }
 
-static const char *grid_of(const struct own_launch *l, const struct config *config, const int64_t *problem, int64_t grid[3])
+static const char *grid_of(const struct own_launch *l, const struct config *config, const int64_t *problem,
+                           int64_t grid[3])
 {
     static const int64_t most[3] = {GRID_X_MAX, 65535, 65535};
     for (int i = 0; i < 3; i++) {
@@ -139,7 +144,8 @@ static const char *grid_of(const struct own_launch *l, const struct config *conf
 }
 
 /* All launches of a problem, once the configuration is whole. */
-static const char *check_launches(const struct own *own, const struct config *config, const int64_t *problem, const struct gpu *gpu)
+static const char *check_launches(const struct own *own, const struct config *config, const int64_t *problem,
+                                  const struct gpu *gpu)
 {
     const struct description *d = &own->d;
     const char *why = NULL;
@@ -153,12 +159,15 @@ static const char *check_launches(const struct own *own, const struct config *co
     }
     for (int i = 0; i < d->integers && !why; i++)
         if (value_of(&d->integer[i], config, problem, 0, &value)) why = "an argument has no value";
-    if (!why && value_of(&d->workspace, config, problem, 0, &bytes)) why = "the bytes of the workspace have no value";
-    else if (!why && (bytes < 0 || bytes > INT64_C(1) << 40)) why = "the workspace has less than 0 bytes, or more than 2^40";
+    if (!why && value_of(&d->workspace, config, problem, 0, &bytes))
+        why = "the bytes of the workspace have no value";
+    else if (!why && (bytes < 0 || bytes > INT64_C(1) << 40))
+        why = "the workspace has less than 0 bytes, or more than 2^40";
     return why;
 }
 
-static const char *check_prefix(const struct config *config, int known, const struct problem *problem, const struct gpu *gpu)
+static const char *check_prefix(const struct config *config, int known, const struct problem *problem,
+                                const struct gpu *gpu)
 {
     const struct own *own = own_of(config->template);
     const struct description *d = &own->d;
@@ -215,7 +224,8 @@ static uint16_t place_of(const struct own_argument *a)
     return 0;
 }
 
-static void plan_launch(const struct own_launch *l, const struct config *config, const int64_t *problem, struct kernel_launch *k)
+static void plan_launch(const struct own_launch *l, const struct config *config, const int64_t *problem,
+                        struct kernel_launch *k)
 {
     int64_t size[3] = {0}, bytes;
     *k = (struct kernel_launch){.entry = l->name, .walks_items = true, .threads = 1};
@@ -274,12 +284,13 @@ static void plan(const struct config *config, const struct problem *p, struct la
 /* ---- what is compiled ---- */
 
 /* A name expression with values in place of names. False: it does not fit. */
-static bool substitute(const struct own *own, const struct kernel_key *key, const char *entry, char *text, size_t room)
+static bool substitute(const struct own *own, const struct kernel_key *key, const char *entry, char *text,
+                       size_t room)
 {
     const struct gemm_type_row *const type = gemm_type_row(key->type);
     const struct {
         const char *name, *value;
-    } words[] = {{"TRANS_A", key->trans_a ? "1" : "0"},        {"TRANS_B", key->trans_b ? "1" : "0"},
+    } words[] = {{"TRANS_A", key->trans_a ? "1" : "0"},  {"TRANS_B", key->trans_b ? "1" : "0"},
                  {"TYPE_A", element_cuda_name(type->a)}, {"TYPE_B", element_cuda_name(type->b)},
                  {"TYPE_C", element_cuda_name(type->c)}, {"TYPE_SUM", element_cuda_name(type->sum)}};
     size_t used = 0;
@@ -310,7 +321,8 @@ static bool expression_of(const struct kernel_key *key, int number, char *text, 
 {
     const struct own *own = own_of(key->config.template);
     for (int i = 0; i < own->d.launches; i++)
-        if (own->d.launch[i].is_template && number-- == 0) return substitute(own, key, own->d.launch[i].entry, text, room);
+        if (own->d.launch[i].is_template && number-- == 0)
+            return substitute(own, key, own->d.launch[i].entry, text, room);
     return false;
 }
 
@@ -320,7 +332,8 @@ static int64_t or_least(const struct expression *e, const struct config *config,
 {
     static const int64_t no_problem[OWN_NAMES];
     int64_t value;
-    return value_of(e, config, no_problem, otherwise, &value) || value < 0 || value > INT32_MAX ? otherwise : value;
+    return value_of(e, config, no_problem, otherwise, &value) || value < 0 || value > INT32_MAX ? otherwise
+                                                                                                : value;
 }
 
 static struct resources resources(const struct config *config)
@@ -367,7 +380,8 @@ static void block_of(const struct config *config, const struct problem *problem,
 static double least_us(const struct problem *p, const struct gpu *gpu)
 {
     const double peak = gpu_peak_tflops(gpu, p->type), memory = gpu->memory_gb_per_s;
-    const double compute_us = peak > 0 ? problem_flop(p) / peak * 1e-6 : 0, memory_us = memory > 0 ? problem_bytes(p) / memory * 1e-3 : 0;
+    const double compute_us = peak > 0 ? problem_flop(p) / peak * 1e-6 : 0,
+                 memory_us = memory > 0 ? problem_bytes(p) / memory * 1e-3 : 0;
     return fmax(compute_us, memory_us) + 2;
 }
 
@@ -404,34 +418,37 @@ static struct prediction predict_tensor(const struct block *b, const struct prob
 {
     const struct gemm_type_row *const type = gemm_type_row(p->type);
     const double m = b->tile.m, n = b->tile.n, k = b->tile.k;
-    const struct tensor_kernel t = {.threads = b->threads,
-                                    .smem_bytes = b->smem_bytes,
-                                    .min_blocks = 1,
-                                    .needed = b->sums + 40,
-                                    .blocks = b->blocks,
-                                    .sms = gpu->sm_count,
-                                    .steps = ceil((double)p->k / k),
-                                    .step_k = k,
-                                    .products = m * n * k,
-                                    .rate = tensor_rate(gpu, p->type, 0.8),
-                                    .full_warps = 8,
-                                    .wait_cycles = 400,
-                                    .arrival = (m + n) * k * element_bytes(type->a),
-                                    .arrival_rate = 48,
-                                    .wave_us = 1,
-                                    .store = m * n * element_bytes(type->c),
-                                    .store_rate = 32,
-                                    .memory_us = gpu->memory_gb_per_s > 0 ? problem_bytes(p) / gpu->memory_gb_per_s * 1e-3 : 0,
-                                    .overhead_us = 2};
+    const struct tensor_kernel t = {
+        .threads = b->threads,
+        .smem_bytes = b->smem_bytes,
+        .min_blocks = 1,
+        .needed = b->sums + 40,
+        .blocks = b->blocks,
+        .sms = gpu->sm_count,
+        .steps = ceil((double)p->k / k),
+        .step_k = k,
+        .products = m * n * k,
+        .rate = tensor_rate(gpu, p->type, 0.8),
+        .full_warps = 8,
+        .wait_cycles = 400,
+        .arrival = (m + n) * k * element_bytes(type->a),
+        .arrival_rate = 48,
+        .wave_us = 1,
+        .store = m * n * element_bytes(type->c),
+        .store_rate = 32,
+        .memory_us = gpu->memory_gb_per_s > 0 ? problem_bytes(p) / gpu->memory_gb_per_s * 1e-3 : 0,
+        .overhead_us = 2};
     return tensor_predict(&t, gpu, facts);
 }
 
-/* Without a tile nothing is known but how full the GPU is. Which of equals comes first is chance, and the same
- * each time: else a search would begin with one corner of the space. */
-static struct prediction predict_blindly(const struct block *b, const struct config *config, const struct problem *p,
-                                         const struct gpu *gpu, const struct kernel_facts *facts)
+/* Without a tile nothing is known but how full the GPU is. Which of equals comes first is chance, and the
+ * same each time: else a search would begin with one corner of the space. */
+static struct prediction predict_blindly(const struct block *b, const struct config *config,
+                                         const struct problem *p, const struct gpu *gpu,
+                                         const struct kernel_facts *facts)
 {
-    const int at_once = blocks_at_once(gpu, b->threads, facts && facts->registers ? facts->registers : 64, b->smem_bytes);
+    const int at_once =
+        blocks_at_once(gpu, b->threads, facts && facts->registers ? facts->registers : 64, b->smem_bytes);
     const double slots = (double)gpu->sm_count * at_once, waves = b->blocks / slots;
     const double chance = (double)(XXH64(config->value, sizeof config->value, 0) >> 11) * 0x1p-53;
     struct prediction out = {.blocks_per_sm = at_once, .waves = waves, .overhead_us = 2};
@@ -440,16 +457,16 @@ static struct prediction predict_blindly(const struct block *b, const struct con
     return out;
 }
 
-static struct prediction predict(const struct config *config, const struct problem *problem, const struct gpu *gpu,
-                                 const struct kernel_facts *facts)
+static struct prediction predict(const struct config *config, const struct problem *problem,
+                                 const struct gpu *gpu, const struct kernel_facts *facts)
 {
     struct block b;
     block_of(config, problem, &b);
     const bool has_tile = b.tile.m > 0 && b.tile.n > 0 && b.tile.k > 0;
     const struct gemm_type_row *const type = gemm_type_row(problem->type);
-    struct prediction p = !has_tile                  ? predict_blindly(&b, config, problem, gpu, facts)
+    struct prediction p = !has_tile                ? predict_blindly(&b, config, problem, gpu, facts)
                           : type->a == ELEMENT_F32 ? predict_ffma(&b, problem, gpu, facts)
-                                                     : predict_tensor(&b, problem, gpu, facts);
+                                                   : predict_tensor(&b, problem, gpu, facts);
     p.time_us = fmax(p.time_us, least_us(problem, gpu)); /* a description may say anything */
     return p;
 }
@@ -466,8 +483,8 @@ void own_free(struct template *made)
     free(own);
 }
 
-/* What texts consist of: {"file": "my.cu", "sources": [["my.cu", TEXT], ["my.cuh", TEXT], ...], "tune": TEXT or
- * null}. */
+/* What texts consist of: {"file": "my.cu", "sources": [["my.cu", TEXT], ["my.cuh", TEXT], ...], "tune": TEXT
+ * or null}. */
 static enum status take_parts(struct own *own, const char **file, const char **beside)
 {
     json_error_t error;
@@ -478,7 +495,8 @@ static enum status take_parts(struct own *own, const char **file, const char **b
     const size_t count = json_array_size(sources);
     free(own->text); /* in one line, whatever it was */
     own->text = own->parts ? json_dumps(own->parts, JSON_COMPACT) : NULL;
-    if (!own->text || !*file || !**file || count == 0 || count > OWN_FILES_MAX) return fail(E_INPUT, "this is not the text of an own kernel");
+    if (!own->text || !*file || !**file || count == 0 || count > OWN_FILES_MAX)
+        return fail(E_INPUT, "this is not the text of an own kernel");
     for (size_t i = 0; i < count; i++) {
         const json_t *const pair = json_array_get(sources, i);
         own->source[i].name = json_string_value(json_array_get(pair, 0));
@@ -507,7 +525,8 @@ static int needs(const struct expression *list, int count)
 {
     int most = 0;
     for (int i = 0; i < count; i++) {
-        const int one = asks_problem(&list[i]) ? CONFIG_PARAMS_MAX + 1 : expression_narrow(&list[i], CONFIG_PARAMS_MAX);
+        const int one =
+            asks_problem(&list[i]) ? CONFIG_PARAMS_MAX + 1 : expression_narrow(&list[i], CONFIG_PARAMS_MAX);
         most = one > most ? one : most;
     }
     return most;
@@ -524,7 +543,8 @@ static void understand(struct own *own)
 {
     const struct description *d = &own->d;
     bool grid_batch = false;
-    for (int i = 0; i < d->rules; i++) own->rule_needs[i] = expression_narrow(&d->rule[i].holds, CONFIG_PARAMS_MAX);
+    for (int i = 0; i < d->rules; i++)
+        own->rule_needs[i] = expression_narrow(&d->rule[i].holds, CONFIG_PARAMS_MAX);
     for (int i = 0; i < d->launches; i++) {
         const struct own_launch *const l = &d->launch[i];
         own->block_needs[i] = needs(l->block, 3);
@@ -551,23 +571,24 @@ static void make_template(struct own *own)
                                        .least = 0,
                                        .most = INT32_MAX,
                                        .meaning = "of an own kernel"};
-    own->template = (struct template){.name = own->name,
-                                      .summary = own->summary,
-                                      .params = own->param,
-                                      .param_count = d->params,
-                                      .computes = d->types,
-                                      .own = own->text,
-                                      .bare = expressions,
-                                      .entry = d->launch[0].name,
-                                      .expression = expression_of,
-                                      .macros = !expressions && __builtin_popcount(d->types) > 1 ? TEMPLATE_MACRO_TYPE : 0,
-                                      .sources = own->source,
-                                      .resources = resources,
-                                      .check = template_check_all,
-                                      .check_prefix = check_prefix,
-                                      .plan = plan,
-                                      .tile = tile,
-                                      .predict = predict};
+    own->template = (struct template){
+        .name = own->name,
+        .summary = own->summary,
+        .params = own->param,
+        .param_count = d->params,
+        .computes = d->types,
+        .own = own->text,
+        .bare = expressions,
+        .entry = d->launch[0].name,
+        .expression = expression_of,
+        .macros = !expressions && __builtin_popcount(d->types) > 1 ? TEMPLATE_MACRO_TYPE : 0,
+        .sources = own->source,
+        .resources = resources,
+        .check = template_check_all,
+        .check_prefix = check_prefix,
+        .plan = plan,
+        .tile = tile,
+        .predict = predict};
 }
 
 enum status own_make(const char *text, struct template **made)
@@ -579,7 +600,8 @@ enum status own_make(const char *text, struct template **made)
         return fail(E_MEMORY, "out of memory for an own kernel");
     }
     enum status st = take_parts(own, &file, &beside);
-    if (!st) st = describe_read(file, beside ? beside : own->source[0].text, beside != NULL, &own->d, &own->bare);
+    if (!st)
+        st = describe_read(file, beside ? beside : own->source[0].text, beside != NULL, &own->d, &own->bare);
     if (!st) {
         for (int i = 0; i <= OWN_FILES_MAX; i++)
             if (own->source[i].name && !own->source[i].text) own->source[i].text = own->bare;
@@ -620,8 +642,11 @@ const struct description *own_description(const struct template *t)
 static void write_values(const char *name, const int32_t *values, int count, FILE *f)
 {
     for (int i = 0; i < count; i++)
-        fprintf(f, "%s%s %" PRId32 "%s", i == 0 ? name : i % 8 == 0 ? "\n " : "", i == 0 ? " =" : "", values[i],
-                i + 1 == count ? "\n" : "");
+        fprintf(f, "%s%s %" PRId32 "%s",
+                i == 0       ? name
+                : i % 8 == 0 ? "\n "
+                             : "",
+                i == 0 ? " =" : "", values[i], i + 1 == count ? "\n" : "");
 }
 
 char *own_space(const struct template *t, const int32_t *fixed)

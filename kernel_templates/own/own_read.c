@@ -34,7 +34,8 @@ static enum status read_text(const char *path, size_t most, char **text)
     close(fd);
     if (!st && length > most) st = fail(E_INPUT, "%.300s is longer than %zu bytes", path, most);
     if (!st) (*text)[length] = '\0';
-    if (!st && (strlen(*text) != length || !utf8_valid(*text))) st = fail(E_INPUT, "%.300s is no text in UTF-8", path);
+    if (!st && (strlen(*text) != length || !utf8_valid(*text)))
+        st = fail(E_INPUT, "%.300s is no text in UTF-8", path);
     if (st) {
         free(*text);
         *text = NULL;
@@ -50,7 +51,8 @@ struct gathering {
 static bool is_there(const struct gathering *g, const char *name)
 {
     for (size_t i = 0; i < json_array_size(g->sources); i++)
-        if (strcmp(json_string_value(json_array_get(json_array_get(g->sources, i), 0)), name) == 0) return true;
+        if (strcmp(json_string_value(json_array_get(json_array_get(g->sources, i), 0)), name) == 0)
+            return true;
     return false;
 }
 
@@ -113,7 +115,8 @@ static enum status find_description(const char *path, char **tune)
 
 enum status own_read(const char *path, char **text)
 {
-    const char *const slash = strrchr(path, '/'), *const file = slash ? slash + 1 : path, *const dot = strrchr(file, '.');
+    const char *const slash = strrchr(path, '/'), *const file = slash ? slash + 1 : path,
+                      *const dot = strrchr(file, '.');
     struct gathering g = {.sources = json_array()};
     char *source = NULL, *tune = NULL;
     *text = NULL;
@@ -127,9 +130,12 @@ enum status own_read(const char *path, char **text)
     if (!st) st = find_description(path, &tune);
     if (!st) st = add(&g, file, source);
     if (!st) st = add_included(&g, source);
-    json_t *const all = st ? NULL : json_pack("{s:s, s:O, s:s?}", "file", file, "sources", g.sources, "tune", tune);
-    if (!st && (!all || !(*text = json_dumps(all, JSON_COMPACT)))) st = fail(E_MEMORY, "out of memory for the text of a kernel");
-    if (!st && strlen(*text) >= OWN_TEXT_MAX) st = fail(E_INPUT, "%.300s and its files are longer than %d bytes", path, OWN_TEXT_MAX);
+    json_t *const all =
+        st ? NULL : json_pack("{s:s, s:O, s:s?}", "file", file, "sources", g.sources, "tune", tune);
+    if (!st && (!all || !(*text = json_dumps(all, JSON_COMPACT))))
+        st = fail(E_MEMORY, "out of memory for the text of a kernel");
+    if (!st && strlen(*text) >= OWN_TEXT_MAX)
+        st = fail(E_INPUT, "%.300s and its files are longer than %d bytes", path, OWN_TEXT_MAX);
     if (st) {
         free(*text);
         *text = NULL;

@@ -131,7 +131,9 @@ enum status faulty_launch(void *self, const struct operands *operands, double al
     bool real = p.k > 0 && a[0] != rintf(a[0]);
     p.alpha = alpha, p.beta = faulty->fault == BETA_IGNORED ? 0 : beta;
     p.epilogue = 0; /* the product first */
-    if (faulty->fault == IDLE && alpha == 1 && beta == 0 && fabsf(c[0] - first_element(&p, a, b)) <= 1e-5f * fabsf(c[0])) return OK;
+    if (faulty->fault == IDLE && alpha == 1 && beta == 0 &&
+        fabsf(c[0] - first_element(&p, a, b)) <= 1e-5f * fabsf(c[0]))
+        return OK;
     if (source && beta != 0 && faulty->fault != D_READ) copy_elements(&p, source, c);
     if (faulty->fault == LAST_K_MISSING) p.k--;
     if (faulty->fault == OP_SWAPPED) p.trans_b = !p.trans_b;

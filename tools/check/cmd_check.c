@@ -1,5 +1,5 @@
-/* cmd_check.c — tune check: is an own kernel right, and how fast is it beside cuBLAS? For whoever writes one, and for
- * programs that do. Stores nothing.
+/* cmd_check.c — tune check: is an own kernel right, and how fast is it beside cuBLAS? For whoever writes one,
+ * and for programs that do. Stores nothing.
  */
 #include "children.h"
 #include "command_line.h"
@@ -18,11 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHAPES_MAX     64
-#define ROUNDS         9
-#define BLOCK_MS       20.0
-#define WARM_S         0.3
-#define DEADLINE_S     120.0 /* of a trial or a check: a kernel that takes longer hangs */
+#define SHAPES_MAX 64
+#define ROUNDS     9
+#define BLOCK_MS   20.0
+#define WARM_S     0.3
+#define DEADLINE_S 120.0 /* of a trial or a check: a kernel that takes longer hangs */
 
 struct check {
     struct command_words words;
@@ -49,34 +49,42 @@ static enum status add_shape(void *self, const struct command_option *option, ch
 {
     struct check *c = self;
     (void)option;
-    if (c->shapes == SHAPES_MAX) return fail(E_USAGE, "--shape can be given %d times in one command", SHAPES_MAX);
+    if (c->shapes == SHAPES_MAX)
+        return fail(E_USAGE, "--shape can be given %d times in one command", SHAPES_MAX);
     c->shape[c->shapes++] = text;
     return OK;
 }
 
 static const struct command_option rows[] = {
-    {"set", 0, "NAME=V,...", "values of parameters; of the others, those that the model likes best", OPTION_TEXT(struct check, set)},
-    {"shape", 's', "MxNxK", "a problem, or its full form TYPE:OP:MxNxK:... (512x512x512); may be repeated", .repeats = true,
-     OPTION_CALL(add_shape)},
+    {"set", 0, "NAME=V,...", "values of parameters; of the others, those that the model likes best",
+     OPTION_TEXT(struct check, set)},
+    {"shape", 's', "MxNxK", "a problem, or its full form TYPE:OP:MxNxK:... (512x512x512); may be repeated",
+     .repeats = true, OPTION_CALL(add_shape)},
     OPTION_ROW_GPU(struct check, gpu, "the GPU of this machine"),
     {"seed", 0, "N", "seed of the data (1)", OPTION_WHOLE(struct check, seed, 0, INT64_MAX)},
     OPTION_ROWS_FORMAT(struct check, format),
 };
 
-static const char text[] =
-    "Check a kernel of your own (docs/own-kernels.md): build it, compare what it computes with an independent reference, and "
-    "time it beside cuBLAS.\vRight means: whole numbers and random ones, over C poisoned in two ways; twenty runs with the same "
-    "bits; other sizes that the description allows, padded lines, batches; special values of alpha and beta, and C not read at "
-    "beta 0; NaN and infinity; nothing written outside C. The first wrong element is shown. One row a shape; nothing is "
-    "stored. Without a GPU it builds the kernel for the one that --gpu names (h200), and says that nothing ran.\n"
-    "\n"
-    "Examples:\n"
-    "  tune check my.cu\n"
-    "  tune check my.cu --set BM=128,BN=64 --shape 4096x4096x4096 --json\n"
-    "\n"
-    "Exit status: 0 right; 20 wrong; 21 it does not build, or the driver refuses it; 22 it crashed; 23 it hung; 3 its "
-    "description or --shape is wrong, or no configuration is legal for the shape; 5 it builds, and there is no GPU to run it; "
-    "others as in tune --help.";
+static const char text[] = "Check a kernel of your own (docs/own-kernels.md): build it, compare what it "
+                           "computes with an independent reference, and "
+                           "time it beside cuBLAS.\vRight means: whole numbers and random ones, over C "
+                           "poisoned in two ways; twenty runs with the same "
+                           "bits; other sizes that the description allows, padded lines, batches; special "
+                           "values of alpha and beta, and C not read at "
+                           "beta 0; NaN and infinity; nothing written outside C. The first wrong element is "
+                           "shown. One row a shape; nothing is "
+                           "stored. Without a GPU it builds the kernel for the one that --gpu names (h200), "
+                           "and says that nothing ran.\n"
+                           "\n"
+                           "Examples:\n"
+                           "  tune check my.cu\n"
+                           "  tune check my.cu --set BM=128,BN=64 --shape 4096x4096x4096 --json\n"
+                           "\n"
+                           "Exit status: 0 right; 20 wrong; 21 it does not build, or the driver refuses it; "
+                           "22 it crashed; 23 it hung; 3 its "
+                           "description or --shape is wrong, or no configuration is legal for the shape; 5 "
+                           "it builds, and there is no GPU to run it; "
+                           "others as in tune --help.";
 
 static enum status check_words(void *self)
 {
@@ -97,7 +105,8 @@ const struct command_line cmd_check_line = {.options = rows,
 static enum status ask(struct children *children, json_t *request, struct checked *row, json_t **answer)
 {
     *answer = NULL;
-    enum status st = request ? children_send(children, 0, request, DEADLINE_S, row) : fail(E_MEMORY, "out of memory for a request");
+    enum status st = request ? children_send(children, 0, request, DEADLINE_S, row)
+                             : fail(E_MEMORY, "out of memory for a request");
     while (!st) {
         struct children_event event;
         if ((st = children_wait(children, DEADLINE_S, &event))) return st;
@@ -119,7 +128,8 @@ static enum status prepare(struct children *children, const struct check *c, str
 {
     json_t *answer = NULL;
     enum status st =
-        children_ask(children, 0, request_prepare(&row->problem, true, (uint64_t)c->seed, WARM_S, 0), CHILDREN_PREPARE_S, &answer);
+        children_ask(children, 0, request_prepare(&row->problem, true, (uint64_t)c->seed, WARM_S, 0),
+                     CHILDREN_PREPARE_S, &answer);
     if (!st) row->rival_us = json_number_value(json_object_get(answer, "anchor_us"));
     const char *rival = json_string_value(json_object_get(answer, "rival"));
     snprintf(row->rival, sizeof row->rival, "%s", rival ? rival : "");
@@ -159,8 +169,9 @@ static enum status verify(struct children *children, struct checked *row)
 static enum status block(struct children *children, struct checked *row, bool own, double *time_us)
 {
     json_t *answer = NULL;
-    enum status st =
-        ask(children, own ? request_block(&row->config, &row->build, BLOCK_MS) : request_anchor_block(BLOCK_MS), row, &answer);
+    enum status st = ask(
+        children, own ? request_block(&row->config, &row->build, BLOCK_MS) : request_anchor_block(BLOCK_MS),
+        row, &answer);
     *time_us = !st && answer ? json_number_value(json_object_get(answer, "time_us")) : 0;
     json_decref(answer);
     return st;
@@ -201,7 +212,8 @@ static enum status run(struct children *children, const struct check *c, struct 
 {
     enum status st = prepare(children, c, row);
     if (!st) st = judge(children, row);
-    if (!st && row->verdict == VERDICT_MEASURED) st = prepare(children, c, row); /* what a kernel has done is undone */
+    if (!st && row->verdict == VERDICT_MEASURED)
+        st = prepare(children, c, row); /* what a kernel has done is undone */
     if (!st && row->verdict == VERDICT_MEASURED) st = verify(children, row);
     if (!st && row->verdict == VERDICT_MEASURED && row->rival_us > 0) st = race(children, row);
     if (row->ratio == 0) row->rival_us = 0; /* the preparation's figure is no comparison */
@@ -216,14 +228,17 @@ static enum status parse_shapes(struct check *c, struct checked *all)
     if (c->shapes == 0) c->shape[c->shapes++] = "512x512x512";
     for (int i = 0; i < c->shapes && !st; i++) {
         st = suite_line(c->shape[i], GEMM_SGEMM, NULL, &all[i].problem);
-        if (st) st = fail(E_INPUT, "'%.60s': %s", c->shape[i], st == E_ABSENT ? "it is empty" : status_text());
+        if (st)
+            st = fail(E_INPUT, "'%.60s': %s", c->shape[i], st == E_ABSENT ? "it is empty" : status_text());
     }
     return st;
 }
 
 static const char *word_of(const struct checked *row)
 {
-    return row->verdict == VERDICT_MEASURED ? "right" : row->verdict == VERDICT_PREDICTED ? "builds" : verdict_name(row->verdict);
+    return row->verdict == VERDICT_MEASURED    ? "right"
+           : row->verdict == VERDICT_PREDICTED ? "builds"
+                                               : verdict_name(row->verdict);
 }
 
 static enum status show(const struct checked *all, int count, enum table_format format)
@@ -251,7 +266,8 @@ static enum status show(const struct checked *all, int count, enum table_format 
         config_format(&row->config, config);
         table_text(table, problem);
         table_text(table, word_of(row));
-        for (size_t j = 0; j < sizeof numbers / sizeof *numbers; j++) table_number(table, numbers[j] > 0 ? numbers[j] : (double)NAN);
+        for (size_t j = 0; j < sizeof numbers / sizeof *numbers; j++)
+            table_number(table, numbers[j] > 0 ? numbers[j] : (double)NAN);
         table_number(table, row->cases);
         table_number(table, row->skipped);
         table_number(table, row->build.built ? row->build.facts.registers : (double)NAN);
@@ -296,7 +312,8 @@ static enum status judge_all(const struct checked *all, int count, bool ran)
 /* Without a GPU, compilers alone. */
 static enum status open_children(struct check *c, struct children **children, struct gpu *gpu, bool *runs)
 {
-    struct children_options options = {.cache = c->cache, .compilers = 1, .devices = &c->device, .device_count = 1};
+    struct children_options options = {
+        .cache = c->cache, .compilers = 1, .devices = &c->device, .device_count = 1};
     enum status st = children_open(&options, children);
     *runs = !st;
     if (!st) *gpu = children_worker(*children, 0)->gpu;
@@ -310,7 +327,8 @@ static enum status open_children(struct check *c, struct children **children, st
 static enum status choose(struct check *c, struct checked *all, const struct gpu *gpu)
 {
     enum status st = OK;
-    for (int i = 0; i < c->shapes && !st; i++) st = own_choose(c->words.at[0], c->set, &all[i].problem, gpu, &all[i].config);
+    for (int i = 0; i < c->shapes && !st; i++)
+        st = own_choose(c->words.at[0], c->set, &all[i].problem, gpu, &all[i].config);
     return st == E_ABSENT ? fail(E_INPUT, "%s", status_text()) : st;
 }
 

@@ -11,8 +11,8 @@
 
 extern const struct command_line cmd_query_line, cmd_explain_line, cmd_ladder_line, cmd_bench_line,
     cmd_export_line, cmd_import_line, cmd_merge_line, cmd_forget_line, cmd_verify_line, cmd_doctor_line,
-    cmd_run_line, cmd_cluster_line, cmd_diff_line, cmd_refresh_line, cmd_report_line,
-    cmd_check_line, cmd_show_kernel_line;
+    cmd_run_line, cmd_cluster_line, cmd_diff_line, cmd_refresh_line, cmd_report_line, cmd_check_line,
+    cmd_show_kernel_line;
 
 enum status cmd_query(int argc, char **argv);
 enum status cmd_explain(int argc, char **argv);
@@ -36,8 +36,8 @@ struct session;
 enum status cmd_report_session(const struct session *session, bool live);
 
 /* A program under the drop-in: turns into it, or returns E_PROGRAM and sets its exit code. Called before this
- * process has changed anything that the program inherits. Commands with exit codes of their own (tune check) return
- * E_PROGRAM, too. */
+ * process has changed anything that the program inherits. Commands with exit codes of their own (tune check)
+ * return E_PROGRAM, too. */
 enum status cmd_run(int argc, char **argv);
 extern int cmd_run_exit;
 

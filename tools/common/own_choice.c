@@ -36,8 +36,8 @@ static enum status read_set(const struct template *t, const char *set, int32_t f
     return OK;
 }
 
-static enum status best_of(const struct template *t, const int32_t *fixed, const struct problem *problem, const struct gpu *gpu,
-                           struct config *config)
+static enum status best_of(const struct template *t, const int32_t *fixed, const struct problem *problem,
+                           const struct gpu *gpu, struct config *config)
 {
     struct space *space = NULL;
     struct field field = {0};
@@ -57,8 +57,8 @@ static enum status best_of(const struct template *t, const int32_t *fixed, const
     return st;
 }
 
-enum status own_choose(const char *file, const char *set, const struct problem *problem, const struct gpu *gpu,
-                       struct config *config)
+enum status own_choose(const char *file, const char *set, const struct problem *problem,
+                       const struct gpu *gpu, struct config *config)
 {
     const struct template *t = NULL;
     int32_t fixed[CONFIG_PARAMS_MAX];

@@ -19,7 +19,7 @@
 
 struct import {
     const char *file; /* --db */
-    bool list;
+    bool list, accept;
     enum table_format format;
     const char *t4; /* --t4 */
     struct command_words paths;
@@ -50,6 +50,9 @@ static const struct command_option options[] = {
      .number = TABLE_JSON},
     {"t4", 0, "FILE", "write the results of one file in the T4 format and store nothing",
      OPTION_TEXT(struct import, t4)},
+    {"accept-kernels", 0, NULL,
+     "take the texts of own kernels, too: code of whoever wrote them, which will run on your GPUs",
+     OPTION_FLAG(struct import, accept)},
     OPTION_ROW_DB(struct import, file)};
 
 static const char text[] =
@@ -66,7 +69,8 @@ static const char text[] =
     "Results of other kernels say nothing about ours, so they are not stored; --t4 FILE writes them as a "
     "complete T4 file, which other tools read.\n"
     "\n"
-    "Everything is checked; nothing from a file is ever compiled or executed.\n"
+    "Everything is checked; nothing from a file is ever compiled or executed, but own kernels that "
+    "--accept-kernels takes.\n"
     "\n"
     "Examples:\n"
     "  tune import h200.jsonl\n"
@@ -355,6 +359,7 @@ enum status cmd_import(int argc, char **argv)
 {
     struct import im = {.list = false};
     enum status st = command_line_read(&cmd_import_line, argc, argv, &im);
+    db_accepts_kernels = im.accept;
     if (!st && !(im.table = table_new(columns, sizeof columns / sizeof *columns)))
         st = fail(E_MEMORY, "out of memory");
     if (!st && im.format == TABLE_JSON && !im.list && !(im.files = json_array()))

@@ -1,4 +1,5 @@
-/* cmd_show_kernel.c — tune show-kernel: what the compiler makes of one configuration, of an own kernel or of ours. */
+/* cmd_show_kernel.c — tune show-kernel: what the compiler makes of one configuration, of an own kernel or of
+ * ours. */
 #include "command_line.h"
 #include "commands.h"
 #include "compile.h"
@@ -27,19 +28,23 @@ struct shown {
 };
 
 static const struct command_option rows[] = {
-    {"config", 0, "CONFIG", "a configuration of gemmtune's, as tables show it, in place of FILE", OPTION_TEXT(struct shown, config_text)},
+    {"config", 0, "CONFIG", "a configuration of gemmtune's, as tables show it, in place of FILE",
+     OPTION_TEXT(struct shown, config_text)},
     {"set", 0, "NAME=V,...", "values of FILE's parameters; of the others, those that the model likes best",
      OPTION_TEXT(struct shown, set)},
-    {"shape", 's', "MxNxK", "the problem that it is compiled for (512x512x512)", OPTION_TEXT(struct shown, shape)},
+    {"shape", 's', "MxNxK", "the problem that it is compiled for (512x512x512)",
+     OPTION_TEXT(struct shown, shape)},
     OPTION_ROW_GPU(struct shown, gpu_name, "the GPU that it is compiled for (h200)"),
     {"log", 0, NULL, "all that the compiler says", OPTION_FLAG(struct shown, log)},
     {"ptx", 0, NULL, "the kernel as PTX", OPTION_FLAG(struct shown, ptx)},
-    {"sass", 0, NULL, "the kernel as machine code, by cuobjdump of the CUDA toolkit", OPTION_FLAG(struct shown, sass)},
+    {"sass", 0, NULL, "the kernel as machine code, by cuobjdump of the CUDA toolkit",
+     OPTION_FLAG(struct shown, sass)},
     {"run", 0, "N", "launch it N times on GPU 0, for a profiler: ncu tune show-kernel my.cu --run 3",
      OPTION_INT(struct shown, runs, 1, RUNS_MAX)},
 };
 
-static const char *const excluding[][2] = {{"config", "set"}, {"ptx", "sass"}, {"ptx", "run"}, {"sass", "run"}, {NULL}};
+static const char *const excluding[][2] = {
+    {"config", "set"}, {"ptx", "sass"}, {"ptx", "run"}, {"sass", "run"}, {NULL}};
 
 static enum status check_words(void *self)
 {
@@ -51,26 +56,30 @@ static enum status check_words(void *self)
 const struct command_line cmd_show_kernel_line = {
     .options = rows,
     .option_count = sizeof rows / sizeof *rows,
-    .about = "Compile one configuration of a kernel and show it: registers, spills and shared memory, the compiler's log, PTX, or "
-             "machine code.\vNothing is judged or stored (tune check does that).\n"
-             "\n"
-             "Examples:\n"
-             "  tune show-kernel my.cu --log\n"
-             "  tune show-kernel my.cu --set BM=128 --sass\n"
-             "  ncu tune show-kernel my.cu --shape 4096x4096x4096 --run 3\n"
-             "\n"
-             "Exit status: 0 done; 1 no configuration is legal; 21 it does not build; others as in tune --help.",
+    .about =
+        "Compile one configuration of a kernel and show it: registers, spills and shared memory, the "
+        "compiler's log, PTX, or "
+        "machine code.\vNothing is judged or stored (tune check does that).\n"
+        "\n"
+        "Examples:\n"
+        "  tune show-kernel my.cu --log\n"
+        "  tune show-kernel my.cu --set BM=128 --sass\n"
+        "  ncu tune show-kernel my.cu --shape 4096x4096x4096 --run 3\n"
+        "\n"
+        "Exit status: 0 done; 1 no configuration is legal; 21 it does not build; others as in tune --help.",
     .arguments = "[FILE]",
     .words = offsetof(struct shown, words),
     .excluding = excluding,
     .check = check_words};
 
-static enum status choose(const struct shown *s, const struct problem *problem, const struct gpu *gpu, struct config *config)
+static enum status choose(const struct shown *s, const struct problem *problem, const struct gpu *gpu,
+                          struct config *config)
 {
     if (s->words.count) return own_choose(s->words.at[0], s->set, problem, gpu, config);
     enum status st = config_parse_brief(s->config_text, config);
     if (st) return fail(E_INPUT, "--config: %s", status_text());
-    if (template_is_library(config->template)) return fail(E_INPUT, "--config: an algorithm of cublasLt is not compiled");
+    if (template_is_library(config->template))
+        return fail(E_INPUT, "--config: an algorithm of cublasLt is not compiled");
     const char *why = config->template->check(config, problem, gpu);
     return why ? fail(E_ABSENT, "--config is not legal for this problem: %s", why) : OK;
 }
@@ -84,8 +93,10 @@ static void show_facts(const struct config *config, const struct compiled *built
     print_line(stdout, "registers      %d a thread", built->facts.registers);
     print_line(stdout, "spills         %d bytes", built->facts.spill_bytes);
     print_line(stdout, "shared memory  %d bytes, besides what a launch adds", built->facts.static_smem_bytes);
-    if (built->facts.most_threads > 0) print_line(stdout, "threads        at most %d a block", built->facts.most_threads);
-    print_line(stdout, "machine code   %d bytes, compiled in %.0f ms", built->facts.cubin_bytes, built->facts.compile_ms);
+    if (built->facts.most_threads > 0)
+        print_line(stdout, "threads        at most %d a block", built->facts.most_threads);
+    print_line(stdout, "machine code   %d bytes, compiled in %.0f ms", built->facts.cubin_bytes,
+               built->facts.compile_ms);
 }
 
 /* To standard output. */
@@ -107,7 +118,8 @@ static enum status disassemble(const char *cubin, size_t bytes)
     const bool ended = child > 0 && waitpid(child, &how, 0) == child && WIFEXITED(how);
     unlink(path);
     if (!ended) return fail(E_IO, "cannot run cuobjdump");
-    if (WEXITSTATUS(how) == 127) return fail(E_ABSENT, "there is no cuobjdump here: install the CUDA toolkit, or use --ptx");
+    if (WEXITSTATUS(how) == 127)
+        return fail(E_ABSENT, "there is no cuobjdump here: install the CUDA toolkit, or use --ptx");
     return WEXITSTATUS(how) ? fail(E_IO, "cuobjdump ended with %d", WEXITSTATUS(how)) : OK;
 }
 
@@ -120,7 +132,8 @@ static enum status launch_all(const struct config *config, const struct problem 
     struct device_buffer buffer[3] = {{0}};
     struct operands operands = {.prepared = 0};
     char cache[4096];
-    const size_t bytes[] = {(size_t)operand_bytes(p, OPERAND_A), (size_t)operand_bytes(p, OPERAND_B), (size_t)operand_bytes(p, OPERAND_C)};
+    const size_t bytes[] = {(size_t)operand_bytes(p, OPERAND_A), (size_t)operand_bytes(p, OPERAND_B),
+                            (size_t)operand_bytes(p, OPERAND_C)};
     enum status st = compile_cache_folder(cache, sizeof cache);
     if (!st) st = device_open(0, &device);
     const struct kernel_key key = kernel_key_of(config, p, st ? 90 : device.gpu.arch);
@@ -131,7 +144,9 @@ static enum status launch_all(const struct config *config, const struct problem 
     for (int i = 0; i < 3 && !st; i++) {
         st = device_allocate(&buffer[i], bytes[i]);
         operands.at[i] = buffer[i].address;
-        if (!st) st = device_check(cuda.MemsetD8Async(buffer[i].address, 0, bytes[i], device.stream), "clear an operand");
+        if (!st)
+            st = device_check(cuda.MemsetD8Async(buffer[i].address, 0, bytes[i], device.stream),
+                              "clear an operand");
     }
     if (!st) st = kernel_load(&device, config, p, built.path, built.checksum, &kernel);
     for (int i = 0; i < runs && !st; i++) st = kernel.launch(kernel.self, &operands, p->alpha, p->beta);
@@ -143,7 +158,8 @@ static enum status launch_all(const struct config *config, const struct problem 
     return st;
 }
 
-static enum status show(const struct shown *s, const struct config *config, const struct problem *problem, const struct gpu *gpu)
+static enum status show(const struct shown *s, const struct config *config, const struct problem *problem,
+                        const struct gpu *gpu)
 {
     const struct kernel_key key = kernel_key_of(config, problem, gpu->arch);
     struct compiled built;

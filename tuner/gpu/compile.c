@@ -135,7 +135,7 @@ struct job {
     const char *options[OPTIONS_MAX];
     int option_count;
     char id[COMPILE_ID_TEXT], key[CACHE_KEY_TEXT];
-    bool ptx; /* PTX instead of machine code */
+    bool ptx;                              /* PTX instead of machine code */
     const char *entry, *const *expression; /* as of a kernel's definitions */
     int expressions;
     char **whole_log; /* NULL, or who gets all that the compiler says */
@@ -316,17 +316,19 @@ struct code {
     struct kernel_facts facts;
 };
 
-/* An own kernel: its entry is there, once, and nothing of a call is left for the next but what it has written to C and
- * its workspace, which the judge poisons. False: out->log says why not. */
-static bool accept(const struct job *job, const struct code *code, char symbol[CUBIN_SYMBOL_MAX], struct compiled *out)
+/* An own kernel: its entry is there, once, and nothing of a call is left for the next but what it has written
+ * to C and its workspace, which the judge poisons. False: out->log says why not. */
+static bool accept(const struct job *job, const struct code *code, char symbol[CUBIN_SYMBOL_MAX],
+                   struct compiled *out)
 {
     const int found = cubin_find(code->bytes, code->size, job->entry, symbol);
     if (found != 1)
-        snprintf(out->log, sizeof out->log, "error: the source has %s kernel %.100s%s", found ? "more than one" : "no", job->entry,
-                 found ? "" : " (__global__, and not static)");
+        snprintf(out->log, sizeof out->log, "error: the source has %s kernel %.100s%s",
+                 found ? "more than one" : "no", job->entry, found ? "" : " (__global__, and not static)");
     else if (cubin_keeps_state(code->bytes, code->size))
         snprintf(out->log, sizeof out->log,
-                 "error: the source has a __device__ variable, or prints: what a kernel keeps from call to call cannot be judged");
+                 "error: the source has a __device__ variable, or prints: what a kernel keeps from call to "
+                 "call cannot be judged");
     else return true;
     return false;
 }
@@ -466,7 +468,8 @@ enum status compile_sources(const struct source_text *sources, int count, const 
 {
     struct definitions with = {.count = definition_count};
     if (definition_count > KERNEL_DEFINITIONS_MAX)
-        return fail(E_COMPILER, "%d definitions; at most %d are possible", definition_count, KERNEL_DEFINITIONS_MAX);
+        return fail(E_COMPILER, "%d definitions; at most %d are possible", definition_count,
+                    KERNEL_DEFINITIONS_MAX);
     for (int i = 0; i < definition_count; i++) with.list[i] = definitions[i];
     return compile_texts(sources, count, &with, arch, false, cache, out);
 }
@@ -494,8 +497,7 @@ static enum status compile_for(const struct kernel_key *kernel, bool ptx, const 
     struct definitions d;
     enum status st = define(kernel, &d);
     if (st) return st;
-    return compile_texts(t->sources, template_source_count(t), &d, kernel->arch, ptx, cache,
-                         out);
+    return compile_texts(t->sources, template_source_count(t), &d, kernel->arch, ptx, cache, out);
 }
 
 enum status compile_kernel(const struct kernel_key *kernel, const char *cache, struct compiled *out)
@@ -516,8 +518,7 @@ enum status compile_id(const struct kernel_key *kernel, char id[COMPILE_ID_TEXT]
     struct definitions d;
     struct job job;
     enum status st = define(kernel, &d);
-    if (!st)
-        st = describe_job(&job, t->sources, template_source_count(t), &d, kernel->arch, false);
+    if (!st) st = describe_job(&job, t->sources, template_source_count(t), &d, kernel->arch, false);
     if (!st) make_key(&job, "", id);
     return st;
 }
@@ -568,8 +569,8 @@ enum status compile_code(const struct kernel_key *kernel, const char *cache, cha
     return OK;
 }
 
-enum status compile_show(const struct kernel_key *kernel, bool ptx, struct compiled *out, char **bytes, size_t *size,
-                         char **log)
+enum status compile_show(const struct kernel_key *kernel, bool ptx, struct compiled *out, char **bytes,
+                         size_t *size, char **log)
 {
     const struct template *t = kernel->config.template;
     struct definitions d;

@@ -1,7 +1,8 @@
 /* cubin.c — a cubin is an ELF file of 64 bits. A section ".nv.info.ENTRY" lists attributes: format and
  * number, a byte each, and two bytes, which are the value or, of format 4, how many bytes of it follow.
  * cuobjdump -elf shows them: EIATTR_MAX_THREADS is 5, three numbers; EIATTR_KPARAM_INFO, 23,
- * is of one parameter: a number, ordinal and offset of two bytes each, and bits of which the upper 14 are its size. */
+ * is of one parameter: a number, ordinal and offset of two bytes each, and bits of which the upper 14 are its
+ * size. */
 #include "cubin.h"
 
 #include <elf.h>
@@ -39,7 +40,8 @@ static bool open_file(struct bytes file, Elf64_Ehdr *header, struct bytes *names
 {
     Elf64_Shdr s;
     if (!read_at(file, 0, header, sizeof *header) || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
-        header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_shentsize != sizeof s || header->e_shoff > file.size ||
+        header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_shentsize != sizeof s ||
+        header->e_shoff > file.size ||
         !read_at(file, header->e_shoff + header->e_shstrndx * sizeof s, &s, sizeof s))
         return false;
     *names = part(file, s.sh_offset, s.sh_size);
@@ -47,7 +49,8 @@ static bool open_file(struct bytes file, Elf64_Ehdr *header, struct bytes *names
 }
 
 /* The next section from number *i on whose name begins so; *rest: how it goes on, in `names`. */
-static bool next_section(struct bytes file, const char *begins, size_t *i, struct bytes *contents, struct bytes *rest)
+static bool next_section(struct bytes file, const char *begins, size_t *i, struct bytes *contents,
+                         struct bytes *rest)
 {
     Elf64_Ehdr header;
     Elf64_Shdr s;
@@ -86,7 +89,9 @@ static bool next_attribute(struct bytes info, int number, size_t size, uint64_t 
         const uint64_t begin = *at + sizeof head;
         const unsigned given = head[2] | (unsigned)head[3] << 8;
         *at = begin + (head[0] == SIZED_FORMAT ? given : 0);
-        if (head[0] == SIZED_FORMAT && head[1] == number && given == size && read_at(info, begin, value, size)) return true;
+        if (head[0] == SIZED_FORMAT && head[1] == number && given == size &&
+            read_at(info, begin, value, size))
+            return true;
     }
     return false;
 }
@@ -109,7 +114,8 @@ bool cubin_keeps_state(const void *bytes, size_t size)
     struct bytes names;
     static const char global[] = ".nv.global"; /* and .nv.global.init */
     if (!open_file(file, &header, &names)) return false;
-    for (size_t i = 0; i < header.e_shnum && read_at(file, header.e_shoff + i * sizeof s, &s, sizeof s); i++) {
+    for (size_t i = 0; i < header.e_shnum && read_at(file, header.e_shoff + i * sizeof s, &s, sizeof s);
+         i++) {
         const struct bytes its = part(names, s.sh_name, sizeof global - 1);
         if (its.at && memcmp(its.at, global, its.size) == 0 && s.sh_size > 0) return true;
     }
@@ -143,7 +149,8 @@ static bool next_id(const char **at, const char *end, struct bytes *id)
 {
     size_t length = 0;
     const char *c = *at;
-    while (c < end && *c >= '0' && *c <= '9' && length < CUBIN_SYMBOL_MAX) length = 10 * length + (size_t)(*c++ - '0');
+    while (c < end && *c >= '0' && *c <= '9' && length < CUBIN_SYMBOL_MAX)
+        length = 10 * length + (size_t)(*c++ - '0');
     if (length == 0 || length > (size_t)(end - c)) return false;
     *id = (struct bytes){(const unsigned char *)c, length};
     *at = c + length;
@@ -183,7 +190,8 @@ static bool is_called(const char *symbol, size_t length, const char *name)
     for (;;) {
         const char *begin = end;
         while (begin > name && begin[-1] != ':') begin--;
-        if (--count < 0 || ids[count].size != (size_t)(end - begin) || memcmp(ids[count].at, begin, ids[count].size) != 0)
+        if (--count < 0 || ids[count].size != (size_t)(end - begin) ||
+            memcmp(ids[count].at, begin, ids[count].size) != 0)
             return false;
         if (begin < name + 2) return true;
         end = begin - 2;

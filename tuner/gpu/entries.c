@@ -15,28 +15,31 @@ static enum passed passed_at(const struct launch_plan *plan, unsigned at)
 }
 
 /* Integers lie there in 8 bytes: the first 4 are the same number, if it fits. */
-static enum status compare(const struct launch_plan *plan, const struct kernel_launch *k, int number, int bytes)
+static enum status compare(const struct launch_plan *plan, const struct kernel_launch *k, int number,
+                           int bytes)
 {
     const unsigned at = k->parameter_at[number];
     int64_t value = 0;
     switch (passed_at(plan, at)) {
     case ADDRESS:
         if (bytes == 8) return OK;
-        return fail(E_ABSENT, "parameter %d of the kernel %.80s has %d bytes, and an address of 8 is passed", number + 1, k->entry,
-                    bytes);
+        return fail(E_ABSENT, "parameter %d of the kernel %.80s has %d bytes, and an address of 8 is passed",
+                    number + 1, k->entry, bytes);
     case SCALAR:
         if (bytes == 4) return OK;
-        return fail(E_ABSENT, "parameter %d of the kernel %.80s has %d bytes, and a float is passed", number + 1, k->entry, bytes);
+        return fail(E_ABSENT, "parameter %d of the kernel %.80s has %d bytes, and a float is passed",
+                    number + 1, k->entry, bytes);
     case INTEGER:
         break;
     }
     memcpy(&value, plan->argument + at, sizeof value);
     if (bytes == 8 || (bytes == 4 && value >= INT32_MIN && value <= INT32_MAX)) return OK;
     if (bytes == 4)
-        return fail(E_ABSENT, "parameter %d of the kernel %.80s has 4 bytes, into which %" PRId64 " does not fit", number + 1,
-                    k->entry, value);
-    return fail(E_ABSENT, "parameter %d of the kernel %.80s has %d bytes, and an integer of 4 or 8 is passed", number + 1, k->entry,
-                bytes);
+        return fail(E_ABSENT,
+                    "parameter %d of the kernel %.80s has 4 bytes, into which %" PRId64 " does not fit",
+                    number + 1, k->entry, value);
+    return fail(E_ABSENT, "parameter %d of the kernel %.80s has %d bytes, and an integer of 4 or 8 is passed",
+                number + 1, k->entry, bytes);
 }
 
 enum status entries_find(const void *cubin, size_t bytes, struct launch_plan *plan, struct entries *entries)
@@ -51,7 +54,8 @@ enum status entries_find(const void *cubin, size_t bytes, struct launch_plan *pl
             return fail(E_ABSENT, "the compiled file has %d kernels called %.80s", found, k->entry);
         const int count = cubin_parameters(cubin, bytes, entries->symbol[i], sizes);
         if (count != k->parameters)
-            return fail(E_ABSENT, "the kernel %.80s takes %d parameters, and %d are passed", k->entry, count, k->parameters);
+            return fail(E_ABSENT, "the kernel %.80s takes %d parameters, and %d are passed", k->entry, count,
+                        k->parameters);
         for (int j = 0; j < count && !st; j++) st = compare(plan, k, j, sizes[j]);
         k->entry = entries->symbol[i];
     }

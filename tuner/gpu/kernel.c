@@ -130,8 +130,9 @@ static enum status make_workspace(struct loaded *self)
     enum status st = device_allocate(&self->workspace, (size_t)self->plan.workspace_bytes);
     /* What lies there is nothing that a kernel may use. */
     if (!st && self->plan.kernel[0].parameters)
-        st = device_check(cuda.MemsetD8Async(self->workspace.address, 0xff, self->workspace.bytes, self->device->stream),
-                          "poisoning the workspace");
+        st = device_check(
+            cuda.MemsetD8Async(self->workspace.address, 0xff, self->workspace.bytes, self->device->stream),
+            "poisoning the workspace");
     /* Out of memory is a property of this configuration: another one with fewer splits may fit. */
     if (st && !device_lost()) st = fail(E_ABSENT, "workspace for split-K: %s", status_text());
     return st ? st : clear_counters(self);

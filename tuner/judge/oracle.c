@@ -443,16 +443,18 @@ static enum status spoil(const struct oracle *o, uint64_t seed)
     const size_t bytes = (size_t)element_bytes(gemm_type_row(p->type)->c);
     enum status st = OK;
     for (int i = 0; i < SPOILED && !st; i++) {
-        const int64_t row = (int64_t)stats_random_below(&seed, (uint64_t)p->m), col = (int64_t)stats_random_below(&seed, (uint64_t)p->n),
+        const int64_t row = (int64_t)stats_random_below(&seed, (uint64_t)p->m),
+                      col = (int64_t)stats_random_below(&seed, (uint64_t)p->n),
                       item = (int64_t)stats_random_below(&seed, (uint64_t)p->batch);
         const CUdeviceptr at = c + bytes * (size_t)(item * p->stride_c + row * p->ldc + col);
-        st = device_check(cuda.MemsetD8Async(at, 0xff, bytes, o->kernels->device->stream), "spoiling an element of C");
+        st = device_check(cuda.MemsetD8Async(at, 0xff, bytes, o->kernels->device->stream),
+                          "spoiling an element of C");
     }
     return st;
 }
 
-enum status oracle_over_result(struct oracle *oracle, const struct kernel *kernel, const struct judgement *judgement,
-                               uint64_t seed, bool *same)
+enum status oracle_over_result(struct oracle *oracle, const struct kernel *kernel,
+                               const struct judgement *judgement, uint64_t seed, bool *same)
 {
     const struct problem *const p = &oracle->work->problem;
     struct judgement j = *judgement;
@@ -466,7 +468,9 @@ enum status oracle_over_result(struct oracle *oracle, const struct kernel *kerne
     if (!st) st = clear_findings(oracle);
     if (!st) st = spoil(oracle, seed);
     if (!st) st = kernel->launch(kernel->self, &operands, alpha, beta);
-    if (!st) st = oracle_fingerprint(oracle->kernels, workload_c(oracle->work, 0), slot_address(oracle, SLOT_HASH));
+    if (!st)
+        st =
+            oracle_fingerprint(oracle->kernels, workload_c(oracle->work, 0), slot_address(oracle, SLOT_HASH));
     if (!st) st = read_findings(oracle, findings, SLOT_COUNT);
     if (!st) *same = *same && findings[SLOT_HASH].hash == judgement->hash;
     return st;

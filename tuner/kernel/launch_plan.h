@@ -39,10 +39,10 @@ struct kernel_launch {
     unsigned cluster[3];    /* size in blocks along x, y, z; all 0: no clusters */
     bool cluster_at_launch; /* false: the kernel declares its cluster itself */
     bool walks_items;       /* grid[2] stays as planned: the blocks find their items by slots.items */
-    bool dependent;   /* may begin while the kernel before it on the stream still runs: it waits for that
-                         one itself (programmatic dependent launch) */
-    uint16_t zero_at; /* an int of the argument that this kernel gets as 0; 0: none */
-    uint16_t block[2]; /* threads along y and z; 0: 1 */
+    bool dependent;      /* may begin while the kernel before it on the stream still runs: it waits for that
+                            one itself (programmatic dependent launch) */
+    uint16_t zero_at;    /* an int of the argument that this kernel gets as 0; 0: none */
+    uint16_t block[2];   /* threads along y and z; 0: 1 */
     uint16_t parameters; /* 0: one, the argument; else so many, each of which lies in it there: */
     uint16_t parameter_at[LAUNCH_PARAMETERS_MAX];
 };

@@ -154,8 +154,8 @@ extern const struct template *const templates[];
 extern const size_t template_count;
 
 /* Rows that were added while the program runs follow those of the table. A row stays, and must outlive the
- * process's use of it. template_at: of 0 to templates_all() - 1. Errors: E_BUSY, there are TEMPLATES_ADDED_MAX.
- * Thread-safe, but for two that add at once. */
+ * process's use of it. template_at: of 0 to templates_all() - 1. Errors: E_BUSY, there are
+ * TEMPLATES_ADDED_MAX. Thread-safe, but for two that add at once. */
 #define TEMPLATES_ADDED_MAX 256
 enum status template_add(const struct template *t);
 size_t templates_all(void);

@@ -1,4 +1,5 @@
-/* own_child.h — the option by which a child process is told of own kernels: a file with a text in each line. */
+/* own_child.h — the option by which a child process is told of own kernels: a file with a text in each line.
+ */
 #ifndef GT_OWN_CHILD_H
 #define GT_OWN_CHILD_H
 

@@ -1,5 +1,5 @@
-/* own_kernels.h — the own kernels of a run (kernel_templates/own/own.h): from the command line to the table of
- * templates and to the space that is searched. Child processes are told of them by children_open.
+/* own_kernels.h — the own kernels of a run (kernel_templates/own/own.h): from the command line to the table
+ * of templates and to the space that is searched. Child processes are told of them by children_open.
  */
 #ifndef GT_OWN_KERNELS_H
 #define GT_OWN_KERNELS_H

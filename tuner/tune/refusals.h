@@ -27,8 +27,10 @@ static inline const char *refusals_say(const struct refusals *r, char text[OUTCO
 {
     text[0] = '\0';
     if (!r->first[0]) return text;
-    snprintf(text, OUTCOME_DETAIL_MAX + 160, ": %s, %zu alike: %s%s", verdict_name(r->verdict), r->alike, r->first,
-             r->verdict == VERDICT_UNBUILDABLE ? " (tune show-kernel --log shows all that the compiler says)" : "");
+    snprintf(text, OUTCOME_DETAIL_MAX + 160, ": %s, %zu alike: %s%s", verdict_name(r->verdict), r->alike,
+             r->first,
+             r->verdict == VERDICT_UNBUILDABLE ? " (tune show-kernel --log shows all that the compiler says)"
+                                               : "");
     return text;
 }
 

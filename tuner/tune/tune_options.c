@@ -406,7 +406,8 @@ static enum status check_kernels(struct tune_options *o)
     if (o->own.count == 0 && o->with_ours) return fail(E_USAGE, "--with-ours needs --kernel FILE");
     if (o->own.count == 0) return OK;
     if (*o->space && !o->with_ours)
-        return fail(E_USAGE, "the description of a kernel has its values: --space goes only with --with-ours");
+        return fail(E_USAGE,
+                    "the description of a kernel has its values: --space goes only with --with-ours");
     o->library = o->library && o->with_ours;
     return OK;
 }

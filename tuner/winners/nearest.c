@@ -163,7 +163,8 @@ enum status nearest_find(struct winner_store *store, const struct problem *probl
     for (int i = 0; i < listed; i++) {
         const struct stored_winner *w = list[i].winner;
         const struct config *config = w->config == CUBLAS_WON ? NULL : &store->set.configs[w->config];
-        if (config && config->template->own) continue; /* its `only` says what it was written for, not what was judged */
+        if (config && config->template->own)
+            continue; /* its `only` says what it was written for, not what was judged */
         if (config && (nearest_illegal(store, config, problem, alignment) ||
                        config->template->check(config, &w->base.problem, &store->gpu)))
             continue;

@@ -14,20 +14,21 @@ static enum status read_head(const char *text)
     return describe_read("my.cu", text, false, &d, NULL);
 }
 
-static const char whole[] = "/* a kernel */\n"
-                            "// gemmtune: type sgemm, ops nn tt, only M % BM == 0 && N % BN == 0\n"
-                            "// entry ns::warptile<BM, BN, (BM > 64), TYPE_C>\n"
-                            "// param BM 64 128 ; BN 32 64 128   # what is worth trying\n"
-                            "// param SPLIT 1 2 4\n"
-                            "// rule BM >= BN && (BM * BN) % 256 == 0\n"
-                            "// rule SPLIT == 1 || BM == 64\n"
-                            "// grid ceil(N, BN), ceil(M, BM), SPLIT ; block 32, 8 ; shared 4 * BM * BN ; registers BM * BN / 256\n"
-                            "// tile BM BN 8\n"
-                            "// args M N K alpha A lda B ldb workspace (M + 1) SPLIT\n"
-                            "// workspace 4 * M * N * SPLIT\n"
-                            "// launch sum grid ceil(M * N, 256) block 256 args workspace, C, M, N, SPLIT\n"
-                            "template <int BM> __global__ void f();\n"
-                            "// grid of something else\n";
+static const char whole[] =
+    "/* a kernel */\n"
+    "// gemmtune: type sgemm, ops nn tt, only M % BM == 0 && N % BN == 0\n"
+    "// entry ns::warptile<BM, BN, (BM > 64), TYPE_C>\n"
+    "// param BM 64 128 ; BN 32 64 128   # what is worth trying\n"
+    "// param SPLIT 1 2 4\n"
+    "// rule BM >= BN && (BM * BN) % 256 == 0\n"
+    "// rule SPLIT == 1 || BM == 64\n"
+    "// grid ceil(N, BN), ceil(M, BM), SPLIT ; block 32, 8 ; shared 4 * BM * BN ; registers BM * BN / 256\n"
+    "// tile BM BN 8\n"
+    "// args M N K alpha A lda B ldb workspace (M + 1) SPLIT\n"
+    "// workspace 4 * M * N * SPLIT\n"
+    "// launch sum grid ceil(M * N, 256) block 256 args workspace, C, M, N, SPLIT\n"
+    "template <int BM> __global__ void f();\n"
+    "// grid of something else\n";
 
 TEST(a_whole_description_is_understood)
 {
@@ -74,7 +75,8 @@ TEST(what_is_wrong_is_named_with_file_line_and_column)
         {"// gemmtune: entry f ; grid N ; args C\n", "has no 'block'"},
         {"// gemmtune: entry f ; entry g\n", "my.cu:1:24: 'entry'; expected it once"},
         {"// gemmtune: entry f ; grid N ; block 1 ; args M\n", "no kernel takes C"},
-        {"// gemmtune: entry f ; grid N ; block 1 ; args C workspace\n", "expected 'workspace' and its bytes"},
+        {"// gemmtune: entry f ; grid N ; block 1 ; args C workspace\n",
+         "expected 'workspace' and its bytes"},
         {"// gemmtune: entry f<BM\n// grid 1\n", "expected '>'"},
         {"// gemmtune: entry 3f\n", "my.cu:1:20: '3f'; expected the name of a kernel"},
         {"// gemmtune: param BM\n// entry f\n", "my.cu:2:4: 'entry'; expected a whole number"},
@@ -84,15 +86,19 @@ TEST(what_is_wrong_is_named_with_file_line_and_column)
         {"// gemmtune: param BM 1 ; BM 2\n", "expected a name that means nothing else"},
         {"// gemmtune: param BM -1\n", "'-1'; expected a whole number from 0"},
         {"// gemmtune: param BM 99999999999\n", "expected a whole number from 0"},
-        {"// gemmtune: entry f ; grid N, M, 1, 2 ; block 1 ; args C\n", "my.cu:1:38: '2'; expected no more than that"},
+        {"// gemmtune: entry f ; grid N, M, 1, 2 ; block 1 ; args C\n",
+         "my.cu:1:38: '2'; expected no more than that"},
         {"// gemmtune: entry f ; grid N ; block 1 ; args C ; tile 1 2\n", "expected three sizes"},
         {"// gemmtune: entry f ; grid N ; block 1 ; args C ; tile M 2 3\n", "expected parameters alone"},
-        {"// gemmtune: entry f ; grid N ; block 1 ; args C\nint x;\n// gemmtune: ops nn\n", "a second 'gemmtune:'"},
-        {"// gemmtune: entry f ; grid N ; block 1 ; args C ) 3\n", "')'; expected type"},
+        {"// gemmtune: entry f ; grid N ; block 1 ; args C\nint x;\n// gemmtune: ops nn\n",
+         "a second 'gemmtune:'"},
+        {"// gemmtune: entry f ; grid N ; block 1 ) 3 ; args C\n",
+         "my.cu:1:41: expected a number, a name or '('"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const enum status st = read_head(cases[i].text);
-        if (st != E_INPUT || !strstr(status_text(), cases[i].said)) fail_msg("%s: '%s' lacks '%s'", cases[i].text, status_text(), cases[i].said);
+        if (st != E_INPUT || !strstr(status_text(), cases[i].said))
+            fail_msg("%s: '%s' lacks '%s'", cases[i].text, status_text(), cases[i].said);
     }
 }
 

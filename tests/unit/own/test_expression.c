@@ -13,8 +13,10 @@ static int64_t value(const char *text, int bm, int bn, int64_t m, int64_t n)
     struct expression_error error;
     size_t length;
     int64_t result;
-    const struct expression_values values = {.narrow = (const int32_t[]){bm, bn, 256, 0}, .wide = (const int64_t[]){m, n}};
-    if (!expression_compile(text, &known, &e, &length, &error)) fail_msg("%s: %s at %zu", text, error.what, error.at);
+    const struct expression_values values = {.narrow = (const int32_t[]){bm, bn, 256, 0},
+                                             .wide = (const int64_t[]){m, n}};
+    if (!expression_compile(text, &known, &e, &length, &error))
+        fail_msg("%s: %s at %zu", text, error.what, error.at);
     assert_int_equal(length, strlen(text));
     const char *why = expression_evaluate(&e, &values, &result);
     if (why) fail_msg("%s: %s", text, why);
@@ -70,15 +72,23 @@ TEST(names_have_their_values)
 
 TEST(overflow_and_division_by_zero_have_no_value)
 {
-    static const char *const cases[] = {"9223372036854775807 + 1", "-9223372036854775807 - 2", "9223372036854775807 * 2",
-                                        "(-9223372036854775807 - 1) / -1", "(-9223372036854775807 - 1) % -1",
-                                        "-(-9223372036854775807 - 1)", "1 / BM", "1 % BM", "ceil(1, BM)", "1 && 1 / BM"};
+    static const char *const cases[] = {"9223372036854775807 + 1",
+                                        "-9223372036854775807 - 2",
+                                        "9223372036854775807 * 2",
+                                        "(-9223372036854775807 - 1) / -1",
+                                        "(-9223372036854775807 - 1) % -1",
+                                        "-(-9223372036854775807 - 1)",
+                                        "1 / BM",
+                                        "1 % BM",
+                                        "ceil(1, BM)",
+                                        "1 && 1 / BM"};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct expression e;
         struct expression_error error;
         size_t length;
         int64_t result;
-        const struct expression_values values = {.narrow = (const int32_t[4]){0}, .wide = (const int64_t[2]){0}};
+        const struct expression_values values = {.narrow = (const int32_t[4]){0},
+                                                 .wide = (const int64_t[2]){0}};
         assert_true(expression_compile(cases[i], &known, &e, &length, &error));
         if (!expression_evaluate(&e, &values, &result)) fail_msg("%s has a value", cases[i]);
     }
@@ -110,7 +120,8 @@ TEST(what_is_wrong_is_named_with_its_place)
         struct expression_error error;
         size_t length;
         assert_false(expression_compile(cases[i].text, &known, &e, &length, &error));
-        if (!strstr(error.what, cases[i].what)) fail_msg("'%s': '%s' lacks '%s'", cases[i].text, error.what, cases[i].what);
+        if (!strstr(error.what, cases[i].what))
+            fail_msg("'%s': '%s' lacks '%s'", cases[i].text, error.what, cases[i].what);
         assert_int_equal(error.at, cases[i].at);
     }
 }

@@ -82,7 +82,8 @@ TEST(the_examples_are_templates_like_any_other)
     assert_int_equal(t->resources(&config).accumulators, 128);
     assert_int_equal(template_tile(&config).k, 16);
     assert_true(t->predict(&config, &p, &h200, NULL).time_us > 0);
-    assert_string_equal(t->check(&config, &(struct problem){.type = GEMM_BF16}, &h200), "the kernel is not of this type");
+    assert_string_equal(t->check(&config, &(struct problem){.type = GEMM_BF16}, &h200),
+                        "the kernel is not of this type");
     const struct problem ragged = problem("100x128x128");
     assert_non_null(strstr(t->check(&config, &ragged, &h200), "only M % BM == 0"));
     config_set(&config, "WM", 32);
@@ -105,19 +106,23 @@ static int64_t integer_at(const struct launch *l, const struct kernel_launch *k,
 
 TEST(launches_get_what_the_description_lists)
 {
-    const struct template *t = add("split.cu", "// gemmtune: entry part ; param SPLIT 1 2 4\n"
-                                               "// grid ceil(N, 32), ceil(M, 8), SPLIT ; block 32, 8 ; shared 1024\n"
-                                               "// args (K / SPLIT) ldb A B workspace M\n"
-                                               "// workspace 4 * M * N * SPLIT\n"
-                                               "// launch sum grid ceil(M * N, 256) block 256 args workspace C alpha SPLIT\n");
+    const struct template *t =
+        add("split.cu", "// gemmtune: entry part ; param SPLIT 1 2 4\n"
+                        "// grid ceil(N, 32), ceil(M, 8), SPLIT ; block 32, 8 ; shared 1024\n"
+                        "// args (K / SPLIT) ldb A B workspace M\n"
+                        "// workspace 4 * M * N * SPLIT\n"
+                        "// launch sum grid ceil(M * N, 256) block 256 args workspace C alpha SPLIT\n");
     char text[CONFIG_TEXT_MAX];
     struct config config;
     struct launch_plan plan;
     struct launch_walk walk;
     struct launch l;
     const struct problem p = problem("100x70x64:batch=2:alpha=3");
-    const struct launch_call call = {
-        .operand = {[LAUNCH_A] = 0x1000000, [LAUNCH_B] = 0x2000000, [LAUNCH_C] = 0x3000000, [LAUNCH_WORKSPACE] = 0x4000000}, .alpha = 3};
+    const struct launch_call call = {.operand = {[LAUNCH_A] = 0x1000000,
+                                                 [LAUNCH_B] = 0x2000000,
+                                                 [LAUNCH_C] = 0x3000000,
+                                                 [LAUNCH_WORKSPACE] = 0x4000000},
+                                     .alpha = 3};
     snprintf(text, sizeof text, "%s SPLIT=2", t->name);
     assert_ok(config_parse(text, &config));
     assert_null(t->check(&config, &p, &h200));
@@ -154,7 +159,8 @@ TEST(launches_get_what_the_description_lists)
 
 TEST(what_a_kernel_does_not_take_is_refused)
 {
-    const struct template *t = add("bare.cu", "// gemmtune: entry f ; param X 1 ; grid N, M ; block 32 ; args M N K A B C\n");
+    const struct template *t =
+        add("bare.cu", "// gemmtune: entry f ; param X 1 ; grid N, M ; block 32 ; args M N K A B C\n");
     char text[CONFIG_TEXT_MAX];
     snprintf(text, sizeof text, "%s X=1", t->name);
     assert_null(check(text, "64x64x64"));
@@ -199,7 +205,8 @@ TEST(launches_beyond_the_hardware_are_refused_before_a_compiler_sees_them)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[400], config[100];
-        snprintf(text, sizeof text, "// gemmtune: entry f ; param X 1 ; args C M\n// %s\n// int %zu\n", cases[i].clauses, i);
+        snprintf(text, sizeof text, "// gemmtune: entry f ; param X 1 ; args C M\n// %s\n// int %zu\n",
+                 cases[i].clauses, i);
         snprintf(text, sizeof text, "// gemmtune: entry f ; param X 1 ; args C M\n// %s\n", cases[i].clauses);
         const struct template *t = add("limits.cu", text);
         snprintf(config, sizeof config, "%s X=1", t->name);
@@ -223,13 +230,15 @@ TEST(a_prefix_refuses_what_no_completion_allows)
 
 TEST(identity_is_the_text_with_what_it_includes)
 {
-    static const char kernel[] = "// gemmtune: entry f ; param X 1 ; grid 1 ; block 32 ; args C\n#include \"part.cuh\"\nint a;\n";
+    static const char kernel[] =
+        "// gemmtune: entry f ; param X 1 ; grid 1 ; block 32 ; args C\n#include \"part.cuh\"\nint a;\n";
     write_file("part.cuh", "#include <part2.cuh>\n#include \"nosuch.h\"\nint b;\n");
     write_file("part2.cuh", "#include \"part.cuh\"\nint c;\n"); /* a loop */
     const struct template *one = add("loop.cu", kernel);
     assert_int_equal(template_source_count(one), 4); /* with the description */
     assert_ptr_equal(add("loop.cu", "/* a remark */ // gemmtune nothing\n"
-                                    "// gemmtune: entry f ; param X 1 2 ; grid 1 ; block 32 ; args C\n#include \"part.cuh\"\nint   a;\n"),
+                                    "// gemmtune: entry f ; param X 1 2 ; grid 1 ; block 32 ; args "
+                                    "C\n#include \"part.cuh\"\nint   a;\n"),
                      one);
     write_file("part2.cuh", "int d;\n");
     assert_ptr_not_equal(add("loop.cu", kernel), one);
@@ -271,8 +280,11 @@ TEST(parameters_are_macros_or_template_arguments)
     char room[2048], text[200], expression[300];
     struct config config;
     const struct problem p = problem("tt:64x64x64");
-    const struct template *plain = add("plain.cu", "// gemmtune: ops tt ; entry f ; param X 7 ; grid 1 ; block 32 ; args C\n"),
-                          *bare = add("args.cu", "// gemmtune: ops tt ; entry f<X, 2 * X, TRANS_A, TYPE_A, Xs> ; param X 7 ; grid 1 ; block 32 ; args C\n");
+    const struct template *plain =
+                              add("plain.cu",
+                                  "// gemmtune: ops tt ; entry f ; param X 7 ; grid 1 ; block 32 ; args C\n"),
+                          *bare = add("args.cu", "// gemmtune: ops tt ; entry f<X, 2 * X, TRANS_A, TYPE_A, "
+                                                 "Xs> ; param X 7 ; grid 1 ; block 32 ; args C\n");
     snprintf(text, sizeof text, "%s X=7", plain->name);
     assert_ok(config_parse(text, &config));
     struct kernel_key key = kernel_key_of(&config, &p, 90);

@@ -15,7 +15,8 @@
 static struct gpu h200;
 
 /* Of this source, with the description in front; values of parameters behind the name. */
-static struct compiled build(const char *source, const char *values, struct config *config, struct problem *problem)
+static struct compiled build(const char *source, const char *values, struct config *config,
+                             struct problem *problem)
 {
     char path[100], text[CONFIG_TEXT_MAX], *all;
     const struct template *t;
@@ -35,8 +36,8 @@ static struct compiled build(const char *source, const char *values, struct conf
     return out;
 }
 
-static enum status find(const struct compiled *built, const struct config *config, const struct problem *problem,
-                        struct launch_plan *plan, struct entries *entries)
+static enum status find(const struct compiled *built, const struct config *config,
+                        const struct problem *problem, struct launch_plan *plan, struct entries *entries)
 {
     char *bytes;
     size_t length;
@@ -55,14 +56,19 @@ TEST(kernels_are_found_by_the_names_of_the_source)
     static const struct {
         const char *source, *symbol;
     } cases[] = {
-        {HEAD "// entry f\nextern \"C\" __global__ void f(int m, float a, const float *x, float *c, int l) { *c = a * *x + m + l + X; }\n", "f"},
-        {HEAD "// entry f\n__global__ void f(int m, float a, const float *x, float *c, long long l) { *c = a * *x + m + l; }\n"
+        {HEAD "// entry f\nextern \"C\" __global__ void f(int m, float a, const float *x, float *c, int l) { "
+              "*c = a * *x + m + l + X; }\n",
+         "f"},
+        {HEAD "// entry f\n__global__ void f(int m, float a, const float *x, float *c, long long l) { *c = a "
+              "* *x + m + l; }\n"
               "__global__ void ff(float *c) { *c = 1; }\n",
          "_Z1fifPKfPfx"},
-        {HEAD "// entry n::k::f<X>\nnamespace n { namespace k { template <int X> __global__ void f(int m, float a, const float *x, float *c, "
+        {HEAD "// entry n::k::f<X>\nnamespace n { namespace k { template <int X> __global__ void f(int m, "
+              "float a, const float *x, float *c, "
               "unsigned l) { *c = a * *x + m + l + X; } } }\n",
          "_ZN1n1k1fILi2EEEvifPKfPfj"},
-        {HEAD "// entry f<X, TYPE_C>\ntemplate <int X, typename T> __global__ void f(size_t m, float a, const T *x, T *c, int l) { *c = a * *x + m "
+        {HEAD "// entry f<X, TYPE_C>\ntemplate <int X, typename T> __global__ void f(size_t m, float a, "
+              "const T *x, T *c, int l) { *c = a * *x + m "
               "+ l + X; }\n",
          "_Z1fILi2EfEvmfPKT0_PS0_i"},
     };
@@ -84,9 +90,12 @@ TEST(nothing_is_launched_whose_parameters_are_others)
         const char *parameters, *said;
     } cases[] = {
         {"int m, float a, const float *x, float *c", "takes 4 parameters, and 5 are passed"},
-        {"int m, double a, const float *x, float *c, int l", "parameter 2 of the kernel f has 8 bytes, and a float is passed"},
-        {"int m, float a, int x, float *c, int l", "parameter 3 of the kernel f has 4 bytes, and an address of 8 is passed"},
-        {"short m, float a, const float *x, float *c, int l", "parameter 1 of the kernel f has 2 bytes, and an integer"},
+        {"int m, double a, const float *x, float *c, int l",
+         "parameter 2 of the kernel f has 8 bytes, and a float is passed"},
+        {"int m, float a, int x, float *c, int l",
+         "parameter 3 of the kernel f has 4 bytes, and an address of 8 is passed"},
+        {"short m, float a, const float *x, float *c, int l",
+         "parameter 1 of the kernel f has 2 bytes, and an integer"},
         {"int m, float a, const float *x, float *c, int4 l", "parameter 5 of the kernel f has 16 bytes"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -95,7 +104,8 @@ TEST(nothing_is_launched_whose_parameters_are_others)
         struct problem p = problem_make(64, 64, 64);
         struct launch_plan plan;
         struct entries entries;
-        snprintf(source, sizeof source, HEAD "// entry f\nextern \"C\" __global__ void f(%s) { *c = X; }\n", cases[i].parameters);
+        snprintf(source, sizeof source, HEAD "// entry f\nextern \"C\" __global__ void f(%s) { *c = X; }\n",
+                 cases[i].parameters);
         const struct compiled built = build(source, " X=2", &config, &p);
         if (!built.built) fail_msg("%s", built.log);
         assert_fails(find(&built, &config, &p, &plan, &entries), E_ABSENT, cases[i].said);
@@ -108,10 +118,12 @@ TEST(an_integer_that_does_not_fit_is_not_cut)
     struct problem p = problem_make(64, 64, 64);
     struct launch_plan plan;
     struct entries entries;
-    const char head[] = "// gemmtune: entry f ; param X 2 ; grid 1 ; block 32 ; args C (M * M * M * M * M * M)\n";
+    const char head[] =
+        "// gemmtune: entry f ; param X 2 ; grid 1 ; block 32 ; args C (M * M * M * M * M * M)\n";
     char source[300];
     for (int wide = 0; wide < 2; wide++) {
-        snprintf(source, sizeof source, "%sextern \"C\" __global__ void f(float *c, %s n) { *c = n; }\n", head, wide ? "long long" : "int");
+        snprintf(source, sizeof source, "%sextern \"C\" __global__ void f(float *c, %s n) { *c = n; }\n",
+                 head, wide ? "long long" : "int");
         const struct compiled built = build(source, " X=2", &config, &p);
         assert_true(built.built);
         if (wide) assert_ok(find(&built, &config, &p, &plan, &entries));
@@ -124,10 +136,13 @@ TEST(what_the_compiler_refuses_is_said_with_its_line)
     static const struct {
         const char *source, *said;
     } cases[] = {
-        {HEAD "// entry f\n__global__ void f(int m) {\n nosuch(); }\n", "my.cu(4): error: identifier \"nosuch\" is undefined"},
+        {HEAD "// entry f\n__global__ void f(int m) {\n nosuch(); }\n",
+         "my.cu(4): error: identifier \"nosuch\" is undefined"},
         {HEAD "// entry g\n__global__ void f(int m) {}\n", "the source has no kernel g"},
-        {HEAD "// entry f\nstatic __device__ void f(int m) {}\n__global__ void h(int m) { f(m); }\n", "the source has no kernel f"},
-        {HEAD "// entry f\n__global__ void f(int m) {}\n__global__ void f(float m) {}\n", "more than one kernel f"},
+        {HEAD "// entry f\nstatic __device__ void f(int m) {}\n__global__ void h(int m) { f(m); }\n",
+         "the source has no kernel f"},
+        {HEAD "// entry f\n__global__ void f(int m) {}\n__global__ void f(float m) {}\n",
+         "more than one kernel f"},
         {HEAD "// entry f<X>\ntemplate <typename T> __global__ void f(T m) {}\n", "error"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -142,10 +157,14 @@ TEST(what_the_compiler_refuses_is_said_with_its_line)
 TEST(kernels_that_keep_something_from_call_to_call_are_refused)
 {
     static const char *const kept[] = {
-        "__device__ float *last;\nextern \"C\" __global__ void f(int m, float a, const float *x, float *c, int l) { last = c; *c = 1; }\n",
-        "__device__ int calls = 1;\nextern \"C\" __global__ void f(int m, float a, const float *x, float *c, int l) { *c = calls++ > 3 ? 0 : 1; }\n",
-        "extern \"C\" __global__ void f(int m, float a, const float *x, float *c, int l) { static int calls; *c = atomicAdd(&calls, 1); }\n",
-        "template <int S> __device__ float cache[1 << S];\nextern \"C\" __global__ void f(int m, float a, const float *x, float *c, int l) { "
+        "__device__ float *last;\nextern \"C\" __global__ void f(int m, float a, const float *x, float *c, "
+        "int l) { last = c; *c = 1; }\n",
+        "__device__ int calls = 1;\nextern \"C\" __global__ void f(int m, float a, const float *x, float *c, "
+        "int l) { *c = calls++ > 3 ? 0 : 1; }\n",
+        "extern \"C\" __global__ void f(int m, float a, const float *x, float *c, int l) { static int calls; "
+        "*c = atomicAdd(&calls, 1); }\n",
+        "template <int S> __device__ float cache[1 << S];\nextern \"C\" __global__ void f(int m, float a, "
+        "const float *x, float *c, int l) { "
         "cache<20>[m] = *x; *c = cache<20>[l]; }\n",
     };
     char source[700];
@@ -154,17 +173,21 @@ TEST(kernels_that_keep_something_from_call_to_call_are_refused)
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
         snprintf(source, sizeof source, HEAD "// entry f\n%s", kept[i]);
         const struct compiled built = build(source, " X=2", &config, &p);
-        if (built.built || !strstr(built.log, "keeps from call to call")) fail_msg("%s: '%s'", kept[i], built.log);
+        if (built.built || !strstr(built.log, "keeps from call to call"))
+            fail_msg("%s: '%s'", kept[i], built.log);
     }
-    snprintf(source, sizeof source, HEAD "// entry f\n__constant__ float table[4] = {1, 2, 3, 4};\nextern \"C\" __global__ void f(int m, float a, "
-                                         "const float *x, float *c, int l) { *c = table[m & 3]; }\n");
+    snprintf(source, sizeof source,
+             HEAD "// entry f\n__constant__ float table[4] = {1, 2, 3, 4};\nextern \"C\" __global__ void "
+                  "f(int m, float a, "
+                  "const float *x, float *c, int l) { *c = table[m & 3]; }\n");
     assert_true(build(source, " X=2", &config, &p).built);
 }
 
 TEST(the_examples_are_built_and_found)
 {
-    static const char *const examples[][2] = {{"naive", " BX=32 BY=8"},
-                                              {"warptile", " BM=128 BN=128 BK=16 WM=64 WN=64 WNITER=4 TM=8 TN=4 THREADS=128"}};
+    static const char *const examples[][2] = {
+        {"naive", " BX=32 BY=8"},
+        {"warptile", " BM=128 BN=128 BK=16 WM=64 WN=64 WNITER=4 TM=8 TN=4 THREADS=128"}};
     for (int i = 0; i < 2; i++) {
         char path[300], text[CONFIG_TEXT_MAX], *all;
         const struct template *t;
