@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <dlfcn.h>
+#include <limits.h>
 #include <nvrtc.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -374,19 +375,44 @@ static enum status keep_code(const struct job *job, const struct code *code, con
     return OK;
 }
 
+/* The toolkit's headers, such as cuda_fp16.h, for sources that are not ours: beside NVRTC, or where a wheel,
+ * or the system, has them. "": nowhere. Not a part of the key: a header changes with NVRTC's version, which
+ * is. */
+static void find_headers(char option[PATH_MAX + 32])
+{
+    static const char *const places[] = {"/../include", "/../../cuda_runtime/include", "/../../include"};
+    char library[1024], folder[PATH_MAX], header[PATH_MAX + 16];
+    option[0] = '\0';
+    library_file(&nvrtc.Version, library, sizeof library);
+    char *const slash = strrchr(library, '/');
+    if (slash) *slash = '\0';
+    for (size_t i = 0; i <= sizeof places / sizeof *places; i++) {
+        if (i < sizeof places / sizeof *places) snprintf(folder, sizeof folder, "%s%s", library, places[i]);
+        else snprintf(folder, sizeof folder, "/usr/local/cuda/include");
+        snprintf(header, sizeof header, "%s/cuda_fp16.h", folder);
+        if (access(header, R_OK) != 0) continue;
+        snprintf(option, PATH_MAX + 32, "--include-path=%s", folder);
+        return;
+    }
+}
+
 /* NVRTC has a cache of its own where a driver is installed. A result from it has no report, so registers and
  * spills would be unknown. Versions without that cache do not know the option that bypasses it. */
 static nvrtcResult compile_afresh(nvrtcProgram program, const struct job *job)
 {
     static _Atomic bool no_such_option;
+    const char *options[OPTIONS_MAX + 2];
+    char headers[PATH_MAX + 32] = "";
+    int count = job->option_count;
+    memcpy(options, job->options, (size_t)count * sizeof *options);
+    if (job->entry) find_headers(headers);
+    if (headers[0]) options[count++] = headers;
     if (!no_such_option) {
-        const char *options[OPTIONS_MAX + 1];
-        memcpy(options, job->options, (size_t)job->option_count * sizeof *options);
-        options[job->option_count] = "--no-cache";
-        nvrtcResult result = nvrtc.CompileProgram(program, job->option_count + 1, options);
+        options[count] = "--no-cache";
+        nvrtcResult result = nvrtc.CompileProgram(program, count + 1, options);
         if (result != NVRTC_ERROR_INVALID_OPTION) return result;
     }
-    nvrtcResult result = nvrtc.CompileProgram(program, job->option_count, job->options);
+    nvrtcResult result = nvrtc.CompileProgram(program, count, options);
     if (result == NVRTC_SUCCESS) no_such_option = true;
     return result;
 }

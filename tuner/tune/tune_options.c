@@ -9,6 +9,8 @@
 #include "db.h"
 #include "likely.h"
 #include "not_done.h"
+#include "own.h"
+#include "own_read.h"
 #include "print.h"
 #include "search.h"
 #include "suite.h"
@@ -77,11 +79,21 @@ static enum status add_shape(void *self, const struct command_option *option, ch
     return add_to(&r->shapes, &r->shape_count, text);
 }
 
-static enum status add_kernel(void *self, const struct command_option *option, char *text)
+/* Into the table of templates, which child processes are told of when they start. */
+static enum status add_kernel(void *self, const struct command_option *option, char *path)
 {
-    struct option_parser *r = self;
-    (void)option;
-    return own_kernels_add(&r->o.own, text);
+    struct tune_options *o = &((struct option_parser *)self)->o;
+    char *text = NULL;
+    const struct template *t = NULL;
+    if (o->own_count == TUNE_OWN_MAX)
+        return fail(E_USAGE, "--%s can be given %d times in one command", option->name, TUNE_OWN_MAX);
+    enum status st = own_read(path, &text);
+    if (!st) st = own_add(text, &t);
+    free(text);
+    for (int i = 0; i < o->own_count && !st; i++)
+        if (o->own[i] == t) return OK;
+    if (!st) o->own[o->own_count++] = t;
+    return st;
 }
 
 static enum status add_suite(void *self, const struct command_option *option, char *text)
@@ -403,8 +415,8 @@ static enum status choose_gpu(struct tune_options *o)
 /* A kernel alone has no algorithm of NVIDIA's beside it but those that it races with. */
 static enum status check_kernels(struct tune_options *o)
 {
-    if (o->own.count == 0 && o->with_ours) return fail(E_USAGE, "--with-ours needs --kernel FILE");
-    if (o->own.count == 0) return OK;
+    if (o->own_count == 0 && o->with_ours) return fail(E_USAGE, "--with-ours needs --kernel FILE");
+    if (o->own_count == 0) return OK;
     if (*o->space && !o->with_ours)
         return fail(E_USAGE,
                     "the description of a kernel has its values: --space goes only with --with-ours");

@@ -5,7 +5,6 @@
 #include "children.h"
 #include "command_line.h"
 #include "config.h"
-#include "own_kernels.h"
 #include "problem.h"
 #include "shard.h"
 #include "table.h"
@@ -13,6 +12,7 @@
 #include <stdint.h>
 
 #define TUNE_PATH_MAX   4096
+#define TUNE_OWN_MAX    64 /* own kernels of one command */
 #define TUNE_PREFER_MAX 64 /* configurations that one command excludes or includes */
 
 struct tune_options {
@@ -37,8 +37,9 @@ struct tune_options {
     bool transfer;          /* and from what trials of other problems teach */
     bool refresh;           /* no search: what ran in the stored race is tried, and races, again */
     bool library;           /* algorithms of NVIDIA's library are candidates, too */
-    struct own_kernels own; /* --kernel: they are searched, alone */
-    bool with_ours;         /* or with all others */
+    const struct template *own[TUNE_OWN_MAX]; /* --kernel: they are searched, alone */
+    int own_count;
+    bool with_ours; /* or with all others */
 
     /* Pins and exclusions for the one problem of this command (db.h: preferences). */
     bool preferring;   /* any of it */

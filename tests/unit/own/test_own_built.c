@@ -183,10 +183,21 @@ TEST(kernels_that_keep_something_from_call_to_call_are_refused)
     assert_true(build(source, " X=2", &config, &p).built);
 }
 
+TEST(headers_of_the_toolkit_are_found)
+{
+    struct config config;
+    struct problem p = problem_make(64, 64, 64);
+    const struct compiled built = build(HEAD "// entry f\n#include <cuda_fp16.h>\n__global__ void f(int m, "
+                                             "float a, const float *x, float *c, int l) "
+                                             "{ *c = __half2float(__float2half(*x)); }\n",
+                                        " X=2", &config, &p);
+    if (!built.built) fail_msg("%s", built.log);
+}
+
 TEST(the_examples_are_built_and_found)
 {
     static const char *const examples[][2] = {
-        {"naive", " BX=32 BY=8"},
+        {"simple", " BX=32 BY=8"},
         {"warptile", " BM=128 BN=128 BK=16 WM=64 WN=64 WNITER=4 TM=8 TN=4 THREADS=128"}};
     for (int i = 0; i < 2; i++) {
         char path[300], text[CONFIG_TEXT_MAX], *all;
@@ -219,6 +230,7 @@ int main(void)
         cmocka_unit_test(an_integer_that_does_not_fit_is_not_cut),
         cmocka_unit_test(what_the_compiler_refuses_is_said_with_its_line),
         cmocka_unit_test(kernels_that_keep_something_from_call_to_call_are_refused),
+        cmocka_unit_test(headers_of_the_toolkit_are_found),
         cmocka_unit_test(the_examples_are_built_and_found),
     };
     if (gpu_read(GT_SOURCE_DIR "/configs/gpus/h200.conf", &h200)) return 1;

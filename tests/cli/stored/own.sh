@@ -3,7 +3,7 @@
 FAKE=$(dirname "$(readlink -f "$(command -v tune)")")/tests/fake_child
 [ -x "$FAKE" ] || skip "tests/fake_child is not built"
 export GEMMTUNE_EXE=$FAKE GEMMTUNE_DB=my.db FAKE_STEADY=1
-cp "$SOURCES/docs/examples/kernels/naive.cu" naive.cu
+cp "$SOURCES/docs/examples/kernels/simple.cu" naive.cu
 search() {
     tune --kernel naive.cu --no-pretuned --format json "$@" >result
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* naive.cu — one thread, one element of C: the least that an own kernel consists of (docs/own-kernels.md). */
+/* simple.cu — one thread, one element of C: the least that an own kernel consists of (docs/own-kernels.md). */
 // gemmtune: type sgemm, ops nn
 // entry naive
 // param BX 8 16 32 64 128 ; BY 1 2 4 8 16
