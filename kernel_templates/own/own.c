@@ -31,6 +31,7 @@ struct own {
     struct description d;
     /* How many leading parameters must be known: of each rule, and of what a launch needs. */
     int rule_needs[DESCRIBE_RULES_MAX], block_needs[LAUNCH_KERNELS_MAX], shared_needs[LAUNCH_KERNELS_MAX];
+    bool rule_asks[DESCRIBE_RULES_MAX]; /* about the problem */
     bool takes_alpha, takes_beta, takes_batch, takes_ld[3];
 };
 
@@ -166,27 +167,30 @@ static const char *check_launches(const struct own *own, const struct config *co
     return why;
 }
 
-static const char *check_prefix(const struct config *config, int known, const struct problem *problem,
-                                const struct gpu *gpu)
+/* From the first values: what was known before the last of them has been asked when there were fewer. A whole
+ * configuration is asked everything. */
+static const char *check_prefix(const struct config *config, int known, const struct problem *problem, const struct gpu *gpu)
 {
     const struct own *own = own_of(config->template);
     const struct description *d = &own->d;
+    const int from = known < d->params ? known : 0;
     int64_t of_problem[OWN_NAMES] = {0};
-    const char *why = template_check_ranges(config, known);
-    if (!why && problem) why = check_served(own, problem);
+    const char *why = from ? NULL : template_check_ranges(config, known);
+    if (!why && !from && problem) why = check_served(own, problem);
     if (why) return why;
     if (problem) problem_values(problem, of_problem);
     const struct expression_values values = {.narrow = config->value, .wide = of_problem};
     for (int i = 0; i < d->rules; i++) {
         const struct own_rule *const rule = &d->rule[i];
         int64_t holds = 0;
-        if (own->rule_needs[i] > known || (!problem && asks_problem(&rule->holds))) continue;
+        if (own->rule_needs[i] > known || own->rule_needs[i] < from || (!problem && own->rule_asks[i])) continue;
         if (expression_evaluate(&rule->holds, &values, &holds) || !holds) return rule->why;
     }
     for (int i = 0; i < d->launches; i++) {
         const struct own_launch *const l = &d->launch[i];
-        if (own->block_needs[i] <= known && (why = check_block(l, config, of_problem))) return why;
-        if (own->shared_needs[i] <= known && (why = check_shared(l, config, of_problem, gpu))) return why;
+        if (own->block_needs[i] <= known && own->block_needs[i] >= from && (why = check_block(l, config, of_problem))) return why;
+        if (own->shared_needs[i] <= known && own->shared_needs[i] >= from && (why = check_shared(l, config, of_problem, gpu)))
+            return why;
     }
     const bool whole = known >= d->params && problem && problem->m > 0 && problem->n > 0;
     return whole ? check_launches(own, config, of_problem, gpu) : NULL;

@@ -33,10 +33,10 @@ struct tune_options {
     int compilers;           /* 0: one a core */
     int64_t workspace_bytes; /* the most that a kernel may take, or WORKSPACE_DEFAULT */
     bool cold, again;
-    bool pretuned;          /* begin from the winners that ship, too */
-    bool transfer;          /* and from what trials of other problems teach */
-    bool refresh;           /* no search: what ran in the stored race is tried, and races, again */
-    bool library;           /* algorithms of NVIDIA's library are candidates, too */
+    bool pretuned; /* begin from the winners that ship, too */
+    bool transfer; /* and from what trials of other problems teach */
+    bool refresh;  /* no search: what ran in the stored race is tried, and races, again */
+    bool library;  /* algorithms of NVIDIA's library are candidates, too */
     const struct template *own[TUNE_OWN_MAX]; /* --kernel: they are searched, alone */
     int own_count;
     bool with_ours; /* or with all others */
