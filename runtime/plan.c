@@ -67,7 +67,7 @@ static bool is_one_launch(struct executable *x, bool epilogue)
     struct launch only, more;
     const int most = epilogue ? EXTENDED_ARGUMENT_MAX : PLAIN_ARGUMENT_MAX;
     const bool plain = x->form.views == 0 && x->form.argument_bytes <= most &&
-                       !launch_has_attributes(&x->form.kernel[0]) && x->form.kernel[0].parameters == 0;
+                       !launch_has_attributes(&x->form.kernel[0]) && x->form.kernel[0].own.count == 0;
     launch_walk_start(&walk, &x->form, &nothing);
     const bool one = plain && launch_walk_next(&walk, &only) && !launch_walk_next(&walk, &more);
     if (one) {

@@ -430,7 +430,7 @@ static enum status take_argument(struct reader *r)
                  {"alpha", OWN_ALPHA}, {"beta", OWN_BETA}};
     struct own_launch *const l = r->launch;
     struct description *const d = r->d;
-    if (l->arguments == LAUNCH_PARAMETERS_MAX) return wrong(r, r->at, "a kernel has at most 24 arguments");
+    if (l->arguments == KERNEL_PARAMETERS_MAX) return wrong(r, r->at, "a kernel has at most 24 arguments");
     struct own_argument *const a = &l->argument[l->arguments++];
     for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
         if (!next_is(r, named[i].name)) continue;
@@ -439,7 +439,7 @@ static enum status take_argument(struct reader *r)
         return OK;
     }
     size_t length;
-    if (d->integers == LAUNCH_PARAMETERS_MAX)
+    if (d->integers == KERNEL_PARAMETERS_MAX)
         return wrong(r, r->at, "the launches have at most 24 integers together");
     a->kind = OWN_INTEGER;
     a->integer = d->integers++;

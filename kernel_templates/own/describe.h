@@ -56,7 +56,7 @@ struct own_launch {
     bool is_template;
     int line;
     struct expression grid[3], block[3], cluster[3], shared; /* steps 0: 1 each, and 0 bytes */
-    struct own_argument argument[LAUNCH_PARAMETERS_MAX];
+    struct own_argument argument[KERNEL_PARAMETERS_MAX];
     int arguments;
 };
 
@@ -76,7 +76,7 @@ struct description {
     int values[CONFIG_PARAMS_MAX];
     struct own_rule rule[DESCRIBE_RULES_MAX];
     int rules;
-    struct expression registers, workspace, tile[3], integer[LAUNCH_PARAMETERS_MAX];
+    struct expression registers, workspace, tile[3], integer[KERNEL_PARAMETERS_MAX];
     int integers, tiles; /* tiles: 0 or 3 */
     struct own_launch launch[LAUNCH_KERNELS_MAX];
     int launches;

@@ -169,7 +169,8 @@ static const char *check_launches(const struct own *own, const struct config *co
 
 /* From the first values: what was known before the last of them has been asked when there were fewer. A whole
  * configuration is asked everything. */
-static const char *check_prefix(const struct config *config, int known, const struct problem *problem, const struct gpu *gpu)
+static const char *check_prefix(const struct config *config, int known, const struct problem *problem,
+                                const struct gpu *gpu)
 {
     const struct own *own = own_of(config->template);
     const struct description *d = &own->d;
@@ -183,13 +184,17 @@ static const char *check_prefix(const struct config *config, int known, const st
     for (int i = 0; i < d->rules; i++) {
         const struct own_rule *const rule = &d->rule[i];
         int64_t holds = 0;
-        if (own->rule_needs[i] > known || own->rule_needs[i] < from || (!problem && own->rule_asks[i])) continue;
+        if (own->rule_needs[i] > known || own->rule_needs[i] < from || (!problem && own->rule_asks[i]))
+            continue;
         if (expression_evaluate(&rule->holds, &values, &holds) || !holds) return rule->why;
     }
     for (int i = 0; i < d->launches; i++) {
         const struct own_launch *const l = &d->launch[i];
-        if (own->block_needs[i] <= known && own->block_needs[i] >= from && (why = check_block(l, config, of_problem))) return why;
-        if (own->shared_needs[i] <= known && own->shared_needs[i] >= from && (why = check_shared(l, config, of_problem, gpu)))
+        if (own->block_needs[i] <= known && own->block_needs[i] >= from &&
+            (why = check_block(l, config, of_problem)))
+            return why;
+        if (own->shared_needs[i] <= known && own->shared_needs[i] >= from &&
+            (why = check_shared(l, config, of_problem, gpu)))
             return why;
     }
     const bool whole = known >= d->params && problem && problem->m > 0 && problem->n > 0;
@@ -203,7 +208,7 @@ static const char *check_prefix(const struct config *config, int known, const st
 struct pool {
     uint64_t a, b, c, workspace;
     float alpha, beta;
-    int64_t integer[LAUNCH_PARAMETERS_MAX];
+    int64_t integer[KERNEL_PARAMETERS_MAX];
 };
 _Static_assert(sizeof(struct pool) <= LAUNCH_ARGUMENT_MAX, "it is the argument of the plan");
 
@@ -240,7 +245,7 @@ static void plan_launch(const struct own_launch *l, const struct config *config,
     for (int i = 0; i < 3; i++) {
         value_of(&l->block[i], config, problem, 1, &size[i]);
         k->threads *= (unsigned)size[i];
-        if (i > 0) k->block[i - 1] = (uint16_t)size[i];
+        if (i > 0) k->own.block[i - 1] = (uint16_t)size[i];
     }
     for (int i = 0; i < 3 && l->cluster[0].steps; i++) {
         value_of(&l->cluster[i], config, problem, 1, &size[i]);
@@ -249,8 +254,8 @@ static void plan_launch(const struct own_launch *l, const struct config *config,
     }
     value_of(&l->shared, config, problem, 0, &bytes);
     k->smem_bytes = (unsigned)bytes;
-    k->parameters = (uint8_t)l->arguments;
-    for (int i = 0; i < l->arguments; i++) k->parameter_at[i] = place_of(&l->argument[i]);
+    k->own.count = (uint8_t)l->arguments;
+    for (int i = 0; i < l->arguments; i++) k->own.at[i] = place_of(&l->argument[i]);
 }
 
 static void plan(const struct config *config, const struct problem *p, struct launch_plan *out)

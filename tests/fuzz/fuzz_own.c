@@ -64,15 +64,14 @@ static void check_launches(const struct template *t, const struct config *config
     PROMISE(plan.workspace_bytes >= 0, "%lld bytes", (long long)plan.workspace_bytes);
     for (int i = 0; i < plan.kernels; i++) {
         const struct kernel_launch *k = &plan.kernel[i];
-        const unsigned y = k->block[0] ? k->block[0] : 1, z = k->block[1] ? k->block[1] : 1;
+        const unsigned y = k->own.block[0] ? k->own.block[0] : 1, z = k->own.block[1] ? k->own.block[1] : 1;
         PROMISE(k->threads >= 1 && k->threads <= 1024 && k->threads % (y * z) == 0 && z <= 64, "%u threads",
                 k->threads);
         PROMISE(k->grid[0] >= 1 && k->grid[0] <= GRID_X_MAX && k->grid[1] >= 1 && k->grid[1] <= 65535 &&
                     k->grid[2] >= 1 && k->grid[2] <= 65535,
                 "grid %u %u %u", k->grid[0], k->grid[1], k->grid[2]);
         PROMISE((int)k->smem_bytes <= fuzz_gpu.smem_per_block_bytes, "%u bytes", k->smem_bytes);
-        for (int j = 0; j < k->parameters; j++)
-            PROMISE(k->parameter_at[j] < plan.argument_bytes, "parameter %d", j);
+        for (int j = 0; j < k->own.count; j++) PROMISE(k->own.at[j] < plan.argument_bytes, "parameter %d", j);
     }
     const struct prediction time = t->predict(config, p, &fuzz_gpu, NULL);
     PROMISE(time.time_us > 0, "%g us", time.time_us);

@@ -218,13 +218,10 @@ static const char *truth(bool x)
 
 static void write_kernel(const struct kernel_launch *k, FILE *f)
 {
-    fprintf(f, "{\"%s\", {%uu, %uu, %uu}, %uu, %uu, %uu, {%uu, %uu, %uu}, %s, %s, %s, %d, ", k->entry,
+    fprintf(f, "{\"%s\", {%uu, %uu, %uu}, %uu, %uu, %uu, {%uu, %uu, %uu}, %s, %s, %s, %d}", k->entry,
             k->grid[0], k->grid[1], k->grid[2], k->last_slab, k->threads, k->smem_bytes, k->cluster[0],
             k->cluster[1], k->cluster[2], truth(k->cluster_at_launch), truth(k->walks_items),
             truth(k->dependent), k->zero_at);
-    fprintf(f, "{%d, %d}, %d, {", k->block[0], k->block[1], k->parameters);
-    for (int i = 0; i < k->parameters || i == 0; i++) fprintf(f, "%s%d", i ? ", " : "", k->parameter_at[i]);
-    fprintf(f, "}}");
 }
 
 static void write_view(const struct tensor_view *v, FILE *f)

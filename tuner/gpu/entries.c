@@ -18,7 +18,7 @@ static enum passed passed_at(const struct launch_plan *plan, unsigned at)
 static enum status compare(const struct launch_plan *plan, const struct kernel_launch *k, int number,
                            int bytes)
 {
-    const unsigned at = k->parameter_at[number];
+    const unsigned at = k->own.at[number];
     int64_t value = 0;
     switch (passed_at(plan, at)) {
     case ADDRESS:
@@ -48,14 +48,14 @@ enum status entries_find(const void *cubin, size_t bytes, struct launch_plan *pl
     for (int i = 0; i < plan->kernels && !st; i++) {
         struct kernel_launch *const k = &plan->kernel[i];
         uint16_t sizes[CUBIN_PARAMETERS_MAX];
-        if (k->parameters == 0) continue;
+        if (k->own.count == 0) continue;
         const int found = cubin_find(cubin, bytes, k->entry, entries->symbol[i]);
         if (found != 1)
             return fail(E_ABSENT, "the compiled file has %d kernels called %.80s", found, k->entry);
         const int count = cubin_parameters(cubin, bytes, entries->symbol[i], sizes);
-        if (count != k->parameters)
+        if (count != k->own.count)
             return fail(E_ABSENT, "the kernel %.80s takes %d parameters, and %d are passed", k->entry, count,
-                        k->parameters);
+                        k->own.count);
         for (int j = 0; j < count && !st; j++) st = compare(plan, k, j, sizes[j]);
         k->entry = entries->symbol[i];
     }

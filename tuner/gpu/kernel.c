@@ -129,7 +129,7 @@ static enum status make_workspace(struct loaded *self)
     if (self->plan.workspace_bytes <= 0) return OK;
     enum status st = device_allocate(&self->workspace, (size_t)self->plan.workspace_bytes);
     /* What lies there is nothing that a kernel may use. */
-    if (!st && self->plan.kernel[0].parameters)
+    if (!st && self->plan.kernel[0].own.count)
         st = device_check(
             cuda.MemsetD8Async(self->workspace.address, 0xff, self->workspace.bytes, self->device->stream),
             "poisoning the workspace");

@@ -61,18 +61,15 @@ static CUresult launcher_enqueue_extended(CUfunction function, const struct kern
                                           const unsigned grid[3], void *argument, CUstream stream)
 {
     CUlaunchAttribute attributes[2];
-    void *parameters[LAUNCH_PARAMETERS_MAX];
-    const unsigned y = kernel->block[0] ? kernel->block[0] : 1, z = kernel->block[1] ? kernel->block[1] : 1;
+    void *parameters[] = {argument};
     CUlaunchConfig config;
-    launcher_parameters(kernel, argument, parameters);
     memset(&config, 0, sizeof config);
     memset(attributes, 0, sizeof attributes);
     config.gridDimX = grid[0];
     config.gridDimY = grid[1];
     config.gridDimZ = grid[2];
-    config.blockDimX = kernel->threads / (y * z);
-    config.blockDimY = y;
-    config.blockDimZ = z;
+    config.blockDimX = kernel->threads;
+    config.blockDimY = config.blockDimZ = 1;
     config.sharedMemBytes = kernel->smem_bytes;
     config.hStream = stream;
     config.attrs = attributes;
@@ -94,6 +91,7 @@ static CUresult launcher_enqueue_extended(CUfunction function, const struct kern
 static CUresult launcher_enqueue_one(CUfunction function, const struct kernel_launch *kernel,
                                      struct launch *launch, CUstream stream)
 {
+    if (kernel->own.count) return launcher_enqueue_own(function, kernel, launch, stream);
     return launch_has_attributes(kernel)
                ? launcher_enqueue_extended(function, kernel, launch->grid, launch->argument, stream)
                : launcher_enqueue_plain(function, kernel, launch->grid, launch->argument, stream);

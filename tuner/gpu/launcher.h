@@ -27,26 +27,19 @@ void launcher_encode_ahead(struct launch_plan *plan);
  * constant. */
 CUresult launcher_put_maps(const struct launch_plan *plan, struct launch *launch);
 
-/* Where a kernel's parameters lie. */
-static inline void launcher_parameters(const struct kernel_launch *kernel, void *argument,
-                                       void *parameters[LAUNCH_PARAMETERS_MAX])
-{
-    int i;
-    parameters[0] = argument;
-    for (i = 0; i < kernel->parameters; i++)
-        parameters[i] = (unsigned char *)argument + kernel->parameter_at[i];
-}
-
 /* One launch without attributes, whose argument is complete. Allocates nothing and does not wait. */
 static inline CUresult launcher_enqueue_plain(CUfunction function, const struct kernel_launch *kernel,
                                               const unsigned grid[3], void *argument, CUstream stream)
 {
-    void *parameters[LAUNCH_PARAMETERS_MAX];
-    const unsigned y = kernel->block[0] ? kernel->block[0] : 1, z = kernel->block[1] ? kernel->block[1] : 1;
-    launcher_parameters(kernel, argument, parameters);
-    return cuda.LaunchKernel(function, grid[0], grid[1], grid[2], kernel->threads / (y * z), y, z,
-                             kernel->smem_bytes, stream, parameters, NULL);
+    void *parameters[] = {argument};
+    return cuda.LaunchKernel(function, grid[0], grid[1], grid[2], kernel->threads, 1, 1, kernel->smem_bytes,
+                             stream, parameters, NULL);
 }
+
+/* One launch of a kernel with parameters of its own. Not in exported headers, which have no such kernels:
+ * launch_text.sh leaves out the lines that are about them. */
+CUresult launcher_enqueue_own(CUfunction function, const struct kernel_launch *kernel, struct launch *launch,
+                              CUstream stream);
 
 /* All launches of a call. functions: those of the plan's kernels. *touched: whether a launch that writes C
  * was enqueued before the one that was refused. */

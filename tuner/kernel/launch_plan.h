@@ -1,8 +1,7 @@
 /* launch_plan.h — how a configuration runs a problem, in plain data: kernels, grids, the argument and the
  * parts of it that a launch fills in, workspace. Knows no template and no CUDA.
  *
- * The argument is opaque: one block of bytes that every kernel of the plan takes by value, or takes its
- * parameters from. The plan gives the
+ * The argument is opaque: one block of bytes that every kernel of the plan takes by value. The plan gives the
  * offsets of pointers, scalars and k; launch_walk.h writes only these for each launch. Tensor maps (TMA) are
  * only described here; the code that loads the kernel encodes them (launcher.h), and sets maps_items and
  * maps_k. Exported headers contain this file, with other names (tools/export/launch_text.sh): C99 that is
@@ -12,6 +11,7 @@
 #define GT_LAUNCH_PLAN_H
 
 #include "gemm_type.h"
+#include "kernel_parameters.h"
 #include "operand.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,8 +22,6 @@
 #define LAUNCH_ARGUMENT_MAX 1536 /* bytes: eight tensor maps and 512 more; the driver takes 4096 */
 #define LAUNCH_VIEWS_MAX    8
 #define LAUNCH_VIEW_BYTES   128 /* of a tensor map in the argument, at a multiple of 64 */
-
-#define LAUNCH_PARAMETERS_MAX 24 /* of a kernel that takes more than the argument */
 
 /* Offset of a slot that the argument lacks: a value written there lies after the argument and is not
  * passed. */
@@ -39,12 +37,10 @@ struct kernel_launch {
     unsigned cluster[3];    /* size in blocks along x, y, z; all 0: no clusters */
     bool cluster_at_launch; /* false: the kernel declares its cluster itself */
     bool walks_items;       /* grid[2] stays as planned: the blocks find their items by slots.items */
-    bool dependent;      /* may begin while the kernel before it on the stream still runs: it waits for that
-                            one itself (programmatic dependent launch) */
-    uint16_t zero_at;    /* an int of the argument that this kernel gets as 0; 0: none */
-    uint16_t block[2];   /* threads along y and z; 0: 1 */
-    uint16_t parameters; /* 0: one, the argument; else so many, each of which lies in it there: */
-    uint16_t parameter_at[LAUNCH_PARAMETERS_MAX];
+    bool dependent;   /* may begin while the kernel before it on the stream still runs: it waits for that
+                         one itself (programmatic dependent launch) */
+    uint16_t zero_at; /* an int of the argument that this kernel gets as 0; 0: none */
+    struct kernel_parameters own;
 };
 
 /* Where a launch writes into the argument: offsets in bytes, LAUNCH_NOWHERE for values that the argument

@@ -78,7 +78,7 @@ TEST(the_examples_are_templates_like_any_other)
     assert_int_equal(plan.kernel[0].grid[0], 16);
     assert_int_equal(plan.kernel[0].grid[1], 32);
     assert_int_equal(plan.kernel[0].threads, 128);
-    assert_int_equal(plan.kernel[0].parameters, 8);
+    assert_int_equal(plan.kernel[0].own.count, 8);
     assert_int_equal(t->resources(&config).accumulators, 128);
     assert_int_equal(template_tile(&config).k, 16);
     assert_true(t->predict(&config, &p, &h200, NULL).time_us > 0);
@@ -93,14 +93,14 @@ TEST(the_examples_are_templates_like_any_other)
 static uintptr_t address_at(const struct launch *l, const struct kernel_launch *k, int parameter)
 {
     uintptr_t address;
-    memcpy(&address, l->argument + k->parameter_at[parameter], sizeof address);
+    memcpy(&address, l->argument + k->own.at[parameter], sizeof address);
     return address;
 }
 
 static int64_t integer_at(const struct launch *l, const struct kernel_launch *k, int parameter)
 {
     int64_t value;
-    memcpy(&value, l->argument + k->parameter_at[parameter], sizeof value);
+    memcpy(&value, l->argument + k->own.at[parameter], sizeof value);
     return value;
 }
 
@@ -150,7 +150,7 @@ TEST(launches_get_what_the_description_lists)
         assert_int_equal(l.grid[0], 28);
         assert_int_equal(address_at(&l, k, 1), 0x3000000 + item * 4 * 100 * 70);
         float alpha;
-        memcpy(&alpha, l.argument + k->parameter_at[2], sizeof alpha);
+        memcpy(&alpha, l.argument + k->own.at[2], sizeof alpha);
         assert_true(alpha == 3);
         assert_int_equal(integer_at(&l, k, 3), 2);
     }
