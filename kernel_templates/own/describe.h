@@ -92,8 +92,7 @@ enum status describe_read(const char *file, const char *text, bool beside, struc
 
 static inline struct expression_names describe_names(const struct description *d)
 {
-    return (struct expression_names){
-        .name = d->name, .count = CONFIG_PARAMS_MAX + OWN_NAMES, .narrow = CONFIG_PARAMS_MAX};
+    return (struct expression_names){.name = d->name, .count = CONFIG_PARAMS_MAX + OWN_NAMES};
 }
 
 #endif

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The first ones have two operands. */
 enum op {
-    PUSH,
     ADD,
     SUB,
     MUL,
@@ -25,6 +25,7 @@ enum op {
     LE,
     GT,
     GE,
+    PUSH,
     NEG,
     NOT,
     BOOL,
@@ -33,7 +34,7 @@ enum op {
     SKIP,
     DROP
 };
-enum from { STACK, CONSTANT, NARROW, WIDE };
+enum from { STACK, CONSTANT, NAME };
 
 #define DEPTH_MAX 64
 
@@ -162,9 +163,8 @@ static bool take_name(struct compiler *c)
     for (int i = 0; i < c->names->count; i++) {
         const char *const name = c->names->name[i];
         if (!name || strlen(name) != length || strncmp(name, begin, length) != 0) continue;
-        const bool narrow = i < c->names->narrow;
         c->out->uses |= UINT64_C(1) << i;
-        return push(c, narrow ? NARROW : WIDE, narrow ? i : i - c->names->narrow, 0);
+        return push(c, NAME, i, 0);
     }
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (strlen(functions[i].name) == length && strncmp(functions[i].name, begin, length) == 0)
@@ -267,114 +267,117 @@ bool expression_compile(const char *text, const struct expression_names *names, 
     return good;
 }
 
-int expression_narrow(const struct expression *e, int narrow)
+int expression_needs(const struct expression *e, int first)
 {
-    const uint64_t used = e->uses & ((UINT64_C(1) << narrow) - 1);
+    const uint64_t used = e->uses & ((UINT64_C(1) << first) - 1);
     return used ? 64 - __builtin_clzll(used) : 0;
 }
 
 /* ---- evaluation ---- */
 
-static int64_t divide_up(int64_t x, int64_t y)
+/* Most numbers are small, and a division of 32 bits takes a third of the time. */
+static int64_t quotient(int64_t x, int64_t y)
 {
-    return x / y + (x % y != 0 && (x > 0) == (y > 0));
+    return (uint64_t)(x | y) <= UINT32_MAX ? (int64_t)((uint32_t)x / (uint32_t)y) : x / y;
 }
 
-#define OVERFLOW "it has more than 63 bits"
-
-const char *expression_evaluate(const struct expression *e, const struct expression_values *values,
-                                int64_t *result)
+static int64_t remainder_of(int64_t x, int64_t y)
 {
-    int64_t stack[EXPRESSION_STACK_MAX + 1];
-    int64_t *top = stack; /* stack[0] is below the first value */
+    return (uint64_t)(x | y) <= UINT32_MAX ? (int64_t)((uint32_t)x % (uint32_t)y) : x % y;
+}
+
+static int64_t divide_up(int64_t x, int64_t y)
+{
+    const int64_t q = quotient(x, y);
+    return q + (x != q * y && (x > 0) == (y > 0));
+}
+
+/* x op y; false: it overflows. */
+static bool divide(enum op op, int64_t x, int64_t y, int64_t *result)
+{
+    if (y == -1 && x == INT64_MIN) return false;
+    *result = op == DIV ? quotient(x, y) : op == MOD ? remainder_of(x, y) : divide_up(x, y);
+    return true;
+}
+
+const char *expression_evaluate(const struct expression *e, const int64_t *values, int64_t *result)
+{
+    int64_t stack[EXPRESSION_STACK_MAX + 1], *below = stack, top = 0; /* the values under the top one */
     for (int i = 0; i < e->steps; i++) {
         const struct expression_step *const s = &e->step[i];
-        int64_t right = 0;
-        bool over = false;
-        if (s->op <= GE) {
-            switch ((enum from)s->from) {
-            case STACK:
-                right = *top--;
-                break;
-            case CONSTANT:
-                right = s->value;
-                break;
-            case NARROW:
-                right = values->narrow[s->at];
-                break;
-            case WIDE:
-                right = values->wide[s->at];
-                break;
-            }
-        }
+        int64_t left = top, right = 0;
+        bool fits = true;
+        if (s->from == NAME) right = values[s->at];
+        else if (s->from == CONSTANT) right = s->value;
+        else if (s->op < PUSH) right = top, left = *--below;
         switch ((enum op)s->op) {
-        case PUSH:
-            *++top = right;
-            break;
         case ADD:
-            over = __builtin_add_overflow(*top, right, top);
+            fits = !__builtin_add_overflow(left, right, &top);
             break;
         case SUB:
-            over = __builtin_sub_overflow(*top, right, top);
+            fits = !__builtin_sub_overflow(left, right, &top);
             break;
         case MUL:
-            over = __builtin_mul_overflow(*top, right, top);
+            fits = !__builtin_mul_overflow(left, right, &top);
             break;
         case DIV:
         case MOD:
         case CEIL:
             if (right == 0) return "it divides by 0";
-            if ((over = right == -1 && *top == INT64_MIN)) break;
-            *top = s->op == DIV ? *top / right : s->op == MOD ? *top % right : divide_up(*top, right);
+            fits = divide((enum op)s->op, left, right, &top);
             break;
         case MIN:
-            *top = *top < right ? *top : right;
+            top = left < right ? left : right;
             break;
         case MAX:
-            *top = *top > right ? *top : right;
+            top = left > right ? left : right;
             break;
         case EQ:
-            *top = *top == right;
+            top = left == right;
             break;
         case NE:
-            *top = *top != right;
+            top = left != right;
             break;
         case LT:
-            *top = *top < right;
+            top = left < right;
             break;
         case LE:
-            *top = *top <= right;
+            top = left <= right;
             break;
         case GT:
-            *top = *top > right;
+            top = left > right;
             break;
         case GE:
-            *top = *top >= right;
+            top = left >= right;
+            break;
+        case PUSH:
+            *below++ = top;
+            top = right;
             break;
         case NEG:
-            over = __builtin_sub_overflow((int64_t)0, *top, top);
+            fits = !__builtin_sub_overflow((int64_t)0, top, &top);
             break;
         case NOT:
-            *top = !*top;
+            top = !top;
             break;
         case BOOL:
-            *top = *top != 0;
+            top = top != 0;
             break;
         case SKIP_IF:
-            if (*top) i = s->at - 1;
+            if (top) i = s->at - 1;
             break;
         case SKIP_UNLESS:
-            if (!*top) i = s->at - 1;
+            if (!top) i = s->at - 1;
             break;
         case SKIP:
             i = s->at - 1;
             break;
         case DROP:
-            top--;
+            top = *--below;
             break;
         }
-        if (over) return OVERFLOW;
+        if (!fits) return "it has more than 63 bits";
     }
-    *result = *top;
+    *result = top;
     return NULL;
 }

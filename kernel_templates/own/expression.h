@@ -32,16 +32,11 @@ struct expression {
     struct expression_step step[EXPRESSION_STEPS_MAX];
 };
 
-/* The names that an expression may use; their values are asked for by their numbers. The first `narrow` have
- * values of 32 bits (a configuration's), the others of 64. NULL: a number that has no name here. */
+/* The names that an expression may use; their values are asked for by their numbers. NULL: a number that has
+ * no name here. */
 struct expression_names {
     const char *const *name;
-    int count, narrow;
-};
-
-struct expression_values {
-    const int32_t *narrow;
-    const int64_t *wide; /* that of name `narrow` first */
+    int count;
 };
 
 /* What is wrong, and where in the text. */
@@ -55,11 +50,11 @@ struct expression_error {
 bool expression_compile(const char *text, const struct expression_names *names, struct expression *out,
                         size_t *length, struct expression_error *error);
 
-/* NULL, or why there is no result: a constant. */
-const char *expression_evaluate(const struct expression *e, const struct expression_values *values,
-                                int64_t *result);
+/* values: of the names, by their numbers; those that do not occur are not looked at. NULL, or why there is no
+ * result: a constant. */
+const char *expression_evaluate(const struct expression *e, const int64_t *values, int64_t *result);
 
-/* One more than the number of the last narrow name that occurs; 0: none does. */
-int expression_narrow(const struct expression *e, int narrow);
+/* One more than the number of the last that occurs of the first names; 0: none does. */
+int expression_needs(const struct expression *e, int first);
 
 #endif

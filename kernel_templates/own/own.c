@@ -42,20 +42,32 @@ static const struct own *own_of(const struct template *t)
 
 /* ---- values ---- */
 
-static void problem_values(const struct problem *p, int64_t values[OWN_NAMES])
+/* The values of all names, for expressions. */
+struct values {
+    int64_t at[CONFIG_PARAMS_MAX + OWN_NAMES];
+};
+
+/* Of the first `known` parameters, and of a problem; NULL: without it. */
+static void take_values(const struct config *config, int known, const struct problem *p, struct values *v)
 {
-    values[OWN_M] = p->m;
-    values[OWN_N] = p->n;
-    values[OWN_K] = p->k;
-    values[OWN_BATCH] = p->batch;
-    values[OWN_LDA] = p->lda;
-    values[OWN_LDB] = p->ldb;
-    values[OWN_LDC] = p->ldc;
-    values[OWN_STRIDE_A] = p->stride_a;
-    values[OWN_STRIDE_B] = p->stride_b;
-    values[OWN_STRIDE_C] = p->stride_c;
-    values[OWN_TRANS_A] = p->trans_a;
-    values[OWN_TRANS_B] = p->trans_b;
+    int64_t *const of = v->at + CONFIG_PARAMS_MAX;
+    for (int i = 0; i < known; i++) v->at[i] = config->value[i];
+    if (!p) {
+        memset(of, 0, OWN_NAMES * sizeof *of);
+        return;
+    }
+    of[OWN_M] = p->m;
+    of[OWN_N] = p->n;
+    of[OWN_K] = p->k;
+    of[OWN_BATCH] = p->batch;
+    of[OWN_LDA] = p->lda;
+    of[OWN_LDB] = p->ldb;
+    of[OWN_LDC] = p->ldc;
+    of[OWN_STRIDE_A] = p->stride_a;
+    of[OWN_STRIDE_B] = p->stride_b;
+    of[OWN_STRIDE_C] = p->stride_c;
+    of[OWN_TRANS_A] = p->trans_a;
+    of[OWN_TRANS_B] = p->trans_b;
 }
 
 static bool asks_problem(const struct expression *e)
@@ -64,12 +76,11 @@ static bool asks_problem(const struct expression *e)
 }
 
 /* `otherwise` where there is no expression. */
-static const char *value_of(const struct expression *e, const struct config *config, const int64_t *problem,
-                            int64_t otherwise, int64_t *value)
+static const char *value_of(const struct expression *e, const struct values *v, int64_t otherwise,
+                            int64_t *value)
 {
-    const struct expression_values values = {.narrow = config->value, .wide = problem};
     *value = otherwise;
-    return e->steps ? expression_evaluate(e, &values, value) : NULL;
+    return e->steps ? expression_evaluate(e, v->at, value) : NULL;
 }
 
 /* ---- rules ---- */
@@ -93,37 +104,35 @@ static const char *check_served(const struct own *own, const struct problem *p)
     return NULL;
 }
 
-static const char *check_block(const struct own_launch *l, const struct config *config,
-                               const int64_t *problem)
+static const char *check_block(const struct own_launch *l, const struct values *v)
 {
     static const int64_t most[3] = {1024, 1024, 64};
     int64_t threads = 1;
     for (int i = 0; i < 3; i++) {
         int64_t size;
-        if (value_of(&l->block[i], config, problem, 1, &size)) return "a size of the block has no value";
+        if (value_of(&l->block[i], v, 1, &size)) return "a size of the block has no value";
         if (size < 1 || size > most[i]) return "a block has no threads, or more than 1024 x 1024 x 64";
         threads *= size;
     }
     return threads <= 1024 ? NULL : "a block holds at most 1024 threads";
 }
 
-static const char *check_shared(const struct own_launch *l, const struct config *config,
-                                const int64_t *problem, const struct gpu *gpu)
+static const char *check_shared(const struct own_launch *l, const struct values *v, const struct gpu *gpu)
 {
     int64_t bytes;
-    if (value_of(&l->shared, config, problem, 0, &bytes)) return "the bytes of shared memory have no value";
+    if (value_of(&l->shared, v, 0, &bytes)) return "the bytes of shared memory have no value";
     if (bytes < 0) return "the bytes of shared memory are below 0";
     return !gpu || bytes <= gpu->smem_per_block_bytes ? NULL : "a block has no such shared memory";
 }
 
-static const char *check_cluster(const struct own_launch *l, const struct config *config,
-                                 const int64_t *problem, const int64_t grid[3], const struct gpu *gpu)
+static const char *check_cluster(const struct own_launch *l, const struct values *v, const int64_t grid[3],
+                                 const struct gpu *gpu)
 {
     int64_t blocks = 1;
     if (l->cluster[0].steps == 0) return NULL;
     for (int i = 0; i < 3; i++) {
         int64_t size;
-        if (value_of(&l->cluster[i], config, problem, 1, &size)) return "a size of the cluster has no value";
+        if (value_of(&l->cluster[i], v, 1, &size)) return "a size of the cluster has no value";
         if (size < 1 || size > 8) return "a cluster has 1 to 8 blocks";
         if (grid[i] % size) return "the grid is no multiple of the cluster";
         blocks *= size;
@@ -132,12 +141,11 @@ static const char *check_cluster(const struct own_launch *l, const struct config
     return blocks <= 8 ? NULL : "a cluster has 1 to 8 blocks";
 }
 
-static const char *grid_of(const struct own_launch *l, const struct config *config, const int64_t *problem,
-                           int64_t grid[3])
+static const char *grid_of(const struct own_launch *l, const struct values *v, int64_t grid[3])
 {
     static const int64_t most[3] = {GRID_X_MAX, 65535, 65535};
     for (int i = 0; i < 3; i++) {
-        if (value_of(&l->grid[i], config, problem, 1, &grid[i])) return "a size of the grid has no value";
+        if (value_of(&l->grid[i], v, 1, &grid[i])) return "a size of the grid has no value";
         if (grid[i] < 1) return "a size of the grid is below 1";
         if (grid[i] > most[i]) return "a grid has at most 2147483647 x 65535 x 65535 blocks";
     }
@@ -145,23 +153,21 @@ static const char *grid_of(const struct own_launch *l, const struct config *conf
 }
 
 /* All launches of a problem, once the configuration is whole. */
-static const char *check_launches(const struct own *own, const struct config *config, const int64_t *problem,
-                                  const struct gpu *gpu)
+static const char *check_launches(const struct own *own, const struct values *v, const struct gpu *gpu)
 {
     const struct description *d = &own->d;
     const char *why = NULL;
     int64_t bytes, value;
     for (int i = 0; i < d->launches && !why; i++) {
         int64_t grid[3];
-        why = grid_of(&d->launch[i], config, problem, grid);
-        if (!why) why = check_block(&d->launch[i], config, problem);
-        if (!why) why = check_shared(&d->launch[i], config, problem, gpu);
-        if (!why) why = check_cluster(&d->launch[i], config, problem, grid, gpu);
+        why = grid_of(&d->launch[i], v, grid);
+        if (!why) why = check_block(&d->launch[i], v);
+        if (!why) why = check_shared(&d->launch[i], v, gpu);
+        if (!why) why = check_cluster(&d->launch[i], v, grid, gpu);
     }
     for (int i = 0; i < d->integers && !why; i++)
-        if (value_of(&d->integer[i], config, problem, 0, &value)) why = "an argument has no value";
-    if (!why && value_of(&d->workspace, config, problem, 0, &bytes))
-        why = "the bytes of the workspace have no value";
+        if (value_of(&d->integer[i], v, 0, &value)) why = "an argument has no value";
+    if (!why && value_of(&d->workspace, v, 0, &bytes)) why = "the bytes of the workspace have no value";
     else if (!why && (bytes < 0 || bytes > INT64_C(1) << 40))
         why = "the workspace has less than 0 bytes, or more than 2^40";
     return why;
@@ -175,30 +181,27 @@ static const char *check_prefix(const struct config *config, int known, const st
     const struct own *own = own_of(config->template);
     const struct description *d = &own->d;
     const int from = known < d->params ? known : 0;
-    int64_t of_problem[OWN_NAMES] = {0};
+    struct values v;
     const char *why = from ? NULL : template_check_ranges(config, known);
     if (!why && !from && problem) why = check_served(own, problem);
     if (why) return why;
-    if (problem) problem_values(problem, of_problem);
-    const struct expression_values values = {.narrow = config->value, .wide = of_problem};
+    take_values(config, known, problem, &v);
     for (int i = 0; i < d->rules; i++) {
         const struct own_rule *const rule = &d->rule[i];
         int64_t holds = 0;
         if (own->rule_needs[i] > known || own->rule_needs[i] < from || (!problem && own->rule_asks[i]))
             continue;
-        if (expression_evaluate(&rule->holds, &values, &holds) || !holds) return rule->why;
+        if (expression_evaluate(&rule->holds, v.at, &holds) || !holds) return rule->why;
     }
     for (int i = 0; i < d->launches; i++) {
         const struct own_launch *const l = &d->launch[i];
-        if (own->block_needs[i] <= known && own->block_needs[i] >= from &&
-            (why = check_block(l, config, of_problem)))
+        if (own->block_needs[i] <= known && own->block_needs[i] >= from && (why = check_block(l, &v)))
             return why;
-        if (own->shared_needs[i] <= known && own->shared_needs[i] >= from &&
-            (why = check_shared(l, config, of_problem, gpu)))
+        if (own->shared_needs[i] <= known && own->shared_needs[i] >= from && (why = check_shared(l, &v, gpu)))
             return why;
     }
     const bool whole = known >= d->params && problem && problem->m > 0 && problem->n > 0;
-    return whole ? check_launches(own, config, of_problem, gpu) : NULL;
+    return whole ? check_launches(own, &v, gpu) : NULL;
 }
 
 /* ---- the launch ---- */
@@ -233,26 +236,25 @@ static uint16_t place_of(const struct own_argument *a)
     return 0;
 }
 
-static void plan_launch(const struct own_launch *l, const struct config *config, const int64_t *problem,
-                        struct kernel_launch *k)
+static void plan_launch(const struct own_launch *l, const struct values *v, struct kernel_launch *k)
 {
     int64_t size[3] = {0}, bytes;
     *k = (struct kernel_launch){.entry = l->name, .walks_items = true, .threads = 1};
     for (int i = 0; i < 3; i++) {
-        value_of(&l->grid[i], config, problem, 1, &size[i]);
+        value_of(&l->grid[i], v, 1, &size[i]);
         k->grid[i] = (unsigned)size[i];
     }
     for (int i = 0; i < 3; i++) {
-        value_of(&l->block[i], config, problem, 1, &size[i]);
+        value_of(&l->block[i], v, 1, &size[i]);
         k->threads *= (unsigned)size[i];
         if (i > 0) k->own.block[i - 1] = (uint16_t)size[i];
     }
     for (int i = 0; i < 3 && l->cluster[0].steps; i++) {
-        value_of(&l->cluster[i], config, problem, 1, &size[i]);
+        value_of(&l->cluster[i], v, 1, &size[i]);
         k->cluster[i] = (unsigned)size[i];
         k->cluster_at_launch = true;
     }
-    value_of(&l->shared, config, problem, 0, &bytes);
+    value_of(&l->shared, v, 0, &bytes);
     k->smem_bytes = (unsigned)bytes;
     k->own.count = (uint8_t)l->arguments;
     for (int i = 0; i < l->arguments; i++) k->own.at[i] = place_of(&l->argument[i]);
@@ -263,13 +265,13 @@ static void plan(const struct config *config, const struct problem *p, struct la
     const struct own *own = own_of(config->template);
     const struct description *d = &own->d;
     struct pool pool = {.a = 0};
-    int64_t of_problem[OWN_NAMES];
+    struct values values, *const v = &values;
     launch_plan_clear(out);
     if (p->m == 0 || p->n == 0 || p->batch == 0) return;
-    problem_values(p, of_problem);
-    for (int i = 0; i < d->launches; i++) plan_launch(&d->launch[i], config, of_problem, &out->kernel[i]);
-    for (int i = 0; i < d->integers; i++) value_of(&d->integer[i], config, of_problem, 0, &pool.integer[i]);
-    value_of(&d->workspace, config, of_problem, 0, &out->workspace_bytes);
+    take_values(config, d->params, p, v);
+    for (int i = 0; i < d->launches; i++) plan_launch(&d->launch[i], v, &out->kernel[i]);
+    for (int i = 0; i < d->integers; i++) value_of(&d->integer[i], v, 0, &pool.integer[i]);
+    value_of(&d->workspace, v, 0, &out->workspace_bytes);
     out->kernels = d->launches;
     out->batch = p->batch;
     out->k = p->k;
@@ -337,32 +339,34 @@ static bool expression_of(const struct kernel_key *key, int number, char *text, 
 
 /* ---- the model ---- */
 
-static int64_t or_least(const struct expression *e, const struct config *config, int64_t otherwise)
+static int64_t or_else(const struct expression *e, const struct values *v, int64_t otherwise)
 {
-    static const int64_t no_problem[OWN_NAMES];
     int64_t value;
-    return value_of(e, config, no_problem, otherwise, &value) || value < 0 || value > INT32_MAX ? otherwise
-                                                                                                : value;
+    const bool bad = asks_problem(e) || value_of(e, v, otherwise, &value) || value < 0 || value > INT32_MAX;
+    return bad ? otherwise : value;
 }
 
 static struct resources resources(const struct config *config)
 {
     const struct own *own = own_of(config->template);
     const struct own_launch *const l = &own->d.launch[0];
-    struct resources r = {.accumulators = (int)or_least(&own->d.registers, config, 0)};
+    struct values v;
+    take_values(config, own->d.params, NULL, &v);
     int64_t threads = 1;
-    for (int i = 0; i < 3; i++) threads *= asks_problem(&l->block[i]) ? 1 : or_least(&l->block[i], config, 1);
-    r.threads = threads > 1024 ? 1024 : (int)threads;
-    if (!asks_problem(&l->shared)) r.smem_bytes = (int)or_least(&l->shared, config, 0);
-    return r;
+    for (int i = 0; i < 3; i++) threads *= or_else(&l->block[i], &v, 1);
+    return (struct resources){.threads = threads > 1024 ? 1024 : (int)threads,
+                              .smem_bytes = (int)or_else(&l->shared, &v, 0),
+                              .accumulators = (int)or_else(&own->d.registers, &v, 0)};
 }
 
 static struct tile tile(const struct config *config)
 {
     const struct description *d = &own_of(config->template)->d;
-    return (struct tile){.m = (int)or_least(&d->tile[0], config, 0),
-                         .n = (int)or_least(&d->tile[1], config, 0),
-                         .k = (int)or_least(&d->tile[2], config, 0)};
+    struct values v;
+    take_values(config, d->params, NULL, &v);
+    return (struct tile){.m = (int)or_else(&d->tile[0], &v, 0),
+                         .n = (int)or_else(&d->tile[1], &v, 0),
+                         .k = (int)or_else(&d->tile[2], &v, 0)};
 }
 
 /* What is known of a block. */
@@ -535,7 +539,7 @@ static int needs(const struct expression *list, int count)
     int most = 0;
     for (int i = 0; i < count; i++) {
         const int one =
-            asks_problem(&list[i]) ? CONFIG_PARAMS_MAX + 1 : expression_narrow(&list[i], CONFIG_PARAMS_MAX);
+            asks_problem(&list[i]) ? CONFIG_PARAMS_MAX + 1 : expression_needs(&list[i], CONFIG_PARAMS_MAX);
         most = one > most ? one : most;
     }
     return most;
@@ -553,7 +557,7 @@ static void understand(struct own *own)
     const struct description *d = &own->d;
     bool grid_batch = false;
     for (int i = 0; i < d->rules; i++)
-        own->rule_needs[i] = expression_narrow(&d->rule[i].holds, CONFIG_PARAMS_MAX);
+        own->rule_needs[i] = expression_needs(&d->rule[i].holds, CONFIG_PARAMS_MAX);
     for (int i = 0; i < d->launches; i++) {
         const struct own_launch *const l = &d->launch[i];
         own->block_needs[i] = needs(l->block, 3);

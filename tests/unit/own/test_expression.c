@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const char *const names[] = {"BM", "BN", "THREADS", NULL, "M", "N"};
-static const struct expression_names known = {.name = names, .count = 6, .narrow = 4};
+static const struct expression_names known = {.name = names, .count = 6};
 
 static int64_t value(const char *text, int bm, int bn, int64_t m, int64_t n)
 {
@@ -13,12 +13,11 @@ static int64_t value(const char *text, int bm, int bn, int64_t m, int64_t n)
     struct expression_error error;
     size_t length;
     int64_t result;
-    const struct expression_values values = {.narrow = (const int32_t[]){bm, bn, 256, 0},
-                                             .wide = (const int64_t[]){m, n}};
+    const int64_t values[] = {bm, bn, 256, 0, m, n};
     if (!expression_compile(text, &known, &e, &length, &error))
         fail_msg("%s: %s at %zu", text, error.what, error.at);
     assert_int_equal(length, strlen(text));
-    const char *why = expression_evaluate(&e, &values, &result);
+    const char *why = expression_evaluate(&e, values, &result);
     if (why) fail_msg("%s: %s", text, why);
     return result;
 }
@@ -87,10 +86,9 @@ TEST(overflow_and_division_by_zero_have_no_value)
         struct expression_error error;
         size_t length;
         int64_t result;
-        const struct expression_values values = {.narrow = (const int32_t[4]){0},
-                                                 .wide = (const int64_t[2]){0}};
+        const int64_t values[6] = {0};
         assert_true(expression_compile(cases[i], &known, &e, &length, &error));
-        if (!expression_evaluate(&e, &values, &result)) fail_msg("%s has a value", cases[i]);
+        if (!expression_evaluate(&e, values, &result)) fail_msg("%s has a value", cases[i]);
     }
     assert_int_equal(value("BM != 0 && 1 / BM", 0, 0, 0, 0), 0); /* what is not needed is not evaluated */
     assert_int_equal(value("BM == 0 ? 7 : 1 / BM", 0, 0, 0, 0), 7);
@@ -153,9 +151,9 @@ TEST(an_expression_ends_where_it_ends)
     assert_true(expression_compile("BM / 2  ; block 3", &known, &e, &length, &error));
     assert_int_equal(length, 6);
     assert_int_equal(e.uses, 1);
-    assert_int_equal(expression_narrow(&e, 4), 1);
+    assert_int_equal(expression_needs(&e, 4), 1);
     assert_true(expression_compile("M * N", &known, &e, &length, &error));
-    assert_int_equal(expression_narrow(&e, 4), 0);
+    assert_int_equal(expression_needs(&e, 4), 0);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-/* What programs link, the shared library, with a database that has an own kernel: of this process the library knows
- * nothing but the file. The driver is a fake one, the compiler is NVRTC. */
+/* What programs link, the shared library, with a database that has an own kernel: of this process the library
+ * knows nothing but the file. The driver is a fake one, the compiler is NVRTC. */
 #include "runtime_fakes.h"
 
 #include "own.h"
@@ -7,14 +7,15 @@
 
 #include <sys/stat.h>
 
-/* What the fake driver notes of a launch is the usual argument: the first parameter lies where that does, and enough
- * zeros are behind. */
+/* What the fake driver notes of a launch is the usual argument: the first parameter lies where that does, and
+ * enough zeros are behind. */
 static const char kernel[] =
     "// gemmtune: entry own ; param X 3 5 ; only M % 8 == 0\n"
     "// grid ceil(N, 32) * X, M / 8 ; block 32 * X ; shared 64 * X\n"
     "// args A B C alpha (0) (0) (0) (0) (0) (0) (0) (0) (0) (0) (0) (0) (0) (0) M\n"
     "template <typename T> __device__ T one(T x) { return x; }\n"
-    "__global__ void own(const float *a, const float *b, float *c, float alpha, int z0, int z1, int z2, int z3, int z4, int z5,\n"
+    "__global__ void own(const float *a, const float *b, float *c, float alpha, int z0, int z1, int z2, int "
+    "z3, int z4, int z5,\n"
     "                    int z6, int z7, int z8, int z9, int z10, int z11, int z12, int z13, long long m)\n"
     "{ c[m] = one(alpha) * a[X] * b[z0]; }\n";
 
@@ -78,7 +79,8 @@ TEST(an_own_kernel_in_a_file_that_others_may_write_is_not_used)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ON_FAKES(an_own_kernel_in_a_file_that_others_may_write_is_not_used), /* the library forgets nothing that it knows */
+        ON_FAKES(an_own_kernel_in_a_file_that_others_may_write_is_not_used), /* the library forgets nothing
+                                                                                that it knows */
         ON_FAKES(the_library_compiles_and_launches_an_own_kernel_from_its_database),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
