@@ -93,6 +93,7 @@ static enum status add_kernel(void *self, const struct command_option *option, c
     for (int i = 0; i < o->own_count && !st; i++)
         if (o->own[i] == t) return OK;
     if (!st) o->own[o->own_count++] = t;
+    o->own_relative |= path[0] != '/';
     return st;
 }
 

@@ -39,7 +39,8 @@ struct tune_options {
     bool library;  /* algorithms of NVIDIA's library are candidates, too */
     const struct template *own[TUNE_OWN_MAX]; /* --kernel: they are searched, alone */
     int own_count;
-    bool with_ours; /* or with all others */
+    bool own_relative; /* one of their paths depends on the folder */
+    bool with_ours;    /* or with all others */
 
     /* Pins and exclusions for the one problem of this command (db.h: preferences). */
     bool preferring;   /* any of it */

@@ -131,7 +131,7 @@ TEST(launches_get_what_the_description_lists)
     assert_int_equal(plan.kernels, 2);
     assert_int_equal(plan.workspace_bytes, 4 * 100 * 70 * 2);
     assert_int_equal(plan.kernel[0].threads, 256);
-    assert_int_equal(plan.kernel[0].block[0], 8);
+    assert_int_equal(plan.kernel[0].own.block[0], 8);
     assert_int_equal(plan.kernel[0].smem_bytes, 1024);
     launch_walk_start(&walk, &plan, &call);
     for (int item = 0; item < 2; item++) { /* the kernel takes no batch: a launch each */
