@@ -69,6 +69,23 @@ bool db_is_newer(const char *path);
  * "GEMMTUNE_DB_SAFE": that variable demands the journal. */
 const char *db_on_network(const char *path);
 
+/* ---- own kernels ---- */
+
+/* Where the program understands texts of own kernels (kernel_templates/own/own.h), it takes those of each
+ * file that is opened here, if nobody but this user and root could have written the file; NULL: nowhere. A
+ * text that is refused leaves the file's configurations of this kernel unusable. */
+extern enum status (*db_take_kernel)(const char *text);
+
+/* May texts of other files be stored in this one (merge, import)? */
+extern bool db_accepts_kernels;
+
+/* All texts of a file, by name; visit's error ends it. */
+enum status db_own_kernels(struct db *db,
+                           enum status (*visit)(void *self, const char *name, const char *text), void *self);
+
+/* False: others than this user and root could have written the file, so that its own kernels are not used. */
+bool db_is_trusted(const char *path, char why[DB_LACKING_MAX]);
+
 /* ---- shards ---- */
 
 #define DB_SUITE_HASH_MAX 17

@@ -55,6 +55,8 @@ struct db_merged {
     int64_t gpus, problems, configs, runs, trials, decisions;
     int64_t winners; /* changed or new */
     int64_t known;   /* runs, trials and decisions that were already there */
+    int kernels;     /* own kernels that were new, and the first of their names */
+    char kernel_names[200];
 };
 
 /* Adds the content of the files at paths, in one transaction. Each file is opened read-only, as untrusted,

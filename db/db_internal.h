@@ -15,6 +15,7 @@
  * db_winners.c decisions and winners
  * db_preferences.c pins and exclusions
  * db_notes.c   sentences about searches
+ * db_own.c     texts of own kernels
  * db_shard.c   what a file says of itself that is one shard's; a copy of the file
  * db_dump.c    all trials, for export
  * db_import.c  rows from text
@@ -246,6 +247,13 @@ enum status db_insert(struct db *db, const struct binder *b, int64_t *id, const 
 /* Reads the next row; *row is false at the end, and the statement reset. db_done: no more rows are needed. */
 enum status db_next(struct db *db, const struct binder *b, bool *row, const char *what);
 void db_done(const struct binder *b);
+
+/* Own kernels: the text of a template; those of a file that may be taken, offered when it is opened; those of
+ * another file (E_INPUT: it has some that this one has not, and !db_accepts_kernels). */
+enum status db_keep_kernel(struct db *db, const struct template *t);
+enum status db_take_own(struct db *db);
+struct db_merged;
+enum status db_copy_own(struct db *to, struct db *from, struct db_merged *merged);
 /* Runs a statement that gives one integer (0 if there is no row, or if it is NULL). */
 enum status db_integer(struct db *db, const struct binder *b, int64_t *value, const char *what);
 

@@ -390,5 +390,6 @@ enum status db_add_config(struct db *db, const struct config *config, const stru
     struct binder b = db_bind(db, "INSERT INTO configs (hash, template, kernel_hash, schema_hash, text) "
                                   "VALUES (content_hash(?1, ?2, ?3, ?4), ?1, ?2, ?3, ?4)");
     bind_config(&b, db, config, problem, arch);
-    return db_insert(db, &b, id, "store a configuration");
+    st = db_insert(db, &b, id, "store a configuration");
+    return st || !config->template->own ? st : db_keep_kernel(db, config->template);
 }

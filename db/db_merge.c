@@ -264,7 +264,7 @@ static enum status copy_all(struct merge *m)
     int64_t figures = 0;
     int64_t *const totals[MERGE_TABLES] = {&merged->gpus,    &figures,      &merged->problems,
                                            &merged->configs, &merged->runs, &merged->decisions};
-    enum status st = OK;
+    enum status st = db_copy_own(m->to, m->from, merged);
     for (int i = 0; !st && i < MERGE_TABLES; i++) {
         int64_t added = 0;
         if (i == MERGE_DECISIONS) st = merge_trials(m);

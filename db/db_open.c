@@ -303,6 +303,7 @@ enum status db_open(const char *path, enum db_mode mode, struct db **out)
     db->created = !there;
     if (!st) st = mode == DB_WRITE ? open_writer(db, size) : open_reader(db, size);
     if (!st) st = db_exec(db, DB_CACHE, "set the size of its cache");
+    if (!st) st = db_take_own(db);
     if (st) {
         db_close(db);
         return st; /* NOLINT(clang-analyzer-unix.Malloc): the owner closes it */

@@ -6,6 +6,7 @@
 #include "gpu_context.h"
 #include "handle.h"
 #include "instead.h"
+#include "own.h"
 #include "plan.h"
 #include "relaxed.h"
 #include "watch.h"
@@ -187,6 +188,7 @@ static enum gt_status make_handle(struct gt_handle **out, const struct gt_option
 enum gt_status handle_open(struct gt_handle **out, const struct gt_options *options, bool begins_late)
 {
     if (!out) return public_status(fail(E_INPUT, "gt_open needs a place for the handle"));
+    db_take_kernel = own_take;
     *out = NULL;
     if (device_forked()) return answer_gpu(fail(E_GPU, DEVICE_FORKED));
     device_enter();

@@ -20,6 +20,8 @@ struct module {
     bool kept;
     enum state state;
     CUmodule module;
+    char *own; /* machine code of an own kernel; NULL: of another */
+    size_t own_bytes;
     int references;  /* executables and captured graphs */
     enum status why; /* FAILED */
     char why_text[300];
@@ -62,14 +64,24 @@ static bool is_foreign(CUresult result)
            result == CUDA_ERROR_INVALID_SOURCE;
 }
 
+static enum status keep_code(const char *code, size_t bytes, struct module *m)
+{
+    free(m->own);
+    if (!(m->own = malloc(bytes))) return fail(E_MEMORY, "out of memory for a kernel");
+    memcpy(m->own, code, bytes);
+    m->own_bytes = bytes;
+    return OK;
+}
+
 /* E_ABSENT: the driver refuses it. E_INTERRUPTED: the context has gone while it was compiled. */
-static enum status load(const char *code, struct module *m)
+static enum status load(const char *code, size_t bytes, struct module *m)
 {
     if (!gpu_context_is_alive(m->context)) return fail(E_INTERRUPTED, "the context has gone");
     CUresult result = cuda.ModuleLoadData(&m->module, code);
     if (is_foreign(result))
         return fail(E_ABSENT, "the driver does not load the kernel's machine code (%d)", (int)result);
     enum status st = device_check(result, "load the kernel");
+    if (!st && m->kernel.config.template->own) st = keep_code(code, bytes, m);
     return st && kernel_refused(result) ? fail(E_ABSENT, "%s", status_text()) : st;
 }
 
@@ -79,7 +91,7 @@ static enum status load_kept(struct module *m, const char *id)
     char *code = NULL;
     size_t bytes;
     enum status st = compile_recall(id, m->handle->cache, &code, &bytes);
-    if (!st) st = load(code, m);
+    if (!st) st = load(code, bytes, m);
     free(code);
     return st;
 }
@@ -93,7 +105,7 @@ static enum status load_shipped(struct module *m, const char *id)
     enum status st = pretuned_code(handle->pretuned, m->kernel.arch, path, sizeof path);
     if (!st) st = db_code_find(path, id, &code, &bytes);
     const bool usable = !st || st == E_ABSENT;
-    if (!st) st = load(code, m);
+    if (!st) st = load(code, bytes, m);
     free(code);
     if (!usable || (code && st == E_ABSENT))
         notice(&handle->notices, NOTICE_CODE, "machine code that ships is not used: %s", status_text());
@@ -115,7 +127,7 @@ static enum status compile(struct module *m)
         m->passing = out.out_of_memory;
         return fail(E_ABSENT, "the compiler refuses the kernel: %s", out.log);
     }
-    if (!st) st = load(code, m);
+    if (!st) st = load(code, (size_t)out.facts.cubin_bytes, m);
     free(code);
     return st;
 }
@@ -175,6 +187,11 @@ CUmodule module_code(const struct module *m)
     return m->module;
 }
 
+enum status module_entries(const struct module *m, struct launch_plan *plan, struct entries *entries)
+{
+    return entries_find(m->own, m->own_bytes, plan, entries);
+}
+
 bool module_is_kept(const struct module *m)
 {
     return m->kept;
@@ -190,6 +207,7 @@ static bool is_idle(const struct module *m)
 static void free_module(struct module *m, bool unload)
 {
     if (m->module && unload) cuda.ModuleUnload(m->module);
+    free(m->own);
     free(m);
 }
 

@@ -8,6 +8,7 @@
 #ifndef GT_MODULES_H
 #define GT_MODULES_H
 
+#include "entries.h"
 #include "handle.h"
 #include "kernel_key.h"
 
@@ -33,6 +34,9 @@ void modules_share(struct module *module);
 void modules_release(struct module *module);
 
 CUmodule module_code(const struct module *module);
+
+/* Kernels that have parameters of their own, in the module's machine code: as entries_find. */
+enum status module_entries(const struct module *module, struct launch_plan *plan, struct entries *entries);
 
 /* True if the module is never unloaded. */
 bool module_is_kept(const struct module *module);

@@ -28,6 +28,7 @@ static void executable_free(struct executable *x)
     if (x->module) modules_release(x->module);
     blas_lt_close(&x->lt);
     prepared_forms_free(x->prepared);
+    free(x->entries);
     free(x);
 }
 
@@ -64,8 +65,8 @@ static bool is_one_launch(struct executable *x, bool epilogue)
     struct launch_walk walk;
     struct launch only, more;
     const int most = epilogue ? EXTENDED_ARGUMENT_MAX : PLAIN_ARGUMENT_MAX;
-    const bool plain =
-        x->form.views == 0 && x->form.argument_bytes <= most && !launch_has_attributes(&x->form.kernel[0]);
+    const bool plain = x->form.views == 0 && x->form.argument_bytes <= most &&
+                       !launch_has_attributes(&x->form.kernel[0]) && x->form.kernel[0].own.count == 0;
     launch_walk_start(&walk, &x->form, &nothing);
     const bool one = plain && launch_walk_next(&walk, &only) && !launch_walk_next(&walk, &more);
     if (one) {
@@ -96,6 +97,11 @@ static enum status load_kernel(const struct gt_plan *plan, const struct config *
         return fail(E_ABSENT, "its kernels take no scalars from the device");
     if (x->form.workspace_bytes > 0)
         x->need = (struct workspace_need){4 * (size_t)x->form.counters, (size_t)x->form.workspace_bytes};
+    if (config->template->own) {
+        if (!(x->entries = malloc(sizeof *x->entries)))
+            return fail(E_MEMORY, "out of memory while making a plan");
+        if ((st = module_entries(x->module, &x->form, x->entries))) return st;
+    }
     device_was_short_of_memory(); /* whatever it was about */
     st = kernel_bind(module_code(x->module), gpu, &x->form, x->function);
     *passing |= st && device_was_short_of_memory();

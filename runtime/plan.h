@@ -48,6 +48,7 @@ struct executable {
     struct launch_plan form;         /* how the kernels are launched */
     struct prepared_forms *prepared; /* NULL: it takes no prepared operand */
     struct module *module;           /* NULL: cuBLAS, or nothing to compute */
+    struct entries *entries;         /* of an own kernel; else NULL */
     struct blas_lt_product lt;       /* of by_lt */
     struct workspace_need need;      /* bytes 0: none */
     struct gt_plan_info info;

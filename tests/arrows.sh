@@ -17,18 +17,19 @@ kernel:         tuner/kernel:                gemm
 templates:      kernel_templates:            kernel
 family:         kernel_templates/families/*: templates
 ladder:         kernel_templates/ladder:     templates
+own:            kernel_templates/own:        templates
 db:             db:                          kernel
 workers:        tuner/workers:               kernel
 search:         tuner/search:                kernel
 gpu:            tuner/gpu:                   kernel
 judge:          tuner/judge:                 gpu
-measure:        tuner/measure:               judge workers
+measure:        tuner/measure:               judge workers own
 winners:        tuner/winners:               db search
-tune:           tuner/tune:                  winners workers gpu
+tune:           tuner/tune:                  winners workers gpu own
 tools:          tools/common:                tune
 command:        tools/*:                     tools measure ladder
 program:        tuner:                       command
-runtime:        runtime:                     winners gpu
+runtime:        runtime:                     winners gpu own
 seam:           runtime/dropin:              gpu
 stub:           runtime/dropin/stub:         seam
 dropin:         runtime/dropin/engine:       seam runtime

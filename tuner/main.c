@@ -11,6 +11,7 @@
 #include "env.h"
 #include "likely.h"
 #include "output_file.h"
+#include "own.h"
 #include "print.h"
 #include "process_limits.h"
 #include "suite.h"
@@ -37,6 +38,8 @@ static const struct complete_command commands[] = {
     {"diff", &cmd_diff_line, cmd_diff},
     {"refresh", &cmd_refresh_line, cmd_refresh},
     {"report", &cmd_report_line, cmd_report},
+    {"check", &cmd_check_line, cmd_check},
+    {"show-kernel", &cmd_show_kernel_line, cmd_show_kernel},
     {"bench", &cmd_bench_line, cmd_bench},
     {"ladder", &cmd_ladder_line, cmd_ladder},
     {"export", &cmd_export_line, cmd_export},
@@ -196,6 +199,7 @@ int main(int argc, char **argv)
 {
     command_version = "tune " GT_VERSION;
     db_choose = " with --db";
+    db_take_kernel = own_take;
     cmd_tune_page = cmd_report_session;
     enum status st = argc > 1 && strcmp(argv[1], "run") == 0 ? OK : prepare();
     if (!st) st = dispatch(argc, argv);

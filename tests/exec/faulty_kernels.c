@@ -107,6 +107,15 @@ static void copy_elements(const struct problem *p, const float *from, float *to)
                    (size_t)p->n * sizeof *to);
 }
 
+/* Of the first element of C = A B. */
+static float first_element(const struct problem *p, const float *a, const float *b)
+{
+    double sum = 0;
+    for (int64_t k = 0; k < p->k; k++)
+        sum += (double)a[p->trans_a ? k * p->lda : k] * (double)b[p->trans_b ? k : k * p->ldb];
+    return (float)sum;
+}
+
 enum status faulty_launch(void *self, const struct operands *operands, double alpha, double beta)
 {
     struct faulty_kernel *faulty = self;
@@ -122,6 +131,9 @@ enum status faulty_launch(void *self, const struct operands *operands, double al
     bool real = p.k > 0 && a[0] != rintf(a[0]);
     p.alpha = alpha, p.beta = faulty->fault == BETA_IGNORED ? 0 : beta;
     p.epilogue = 0; /* the product first */
+    if (faulty->fault == IDLE && alpha == 1 && beta == 0 &&
+        fabsf(c[0] - first_element(&p, a, b)) <= 1e-5f * fabsf(c[0]))
+        return OK;
     if (source && beta != 0 && faulty->fault != D_READ) copy_elements(&p, source, c);
     if (faulty->fault == LAST_K_MISSING) p.k--;
     if (faulty->fault == OP_SWAPPED) p.trans_b = !p.trans_b;

@@ -26,6 +26,7 @@ enum fault {
     ROUNDED_BF16,
     ODD_M_WRONG,   /* right where M is a multiple of 4 */
     ALPHA_0_READS, /* 0 * NaN where nothing was to be read */
+    IDLE,          /* leaves C as it is where its first element is right already */
 
     /* Of an epilogue. */
     BIAS_MISSING,

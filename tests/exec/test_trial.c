@@ -492,6 +492,46 @@ TEST(a_winner_right_at_its_own_shape_only_is_found)
     assert_int_equal(verify(BETA_IGNORED).verdict, VERDICT_WRONG);
 }
 
+/* As verify, of an own kernel: the rules are those of the least simt kernel. */
+static struct verification verify_own(enum fault fault, bool own)
+{
+    struct verification v;
+    struct candidate candidate = make_candidate(1);
+    const struct gpu before = device.gpu;
+    device.gpu = *exec_gpu();
+    assert_ok(config_parse("simt BM=8 BN=4 BK=2 WM=8 WN=4 TM=1 TN=1 STAGES=2 LOADER=0 PACK=0 VA=1 VB=1 VC=1 "
+                           "UNROLL=2 STORE_AT=1 MIN_BLOCKS=1 REDUCE=0 GROUP=1 SPLIT_K=1",
+                           &candidate.config));
+    struct template t = *candidate.config.template;
+    t.own = own ? "{}" : NULL;
+    candidate.config.template = &t;
+    next.fault = fault;
+    assert_ok(verify_run(&setup, &candidate, 0, 0, &v));
+    assert_int_equal(open_kernels, 0);
+    device.gpu = before;
+    return v;
+}
+
+TEST(an_own_kernel_that_leaves_c_as_an_earlier_call_left_it_is_found)
+{
+    prepare("16x12x8");
+    next.fault = IDLE;
+    assert_int_equal(try(0).verdict, VERDICT_MEASURED); /* each of these calls finds poison first */
+    struct verification v = verify_own(IDLE, true);
+    assert_int_equal(v.verdict, VERDICT_WRONG);
+    assert_non_null(strstr(v.detail, "leaves out its work"));
+    assert_int_equal(verify_own(NONE, true).verdict, VERDICT_MEASURED);
+    prepare("16x12x8:beta=1"); /* C is read: nothing to find */
+    assert_int_equal(verify_own(NONE, true).verdict, VERDICT_MEASURED);
+}
+
+TEST(an_own_kernel_is_verified_on_whole_tiles_too)
+{
+    prepare("16x12x8");
+    const int more = verify_own(NONE, true).shapes, usual = verify_own(NONE, false).shapes;
+    if (more < usual + 20) fail_msg("%d cases, and %d of other kernels", more, usual);
+}
+
 TEST(a_winner_with_an_epilogue_is_verified_with_it)
 {
     static const struct {
@@ -558,6 +598,8 @@ int main(void)
         cmocka_unit_test(without_cublas_there_is_no_anchor_and_no_error),
         cmocka_unit_test(a_fused_epilogue_is_raced_against_cublaslt_and_a_bias_by_rows_against_nobody),
         cmocka_unit_test(a_right_winner_is_verified_on_dozens_of_cases),
+        cmocka_unit_test(an_own_kernel_that_leaves_c_as_an_earlier_call_left_it_is_found),
+        cmocka_unit_test(an_own_kernel_is_verified_on_whole_tiles_too),
         cmocka_unit_test(a_winner_right_at_its_own_shape_only_is_found),
         cmocka_unit_test(a_winner_whose_bits_change_is_found),
         cmocka_unit_test(a_winner_with_an_epilogue_is_verified_with_it),

@@ -70,6 +70,7 @@ static enum status take_in(struct merging *m, struct db *db)
         paths[m->merged++] = m->files[i].path;
     }
     const struct db_refusal refusal = {.visit = refuse, .self = m};
+    db_accepts_kernels = true; /* they are those of this user's own command */
     if (!st) st = db_merge_sound(db, paths, m->merged, &refusal, &m->sum);
     free(paths);
     free(m->numbers);

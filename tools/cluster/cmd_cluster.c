@@ -214,6 +214,8 @@ static enum status read_tune_options(struct cluster *c, struct tune_options *o)
     for (size_t i = 0; i < sizeof files / sizeof *files && !st; i++)
         if (*files[i] && *files[i] != '/')
             st = fail(E_USAGE, "tasks run in another folder: name %.100s by its whole path", files[i]);
+    if (!st && o->own_relative)
+        st = fail(E_USAGE, "tasks run in another folder: name the file of --kernel by its whole path");
     if (o->shard.count) st = fail(E_USAGE, "--shard is each task's own: it has no place after --");
     if (o->weights) st = fail(E_USAGE, "--from-capture has no place after --: name a --suite");
     if (st) tune_options_free(o);

@@ -11,7 +11,8 @@
 
 extern const struct command_line cmd_query_line, cmd_explain_line, cmd_ladder_line, cmd_bench_line,
     cmd_export_line, cmd_import_line, cmd_merge_line, cmd_forget_line, cmd_verify_line, cmd_doctor_line,
-    cmd_run_line, cmd_cluster_line, cmd_diff_line, cmd_refresh_line, cmd_report_line;
+    cmd_run_line, cmd_cluster_line, cmd_diff_line, cmd_refresh_line, cmd_report_line, cmd_check_line,
+    cmd_show_kernel_line;
 
 enum status cmd_query(int argc, char **argv);
 enum status cmd_explain(int argc, char **argv);
@@ -27,13 +28,16 @@ enum status cmd_cluster(int argc, char **argv); /* a suite on many machines */
 enum status cmd_forget(int argc, char **argv);  /* winners and problems removed */
 enum status cmd_verify(int argc, char **argv);  /* database and winners checked */
 enum status cmd_doctor(int argc, char **argv);
+enum status cmd_check(int argc, char **argv);       /* an own kernel: right or wrong, and how fast */
+enum status cmd_show_kernel(int argc, char **argv); /* what the compiler makes of a kernel */
 
 /* The page of tune --report, as cmd_tune_page. */
 struct session;
 enum status cmd_report_session(const struct session *session, bool live);
 
 /* A program under the drop-in: turns into it, or returns E_PROGRAM and sets its exit code. Called before this
- * process has changed anything that the program inherits. */
+ * process has changed anything that the program inherits. Commands with exit codes of their own (tune check)
+ * return E_PROGRAM, too. */
 enum status cmd_run(int argc, char **argv);
 extern int cmd_run_exit;
 

@@ -103,6 +103,8 @@ json_t *winner_to_json(const struct db_winner *w, bool figures)
     if (good && w->joules > 0) good = json_object_set_new(json, "joules", json_real(w->joules)) == 0;
     if (good && w->rival_joules > 0)
         good = json_object_set_new(json, "rival_joules", json_real(w->rival_joules)) == 0;
+    if (good && w->config.template && w->config.template->own)
+        good = json_object_set_new(json, "kernel", text_json(w->config.template->own)) == 0;
     if (good && figures) good = json_object_set_new(json, "figures", gpu_to_json(&w->gpu)) == 0;
     json_decref(more);
     if (good) return json;
@@ -132,6 +134,22 @@ static enum status find_gpu(const json_t *json, const char *descriptors, struct 
     return OK;
 }
 
+/* The text of an own kernel that nobody here knows: code, which is taken only where that is wanted. */
+static enum status take_kernel(const json_t *json, const char *config)
+{
+    const char *const text = json_string_value(json_object_get(json, "kernel"));
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(config, " "), config);
+    if (!text || template_find(name)) return OK;
+    if (!db_accepts_kernels)
+        return fail(E_ABSENT,
+                    "it is of the own kernel %s, whose text is code that would run on your GPUs; "
+                    "--accept-kernels takes it",
+                    name);
+    const enum status st = db_take_kernel ? db_take_kernel(text) : OK;
+    return st == E_INPUT ? fail(E_ABSENT, "%s", status_text()) : st;
+}
+
 static enum status find_config(const json_t *json, struct db_winner *w)
 {
     struct fields f = {.object = json};
@@ -141,6 +159,7 @@ static enum status find_config(const json_t *json, struct db_winner *w)
     if (st || strcmp(w->config_text, "cublas") == 0) return st;
     field_copy(&f, "template_hash", true, hash, sizeof hash);
     if ((st = fields_check(&f))) return st;
+    if ((st = take_kernel(json, w->config_text))) return st;
     if (config_parse(w->config_text, &w->config)) {
         char why[200];
         snprintf(why, sizeof why, "%.190s", status_text());

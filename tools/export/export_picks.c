@@ -95,6 +95,8 @@ static const char *unwanted(const struct db_winner *w, const struct pick_rules *
     if (rules->no_cublas && answer_is_cublas(w)) return "cuBLAS is the fastest, and asked to be left out";
     if (!answer_is_cublas(w) && template_is_library(w->config.template))
         return "it is an algorithm of NVIDIA's library, which a header does not contain";
+    if (!answer_is_cublas(w) && w->config.template->own)
+        return "it is of an own kernel, which a header does not contain";
     return NULL;
 }
 

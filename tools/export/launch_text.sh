@@ -7,6 +7,8 @@ rename() {
     sed -s -e '/^#include "/d
 /^\/\* [a-z_]*\.h —/,/^ \*\/$/d
 /^ *int64_t maps_/d
+/launcher_enqueue_own/d
+/^ *struct kernel_parameters own;/d
 s/launcher_put_maps/launcher_encode/
 s/\bcuda\.\([A-Z]\)/cu\1/g
 s/\bstruct launch_plan\b/struct gt_winner_plan/g

@@ -17,6 +17,7 @@ enum form { FORM_TABLE, FORM_JSON };
 struct import {
     const char *file; /* --db */
     enum form form;
+    bool accept;
     struct command_words paths;
 
     struct db *db;
@@ -35,6 +36,9 @@ static const struct command_option options[] = {
     {"format", 0, "table|json", "form of what became of each file (table)",
      OPTION_CHOICE(struct import, form)},
     {"json", 0, NULL, "the same as --format json", OPTION_CHOICE(struct import, form), .number = FORM_JSON},
+    {"accept-kernels", 0, NULL,
+     "take the texts of own kernels, too: code of whoever wrote them, which will run on your GPUs",
+     OPTION_FLAG(struct import, accept)},
     OPTION_ROW_DB(struct import, file)};
 
 static const char text[] =
@@ -50,7 +54,8 @@ static const char text[] =
     "T4 "
     "files that another program wrote are refused.\n"
     "\n"
-    "Everything is checked; nothing from a file is ever compiled or executed.\n"
+    "Everything is checked; nothing from a file is ever compiled or executed, but own kernels that "
+    "--accept-kernels takes.\n"
     "\n"
     "Examples:\n"
     "  tune import h200.jsonl\n"
@@ -173,6 +178,7 @@ enum status cmd_import(int argc, char **argv)
 {
     struct import im = {.form = FORM_TABLE};
     enum status st = command_line_read(&cmd_import_line, argc, argv, &im);
+    db_accepts_kernels = im.accept;
     if (!st && im.form == FORM_JSON && !(im.files = json_array())) st = fail(E_MEMORY, "out of memory");
     for (int i = 0; !st && i < im.paths.count; i++) st = import_file(&im, im.paths.at[i]);
     if (im.files) st = print_files(&im, st);

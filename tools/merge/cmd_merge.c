@@ -17,7 +17,7 @@ struct merging {
     struct command_words files; /* the first takes in the others */
     char **lacking;             /* of the others: why it holds nothing, or not all; NULL: nothing to say */
     int empty;                  /* of these, how many hold nothing */
-    bool shards;
+    bool shards, accept;
     enum table_format format;
 };
 
@@ -26,6 +26,9 @@ static const struct command_option rows[] = {
      "the FILEs are the shards of one suite (tune --shard): refuse others, and name those that are missing "
      "or unfinished",
      OPTION_FLAG(struct merging, shards)},
+    {"accept-kernels", 0, NULL,
+     "take the FILEs' own kernels, too: code of whoever wrote them, which will run on your GPUs",
+     OPTION_FLAG(struct merging, accept)},
     OPTION_ROWS_RESULT(struct merging, format),
 };
 
@@ -50,7 +53,9 @@ static const char text[] =
     "  tune merge --json all.db node1.db\n"
     "\n"
     "Exit status: 0 done; 1 a file is not there: nothing was merged; or one holds nothing, or with "
-    "--shards one is missing or unfinished: the others are merged; 2 wrong command line; 3 with --shards, a "
+    "--shards one is missing or unfinished: the others are merged; 2 wrong command line; 3 a file has own "
+    "kernels, and "
+    "--accept-kernels was not given, or with --shards, a "
     "file is no shard, or one of another suite, "
     "division or version, or OUT is a shard: nothing was "
     "merged; 4 a file is foreign, newer or "
@@ -158,6 +163,7 @@ static enum status merge(struct merging *m, struct shard_file *files, struct sha
     if (!st && m->shards) st = check_shards(m, files, kind);
     if (!st) st = db_open(m->files.at[0], DB_WRITE, &db);
     if (st) return st;
+    db_accepts_kernels = m->accept;
     if (!(st = db_check_whole(db)))
         st = db_merge_sound(db, (const char *const *)m->files.at + 1, m->files.count - 1, &each, merged);
     return db_finish(db, st);
@@ -170,6 +176,9 @@ static void print_merged(const char *out, const struct db_merged *merged)
                " known before; %" PRId64 " winner%s new or changed",
                out, merged->trials, PRINT_S(merged->trials), merged->decisions, PRINT_S(merged->decisions),
                merged->runs, PRINT_S(merged->runs), merged->known, merged->winners, PRINT_S(merged->winners));
+    if (merged->kernels)
+        print_line(stdout, "%d own kernel%s taken: %s", merged->kernels, PRINT_S(merged->kernels),
+                   merged->kernel_names);
 }
 
 /* A file that was named; with --shards what it says of itself. */

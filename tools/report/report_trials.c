@@ -212,14 +212,14 @@ static void packed_free(struct packed *p)
 static json_t *pack(const struct rows *rows, size_t total, struct packed *p)
 {
     json_t *families = json_array();
-    for (size_t t = 0; t < template_count; t++) {
+    for (size_t t = 0; t < templates_all(); t++) {
         bool any = false;
         for (size_t i = 0; i < rows->count; i++) {
-            if (rows->row[i].config.template != templates[t]) continue;
+            if (rows->row[i].config.template != template_at(t)) continue;
             p->family[i] = (char)('A' + json_array_size(families));
             any = true;
         }
-        if (any) json_array_append_new(families, family_json(rows, templates[t], p->letters));
+        if (any) json_array_append_new(families, family_json(rows, template_at(t), p->letters));
     }
     char *end = p->configs;
     for (size_t i = 0; i < rows->count; i++) {

@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <dlfcn.h>
+#include <limits.h>
 #include <nvrtc.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -35,6 +36,7 @@ static struct {
     __typeof__(&nvrtcGetCUBIN) GetCUBIN;
     __typeof__(&nvrtcGetProgramLogSize) GetProgramLogSize;
     __typeof__(&nvrtcGetProgramLog) GetProgramLog;
+    __typeof__(&nvrtcAddNameExpression) AddNameExpression;
 } nvrtc;
 
 static const struct library_symbol entries[] = {
@@ -47,6 +49,7 @@ static const struct library_symbol entries[] = {
     {"nvrtcGetCUBIN", &nvrtc.GetCUBIN},
     {"nvrtcGetProgramLogSize", &nvrtc.GetProgramLogSize},
     {"nvrtcGetProgramLog", &nvrtc.GetProgramLog},
+    {"nvrtcAddNameExpression", &nvrtc.AddNameExpression},
 };
 
 /* NULL: this NVRTC does not have it. Headers of CUDA 12.8 need not have it, either. */
@@ -133,15 +136,36 @@ struct job {
     const char *options[OPTIONS_MAX];
     int option_count;
     char id[COMPILE_ID_TEXT], key[CACHE_KEY_TEXT];
-    bool ptx; /* PTX instead of machine code */
+    bool ptx;                              /* PTX instead of machine code */
+    const char *entry, *const *expression; /* as of a kernel's definitions */
+    int expressions;
+    char **whole_log; /* NULL, or who gets all that the compiler says */
 };
 _Static_assert(COMPILE_ID_TEXT == CACHE_KEY_TEXT, "an id is a key");
 
+/* What a source is compiled with: options, and of kernels that are C++ templates, name expressions. */
+struct definitions {
+    const char *list[KERNEL_DEFINITIONS_MAX + 1];
+    char text[2048];
+    int count;
+    const char *entry; /* the kernel whose facts count */
+    const char *expression[LAUNCH_KERNELS_MAX];
+    char expression_text[LAUNCH_KERNELS_MAX][512];
+    int expressions;
+};
+
 /* Everything that the result depends on but the compiler's version. */
 static enum status describe_job(struct job *job, const struct source_text *sources, int count,
-                                const char *const *definitions, int definition_count, int arch, bool ptx)
+                                const struct definitions *with, int arch, bool ptx)
 {
-    *job = (struct job){.sources = sources, .source_count = count, .ptx = ptx};
+    const int definition_count = with->count;
+    const char *const *const definitions = with->list;
+    *job = (struct job){.sources = sources,
+                        .source_count = count,
+                        .ptx = ptx,
+                        .entry = with->entry,
+                        .expression = with->expression,
+                        .expressions = with->expressions};
     if (count < 1 || count > SOURCES_MAX)
         return fail(E_COMPILER, "%d source texts; 1 to %d are possible", count, SOURCES_MAX);
     if (definition_count > OPTIONS_MAX - 4)
@@ -160,7 +184,7 @@ static enum status describe_job(struct job *job, const struct source_text *sourc
 /* version "": the id. */
 static void make_key(const struct job *job, const char *version, char key[CACHE_KEY_TEXT])
 {
-    const char *parts[3 + 2 * SOURCES_MAX + OPTIONS_MAX];
+    const char *parts[3 + 2 * SOURCES_MAX + OPTIONS_MAX + LAUNCH_KERNELS_MAX];
     char counts[32];
     int used = 0;
     snprintf(counts, sizeof counts, "%d sources", job->source_count);
@@ -171,13 +195,14 @@ static void make_key(const struct job *job, const char *version, char key[CACHE_
         parts[used++] = job->sources[i].text;
     }
     for (int i = 0; i < job->option_count; i++) parts[used++] = job->options[i];
+    for (int i = 0; i < job->expressions; i++) parts[used++] = job->expression[i];
     cache_key(parts, used, key);
 }
 
 static enum status prepare(struct job *job, const struct source_text *sources, int count,
-                           const char *const *definitions, int definition_count, int arch, bool ptx)
+                           const struct definitions *with, int arch, bool ptx)
 {
-    enum status st = describe_job(job, sources, count, definitions, definition_count, arch, ptx);
+    enum status st = describe_job(job, sources, count, with, arch, ptx);
     if (!st) st = compile_load(job->version);
     if (st) return st;
     make_key(job, "", job->id);
@@ -292,6 +317,23 @@ struct code {
     struct kernel_facts facts;
 };
 
+/* An own kernel: its entry is there, once, and nothing of a call is left for the next but what it has written
+ * to C and its workspace, which the judge poisons. False: out->log says why not. */
+static bool accept(const struct job *job, const struct code *code, char symbol[CUBIN_SYMBOL_MAX],
+                   struct compiled *out)
+{
+    const int found = cubin_find(code->bytes, code->size, job->entry, symbol);
+    if (found != 1)
+        snprintf(out->log, sizeof out->log, "error: the source has %s kernel %.100s%s",
+                 found ? "more than one" : "no", job->entry, found ? "" : " (__global__, and not static)");
+    else if (cubin_keeps_state(code->bytes, code->size))
+        snprintf(out->log, sizeof out->log,
+                 "error: the source has a __device__ variable, or prints: what a kernel keeps from call to "
+                 "call cannot be judged");
+    else return true;
+    return false;
+}
+
 static enum status read_code(const struct job *job, nvrtcProgram program, const char *log, double compile_ms,
                              struct code *code, struct compiled *out)
 {
@@ -300,9 +342,17 @@ static enum status read_code(const struct job *job, nvrtcProgram program, const 
         return OK;
     }
     code->facts = (struct kernel_facts){.compile_ms = compile_ms};
+    char symbol[CUBIN_SYMBOL_MAX] = "gemm";
     enum status st = job->ptx ? OK : ptxas_log_parse(log, &code->facts);
     if (!st) st = take_code(job, program, &code->bytes, &code->size);
-    if (!st && !job->ptx) code->facts.most_threads = cubin_most_threads(code->bytes, code->size, "gemm");
+    if (st || job->ptx) return st;
+    code->facts.cubin_bytes = (int)code->size;
+    if (job->entry && !accept(job, code, symbol, out)) {
+        free(code->bytes);
+        code->bytes = NULL;
+        return OK;
+    }
+    code->facts.most_threads = cubin_most_threads(code->bytes, code->size, symbol);
     return st;
 }
 
@@ -325,19 +375,44 @@ static enum status keep_code(const struct job *job, const struct code *code, con
     return OK;
 }
 
+/* The toolkit's headers, such as cuda_fp16.h, for sources that are not ours: beside NVRTC, or where a wheel,
+ * or the system, has them. "": nowhere. Not a part of the key: a header changes with NVRTC's version, which
+ * is. */
+static void find_headers(char option[PATH_MAX + 32])
+{
+    static const char *const places[] = {"/../include", "/../../cuda_runtime/include", "/../../include"};
+    char library[1024], folder[PATH_MAX], header[PATH_MAX + 16];
+    option[0] = '\0';
+    library_file(&nvrtc.Version, library, sizeof library);
+    char *const slash = strrchr(library, '/');
+    if (slash) *slash = '\0';
+    for (size_t i = 0; i <= sizeof places / sizeof *places; i++) {
+        if (i < sizeof places / sizeof *places) snprintf(folder, sizeof folder, "%s%s", library, places[i]);
+        else snprintf(folder, sizeof folder, "/usr/local/cuda/include");
+        snprintf(header, sizeof header, "%s/cuda_fp16.h", folder);
+        if (access(header, R_OK) != 0) continue;
+        snprintf(option, PATH_MAX + 32, "--include-path=%s", folder);
+        return;
+    }
+}
+
 /* NVRTC has a cache of its own where a driver is installed. A result from it has no report, so registers and
  * spills would be unknown. Versions without that cache do not know the option that bypasses it. */
 static nvrtcResult compile_afresh(nvrtcProgram program, const struct job *job)
 {
     static _Atomic bool no_such_option;
+    const char *options[OPTIONS_MAX + 2];
+    char headers[PATH_MAX + 32] = "";
+    int count = job->option_count;
+    memcpy(options, job->options, (size_t)count * sizeof *options);
+    if (job->entry) find_headers(headers);
+    if (headers[0]) options[count++] = headers;
     if (!no_such_option) {
-        const char *options[OPTIONS_MAX + 1];
-        memcpy(options, job->options, (size_t)job->option_count * sizeof *options);
-        options[job->option_count] = "--no-cache";
-        nvrtcResult result = nvrtc.CompileProgram(program, job->option_count + 1, options);
+        options[count] = "--no-cache";
+        nvrtcResult result = nvrtc.CompileProgram(program, count + 1, options);
         if (result != NVRTC_ERROR_INVALID_OPTION) return result;
     }
-    nvrtcResult result = nvrtc.CompileProgram(program, job->option_count, job->options);
+    nvrtcResult result = nvrtc.CompileProgram(program, count, options);
     if (result == NVRTC_SUCCESS) no_such_option = true;
     return result;
 }
@@ -360,6 +435,7 @@ static enum status build(const struct job *job, struct code *code, struct compil
         return fail(E_COMPILER, "NVRTC %s cannot create a program: %s", job->version,
                     nvrtc.GetErrorString(result));
     let_it_be_abandoned(program);
+    for (int i = 0; i < job->expressions; i++) nvrtc.AddNameExpression(program, job->expression[i]);
     result = compile_afresh(program, job);
     double compile_ms = 1e3 * (now_s() - start_s);
     enum status st;
@@ -368,7 +444,8 @@ static enum status build(const struct job *job, struct code *code, struct compil
     else if (atomic_load(&ending)) st = fail(E_INTERRUPTED, "the process ends");
     else if (result != NVRTC_SUCCESS) st = refused(job, result, log, out);
     else st = read_code(job, program, log, compile_ms, code, out);
-    free(log);
+    if (job->whole_log) *job->whole_log = log;
+    else free(log);
     nvrtc.DestroyProgram(&program);
     return st;
 }
@@ -379,23 +456,23 @@ void compile_until_exit(int arch, void (*wait)(void))
 {
     static const struct source_text empty = {"empty.cu", "__global__ void empty() {}"};
     struct compiled out;
+    static const struct definitions none;
     struct code code = {.bytes = NULL};
     struct job job;
-    if (!prepare(&job, &empty, 1, NULL, 0, arch, false)) build(&job, &code, &out);
+    if (!prepare(&job, &empty, 1, &none, arch, false)) build(&job, &code, &out);
     free(code.bytes);
     ending_process = getpid();
     atomic_store(&wait_at_end, wait);
     atexit(end_compilations);
 }
 
-static enum status compile_texts(const struct source_text *sources, int count, const char *const *definitions,
-                                 int definition_count, int arch, bool ptx, const char *cache,
-                                 struct compiled *out)
+static enum status compile_texts(const struct source_text *sources, int count, const struct definitions *with,
+                                 int arch, bool ptx, const char *cache, struct compiled *out)
 {
     *out = (struct compiled){.built = false};
     struct job job;
     struct cache_entry entry;
-    enum status st = prepare(&job, sources, count, definitions, definition_count, arch, ptx);
+    enum status st = prepare(&job, sources, count, with, arch, ptx);
     if (st) return st;
     st = cache_find(cache, job.key, &entry);
     if (st == E_ABSENT) {
@@ -415,15 +492,13 @@ static enum status compile_texts(const struct source_text *sources, int count, c
 enum status compile_sources(const struct source_text *sources, int count, const char *const *definitions,
                             int definition_count, int arch, const char *cache, struct compiled *out)
 {
-    return compile_texts(sources, count, definitions, definition_count, arch, false, cache, out);
+    struct definitions with = {.count = definition_count};
+    if (definition_count > KERNEL_DEFINITIONS_MAX)
+        return fail(E_COMPILER, "%d definitions; at most %d are possible", definition_count,
+                    KERNEL_DEFINITIONS_MAX);
+    for (int i = 0; i < definition_count; i++) with.list[i] = definitions[i];
+    return compile_texts(sources, count, &with, arch, false, cache, out);
 }
-
-/* Definitions for compiling a kernel, and an option. */
-struct definitions {
-    const char *list[KERNEL_DEFINITIONS_MAX + 1];
-    char text[2048];
-    int count;
-};
 
 static enum status define(const struct kernel_key *kernel, struct definitions *d)
 {
@@ -431,6 +506,13 @@ static enum status define(const struct kernel_key *kernel, struct definitions *d
     d->count = kernel_key_definitions(kernel, d->list, KERNEL_DEFINITIONS_MAX, d->text, sizeof d->text);
     if (d->count == 0) return fail(E_COMPILER, "the definitions of template %s do not fit", t->name);
     if (!kernel_key_contracts(kernel)) d->list[d->count++] = "-fmad=false";
+    d->entry = t->entry;
+    d->expressions = 0;
+    if (!t->expression) return OK;
+    for (int i = 0; i < LAUNCH_KERNELS_MAX &&
+                    t->expression(kernel, i, d->expression_text[i], sizeof *d->expression_text);
+         i++)
+        d->expression[d->expressions++] = d->expression_text[i];
     return OK;
 }
 
@@ -441,8 +523,7 @@ static enum status compile_for(const struct kernel_key *kernel, bool ptx, const 
     struct definitions d;
     enum status st = define(kernel, &d);
     if (st) return st;
-    return compile_texts(t->sources, template_source_count(t), d.list, d.count, kernel->arch, ptx, cache,
-                         out);
+    return compile_texts(t->sources, template_source_count(t), &d, kernel->arch, ptx, cache, out);
 }
 
 enum status compile_kernel(const struct kernel_key *kernel, const char *cache, struct compiled *out)
@@ -463,8 +544,7 @@ enum status compile_id(const struct kernel_key *kernel, char id[COMPILE_ID_TEXT]
     struct definitions d;
     struct job job;
     enum status st = define(kernel, &d);
-    if (!st)
-        st = describe_job(&job, t->sources, template_source_count(t), d.list, d.count, kernel->arch, false);
+    if (!st) st = describe_job(&job, t->sources, template_source_count(t), &d, kernel->arch, false);
     if (!st) make_key(&job, "", id);
     return st;
 }
@@ -499,7 +579,7 @@ enum status compile_code(const struct kernel_key *kernel, const char *cache, cha
     struct code code = {.bytes = NULL};
     *out = (struct compiled){.built = false};
     enum status st = define(kernel, &d);
-    if (!st) st = prepare(&job, t->sources, template_source_count(t), d.list, d.count, kernel->arch, false);
+    if (!st) st = prepare(&job, t->sources, template_source_count(t), &d, kernel->arch, false);
     if (!st) st = recall(&job, cache, &code, out);
     if (st != E_ABSENT) {
         *bytes = code.bytes;
@@ -513,6 +593,27 @@ enum status compile_code(const struct kernel_key *kernel, const char *cache, cha
     out->built = true;
     *bytes = code.bytes;
     return OK;
+}
+
+enum status compile_show(const struct kernel_key *kernel, bool ptx, struct compiled *out, char **bytes,
+                         size_t *size, char **log)
+{
+    const struct template *t = kernel->config.template;
+    struct definitions d;
+    struct job job;
+    struct code code = {.bytes = NULL};
+    *out = (struct compiled){.built = false};
+    *log = *bytes = NULL;
+    enum status st = define(kernel, &d);
+    if (!st) st = prepare(&job, t->sources, template_source_count(t), &d, kernel->arch, ptx);
+    if (st) return st;
+    job.whole_log = log;
+    st = build(&job, &code, out);
+    *bytes = code.bytes;
+    *size = code.size;
+    out->built = code.bytes != NULL;
+    out->facts = code.facts;
+    return st;
 }
 
 enum status compile_read_cubin(const char *path, const char *checksum, char **bytes, size_t *length)

@@ -68,6 +68,11 @@ void compile_until_exit(int arch, void (*wait)(void));
  * assembled. */
 enum status compile_ptx(const struct kernel_key *kernel, const char *cache, struct compiled *out);
 
+/* For people: compiles it now, without a cache. *bytes (machine code, or PTX and a NUL; NULL if refused) and
+ * *log, all that the compiler says, are malloc'ed; *log may be NULL. Errors: as compile_kernel. */
+enum status compile_show(const struct kernel_key *kernel, bool ptx, struct compiled *out, char **bytes,
+                         size_t *size, char **log);
+
 /* Reads a cubin and compares its checksum; *bytes malloc'ed. Errors: E_IO, E_INPUT (checksum differs). */
 enum status compile_read_cubin(const char *path, const char *checksum, char **bytes, size_t *length);
 

@@ -1,6 +1,7 @@
 #include "kernel.h"
 
 #include "compile.h"
+#include "entries.h"
 #include "launcher.h"
 #include "lt_kernel.h"
 
@@ -15,6 +16,7 @@ struct loaded {
     CUmodule module;
     CUfunction function[LAUNCH_KERNELS_MAX];
     struct launch_plan plan;
+    struct entries entries;
     struct device_buffer workspace;
     bool unclean;                   /* its counters may not be 0 */
     struct launch_plan preparation; /* kernels 0: nothing is prepared */
@@ -65,15 +67,23 @@ static enum status prepare_function(const struct gpu *gpu, CUfunction function,
     return st;
 }
 
-enum status kernel_open(const char *cubin_path, const char *checksum, CUmodule *module)
+/* plan: NULL, or whose entries are looked up there. */
+static enum status open_for(const char *cubin_path, const char *checksum, struct launch_plan *plan,
+                            struct entries *entries, CUmodule *module)
 {
     char *cubin = NULL;
     size_t length = 0;
     enum status st = compile_read_cubin(cubin_path, checksum, &cubin, &length);
     if (st) return st;
-    st = check(cuda.ModuleLoadData(module, cubin), "load the kernel");
+    if (plan) st = entries_find(cubin, length, plan, entries);
+    if (!st) st = check(cuda.ModuleLoadData(module, cubin), "load the kernel");
     free(cubin);
     return st;
+}
+
+enum status kernel_open(const char *cubin_path, const char *checksum, CUmodule *module)
+{
+    return open_for(cubin_path, checksum, NULL, NULL, module);
 }
 
 enum status kernel_bind(CUmodule module, const struct gpu *gpu, const struct launch_plan *plan,
@@ -118,6 +128,11 @@ static enum status make_workspace(struct loaded *self)
 {
     if (self->plan.workspace_bytes <= 0) return OK;
     enum status st = device_allocate(&self->workspace, (size_t)self->plan.workspace_bytes);
+    /* What lies there is nothing that a kernel may use. */
+    if (!st && self->plan.kernel[0].own.count)
+        st = device_check(
+            cuda.MemsetD8Async(self->workspace.address, 0xff, self->workspace.bytes, self->device->stream),
+            "poisoning the workspace");
     /* Out of memory is a property of this configuration: another one with fewer splits may fit. */
     if (st && !device_lost()) st = fail(E_ABSENT, "workspace for split-K: %s", status_text());
     return st ? st : clear_counters(self);
@@ -174,7 +189,7 @@ enum status kernel_load(struct device *device, const struct config *config, cons
     if (!self) return fail(E_MEMORY, "out of memory while loading a kernel");
     self->device = device;
     config->template->plan(config, problem, &self->plan);
-    enum status st = kernel_open(cubin_path, checksum, &self->module);
+    enum status st = open_for(cubin_path, checksum, &self->plan, &self->entries, &self->module);
     if (!st) st = kernel_bind(self->module, &device->gpu, &self->plan, self->function);
     if (!st) st = plan_prepared(self, config, problem);
     if (!st) st = make_workspace(self);

@@ -91,6 +91,7 @@ static CUresult launcher_enqueue_extended(CUfunction function, const struct kern
 static CUresult launcher_enqueue_one(CUfunction function, const struct kernel_launch *kernel,
                                      struct launch *launch, CUstream stream)
 {
+    if (kernel->own.count) return launcher_enqueue_own(function, kernel, launch, stream);
     return launch_has_attributes(kernel)
                ? launcher_enqueue_extended(function, kernel, launch->grid, launch->argument, stream)
                : launcher_enqueue_plain(function, kernel, launch->grid, launch->argument, stream);

@@ -36,6 +36,11 @@ static inline CUresult launcher_enqueue_plain(CUfunction function, const struct 
                              stream, parameters, NULL);
 }
 
+/* One launch of a kernel with parameters of its own. Not in exported headers, which have no such kernels:
+ * launch_text.sh leaves out the lines that are about them. */
+CUresult launcher_enqueue_own(CUfunction function, const struct kernel_launch *kernel, struct launch *launch,
+                              CUstream stream);
+
 /* All launches of a call. functions: those of the plan's kernels. *touched: whether a launch that writes C
  * was enqueued before the one that was refused. */
 CUresult launcher_enqueue(const struct launch_plan *plan, const CUfunction *functions,

@@ -62,6 +62,12 @@ enum status oracle_recheck(struct oracle *oracle, const struct kernel *kernel,
 enum status oracle_repeat(struct oracle *oracle, const struct kernel *kernel,
                           const struct judgement *judgement, int runs, int *different);
 
+/* A call over the right C of a judged one, of which some elements, chosen by the seed, are poison: *same, it
+ * gives the judged bits. A kernel does not that looks at C and saves its work if it has been there before.
+ * Where C is read no such call is made, and *same is true. */
+enum status oracle_over_result(struct oracle *oracle, const struct kernel *kernel,
+                               const struct judgement *judgement, uint64_t seed, bool *same);
+
 /* Rewrites the operands and, if a stray write hit them, the answers. Called after a wrong result, so that the
  * next candidate is not blamed for writes of this one. */
 enum status oracle_restore(struct oracle *oracle);

@@ -105,6 +105,29 @@ static void add_corners(struct verify_case *cases, int *count, const struct prob
     add(cases, count, none, 1, 1, DATA_PLAIN);
 }
 
+/* Whole tiles, which are all that the description of an own kernel may allow; some without padding, for it
+ * may take no leading dimensions. */
+static void add_multiples(struct verify_case *cases, int *count, const struct problem *tuned,
+                          const int64_t tile[3])
+{
+    static const int64_t times[][3] = {{1, 1, 1}, {2, 1, 3}, {1, 2, 2}, {3, 2, 1},
+                                       {2, 3, 5}, {1, 3, 4}, {3, 1, 7}};
+    static const double scalars[][2] = {{1, 0}, {1, 1}, {-1, 2}, {2.5, -0.75}};
+    for (int i = 0; i < 7; i++)
+        for (int padding = PADDING_NONE; padding <= PADDING_VECTOR; padding++)
+            for (int s = 0; s < 4; s++) {
+                if ((i + s) % 2 && s > 1) continue;
+                const struct problem p = make(tuned, times[i][0] * tile[0], times[i][1] * tile[1],
+                                              times[i][2] * tile[2], i == 3 ? 3 : 1, (enum padding)padding);
+                add(cases, count, p, scalars[s][0], scalars[s][1], DATA_PLAIN);
+            }
+    const struct problem p = make(tuned, 2 * tile[0], tile[1], 3 * tile[2], 1, PADDING_NONE);
+    add(cases, count, p, 0, 0, DATA_NAN_OPERANDS);
+    add(cases, count, p, 0, 0.5, DATA_NAN_OPERANDS);
+    add(cases, count, p, 1, 0, DATA_NOT_FINITE);
+    add(cases, count, make(tuned, tile[0], 2 * tile[1], 0, 1, PADDING_NONE), 1, 0.5, DATA_PLAIN);
+}
+
 int verify_cases(const struct config *config, const struct problem *tuned, struct verify_case *cases)
 {
     const struct tile tile = template_tile(config);
@@ -122,6 +145,7 @@ int verify_cases(const struct config *config, const struct problem *tuned, struc
     add_square(cases, &count, tuned, mv, nv, kv, true);
     add_corners(cases, &count, tuned, bm + 1, bn + 3, 2 * bk + 5);
     add_corners(cases, &count, tuned, bmv + v, bnv + 3 * v, 2 * bkv + v);
+    if (config->template->own) add_multiples(cases, &count, tuned, (const int64_t[]){bm, bn, bk});
     add(cases, &count, make(tuned, 0, 5, 3, 1, PADDING_NONE), 1, 1, DATA_PLAIN);
     add(cases, &count, make(tuned, 5, 0, 3, 1, PADDING_NONE), 1, 1, DATA_PLAIN);
     return count;

@@ -11,7 +11,7 @@
 #include "config.h"
 #include "problem.h"
 
-#define VERIFY_CASES_MAX 160
+#define VERIFY_CASES_MAX 240
 
 enum verify_data {
     DATA_PLAIN,

@@ -6,10 +6,10 @@
 #include <string.h>
 
 /* The kernel that resources() describes. NULL: nothing is launched. */
-static const struct kernel_launch *main_kernel(const struct launch_plan *plan)
+static const struct kernel_launch *main_kernel(const struct template *t, const struct launch_plan *plan)
 {
     for (int i = 0; i < plan->kernels; i++)
-        if (strcmp(plan->kernel[i].entry, "gemm") == 0) return &plan->kernel[i];
+        if (strcmp(plan->kernel[i].entry, t->entry ? t->entry : "gemm") == 0) return &plan->kernel[i];
     return NULL;
 }
 
@@ -27,7 +27,7 @@ bool claims_hold(const struct config *config, const struct problem *problem, con
     memset(&plan, 0, sizeof plan);
     config->template->plan(config, problem, &plan);
     const struct resources r = config->template->resources(config);
-    const struct kernel_launch *k = main_kernel(&plan);
+    const struct kernel_launch *k = main_kernel(config->template, &plan);
     const char *name = config->template->name;
     if (!k) return true;
     const int threads = (int)k->threads, smem_bytes = (int)k->smem_bytes + facts->static_smem_bytes,

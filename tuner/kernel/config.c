@@ -18,6 +18,9 @@ static enum status parse(const char *text, bool brief, struct config *config)
     char *rest = NULL;
     const char *name = strtok_r(copy, " ", &rest);
     const struct template *t = name ? template_find(name) : NULL;
+    if (!t && name && strchr(name, '@'))
+        return fail(E_INPUT, "the own kernel '%.60s' is in no database here whose own kernels may be used",
+                    name);
     if (!t) return fail(E_INPUT, "unknown kernel template '%.40s'", name ? name : "");
 
     struct config c = {.template = t};

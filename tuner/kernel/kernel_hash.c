@@ -95,13 +95,14 @@ uint64_t kernel_source_hash(const struct template *t)
 /* ---- kernels ---- */
 
 /* Hashes of the sources of templates by their number; 0: not known yet. */
-static _Atomic uint64_t known[TEMPLATES_MAX];
+static _Atomic uint64_t known[TEMPLATES_MAX + TEMPLATES_ADDED_MAX];
 
 static uint64_t source_of(const struct template *t)
 {
+    const size_t count = templates_all();
     size_t i = 0;
-    while (i < template_count && templates[i] != t) i++;
-    if (i >= template_count || i >= TEMPLATES_MAX) return kernel_source_hash(t);
+    while (i < count && template_at(i) != t) i++;
+    if (i >= count || i >= sizeof known / sizeof *known) return kernel_source_hash(t);
     uint64_t hash = atomic_load(&known[i]);
     if (!hash) atomic_store(&known[i], hash = kernel_source_hash(t));
     return hash;

@@ -96,6 +96,8 @@ int kernel_key_definitions(const struct kernel_key *key, const char **options, i
 {
     const struct template *t = key->config.template;
     struct definitions d = {.options = options, .limit = limit, .text = text, .room = room};
+    if (t->own) define(&d, "-DGEMMTUNE=1");
+    if (t->bare) return d.full ? 0 : d.count;
     for (int i = 0; i < t->param_count; i++)
         if (t->params[i].kind == PARAM_COMPILE)
             define(&d, "-D%s=%d", t->params[i].name, key->config.value[i]);

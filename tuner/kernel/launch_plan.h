@@ -11,6 +11,7 @@
 #define GT_LAUNCH_PLAN_H
 
 #include "gemm_type.h"
+#include "kernel_parameters.h"
 #include "operand.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,6 +40,7 @@ struct kernel_launch {
     bool dependent;   /* may begin while the kernel before it on the stream still runs: it waits for that
                          one itself (programmatic dependent launch) */
     uint16_t zero_at; /* an int of the argument that this kernel gets as 0; 0: none */
+    struct kernel_parameters own;
 };
 
 /* Where a launch writes into the argument: offsets in bytes, LAUNCH_NOWHERE for values that the argument

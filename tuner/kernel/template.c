@@ -1,11 +1,36 @@
 #include "template.h"
 
+#include <stdatomic.h>
 #include <string.h>
+
+static const struct template *added[TEMPLATES_ADDED_MAX];
+static atomic_size_t added_count;
+
+enum status template_add(const struct template *t)
+{
+    const size_t count = atomic_load(&added_count);
+    if (count == TEMPLATES_ADDED_MAX)
+        return fail(E_BUSY, "one process uses at most %d own kernels", TEMPLATES_ADDED_MAX);
+    added[count] = t;
+    atomic_store(&added_count, count + 1);
+    return OK;
+}
+
+size_t templates_all(void)
+{
+    return template_count + atomic_load(&added_count);
+}
+
+const struct template *template_at(size_t number)
+{
+    return number < template_count ? templates[number] : added[number - template_count];
+}
 
 const struct template *template_find(const char *name)
 {
-    for (size_t i = 0; i < template_count; i++)
-        if (strcmp(templates[i]->name, name) == 0) return templates[i];
+    const size_t count = templates_all();
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(template_at(i)->name, name) == 0) return template_at(i);
     return NULL;
 }
 

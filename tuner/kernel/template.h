@@ -60,6 +60,7 @@ struct tile {
 };
 
 struct kernel_facts; /* outcome.h */
+struct kernel_key;   /* kernel_key.h */
 struct tiled;        /* kernel_templates/tiled.h */
 
 /* Predicted time of a configuration, from arithmetic alone. */
@@ -102,6 +103,8 @@ struct template
     unsigned computes; /* bit t: its kernels compute type t (GEMM_TYPE_BIT) */
     bool one_arch;     /* its kernels use what only their architecture has: there is no PTX for later ones */
     bool invariant;    /* some of its configurations add in the order of invariant.h */
+    const char *own;   /* the text that it was made of while the program runs (kernel_templates/own/own.h) */
+    bool bare;         /* parameters and op are no macros, but arguments in its name expressions */
     unsigned macros;   /* TEMPLATE_MACRO_... */
     uint32_t optional; /* bit i: parameter i was added later; texts that lack it mean its least value */
     uint32_t silent;   /* bit i: so it is, and texts lack it at this value: what was stored before stays */
@@ -132,6 +135,10 @@ struct template
      * the parameters, nor on the other operand. Returns false if this configuration has none. */
     bool (*prepare)(const struct config *config, const struct problem *problem, enum launch_operand operand,
                     struct launch_plan *product, struct launch_plan *preparation);
+    const char *entry; /* of the main kernel, "ns::sgemm"; NULL: "gemm" */
+    /* Optional: the kernels of the source that are C++ templates, as name expressions for the compiler:
+     * "sgemm<128, 64>". Returns false if there is none of this number, or no room. */
+    bool (*expression)(const struct kernel_key *key, int number, char *text, size_t room);
     struct tile (*tile)(const struct config *config); /* NULL: the parameters of ROLE_TILE are m, n and k */
     template_predict *predict;
     /* Optional: configurations to fall back on where nothing was measured, with the least value of each
@@ -145,6 +152,14 @@ struct template
 /* One row per template, in the order of the search. CMake generates it from the list of families. */
 extern const struct template *const templates[];
 extern const size_t template_count;
+
+/* Rows that were added while the program runs follow those of the table. A row stays, and must outlive the
+ * process's use of it. template_at: of 0 to templates_all() - 1. Errors: E_BUSY, there are
+ * TEMPLATES_ADDED_MAX. Thread-safe, but for two that add at once. */
+#define TEMPLATES_ADDED_MAX 256
+enum status template_add(const struct template *t);
+size_t templates_all(void);
+const struct template *template_at(size_t number);
 
 /* Folders of families outside the source tree; their space files are there, too. NULL ends the list. */
 extern const char *const template_folders[];

@@ -8,6 +8,7 @@
 #include "env.h"
 #include "frame.h"
 #include "messages.h"
+#include "own_child.h"
 #include "utf8.h"
 
 #include <fcntl.h>
@@ -127,9 +128,10 @@ struct compiler {
 enum status cmd_compiler_child(int argc, char **argv)
 {
     static const struct command_option options[] = {
-        {"cache", 0, "DIR", "folder of compiled kernels", OPTION_TEXT(struct compiler, cache)}};
+        {"cache", 0, "DIR", "folder of compiled kernels", OPTION_TEXT(struct compiler, cache)},
+        OPTION_ROW_KERNELS};
     static const struct command_line line = {
-        .options = options, .option_count = 1, .about = "Child process; started by tune."};
+        .options = options, .option_count = 2, .about = "Child process; started by tune."};
     struct compiler compiler = {.cache = NULL};
     if (command_line_read(&line, argc, argv, &compiler) || !compiler.cache)
         return fail(E_USAGE, "%s is started by tune itself, with --cache DIR", argv[0]);

@@ -15,6 +15,7 @@
 #include "frame.h"
 #include "lt_kernel.h"
 #include "messages.h"
+#include "own_child.h"
 #include "roofline.h"
 #include "screen.h"
 #include "timing.h"
@@ -375,9 +376,10 @@ enum status cmd_gpu_worker(int argc, char **argv)
 {
     static const struct command_option options[] = {
         {"device", 0, "N", "number of the GPU", OPTION_INT(struct worker, ordinal, 0, 4096)},
-        {"cache", 0, "DIR", "folder of compiled kernels", OPTION_TEXT(struct worker, cache)}};
+        {"cache", 0, "DIR", "folder of compiled kernels", OPTION_TEXT(struct worker, cache)},
+        OPTION_ROW_KERNELS};
     static const struct command_line line = {
-        .options = options, .option_count = 2, .about = "Child process; started by tune."};
+        .options = options, .option_count = 3, .about = "Child process; started by tune."};
     struct worker w = {.ordinal = -1};
     if (command_line_read(&line, argc, argv, &w) || !w.cache || w.ordinal < 0)
         return fail(E_USAGE, "%s is started by tune itself, with --device N --cache DIR", argv[0]);

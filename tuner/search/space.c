@@ -195,6 +195,24 @@ enum status space_load(const char *path, struct space **out)
     return st;
 }
 
+enum status space_add(const char *name, const char *text, struct space **space)
+{
+    struct space *const before = *space;
+    const int sections = before ? before->section_count : 0;
+    FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r"); /* only read */
+    if (!file) return fail(E_MEMORY, "out of memory for the space of %s", name);
+    enum status st = before ? OK : make_space(name, space);
+    if (!st) st = read_file(file, name, *space);
+    else fclose(file);
+    if (!st) return OK;
+    if (before) before->section_count = sections;
+    else if (*space) {
+        space_free(*space);
+        *space = NULL;
+    }
+    return st;
+}
+
 /* The space file of a template in the folder, or in that of its family outside of the tree. */
 static enum status read_family(const char *folder, const char *name, struct space *space)
 {

@@ -49,6 +49,10 @@ enum status space_load(const char *path, struct space **space);
  * that is not in the folder is looked for in the folders of families from outside of the tree; what has none
  * anywhere is not searched. Errors: as of space_load; E_IO, too, if no family has one. */
 enum status space_load_all(const char *folder, struct space **space);
+
+/* Sections of a text in the form of a space file, called `name` in messages, behind those of *space, or, if
+ * that is NULL, alone. Errors: as of space_load; *space stays. */
+enum status space_add(const char *name, const char *text, struct space **space);
 void space_free(struct space *space); /* takes NULL */
 
 /* Enumerate in a fixed order: sections as in the file, values as in their lines, the template's last

@@ -137,7 +137,8 @@ enum status cmd_tune(int argc, char **argv)
     session.results = calloc(options.problem_count + 1, sizeof *session.results);
     if (!session.results) st = fail(E_MEMORY, "out of memory for %zu problems", options.problem_count);
 
-    if (!st) st = field_space(options.space, &space);
+    if (!st && (options.own_count == 0 || options.with_ours)) st = field_space(options.space, &space);
+    if (!st) st = field_own_space(options.own, options.own_count, &space);
     if (!st && options.known) st = open_known(options.known, &session.known);
     if (!st) st = keep_open(&options, &session.db, &session.keep);
     if (!st && options.problem_count == 0) {

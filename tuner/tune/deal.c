@@ -264,7 +264,9 @@ static enum status look_in(struct run *run, struct db *db, const struct db_conte
     if (!st) st = db_winners(db, &filter, context, take_winner, &wanted);
     if (st == E_ABSENT) st = OK;
     if (st || result->how != JOB_KNOWN) return st;
-    if (result->winner.base.cold != context->cold || o->again) result->how = JOB_RUNNING;
+    bool other = o->own_count > 0; /* a winner of another kernel is no reason to leave these out */
+    for (int i = 0; i < o->own_count; i++) other = other && result->winner.config.template != o->own[i];
+    if (result->winner.base.cold != context->cold || o->again || other) result->how = JOB_RUNNING;
     return OK;
 }
 

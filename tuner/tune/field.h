@@ -36,6 +36,10 @@ struct field {
  * the folder of those that ship is not found. */
 enum status field_space(const char *name, struct space **space);
 
+/* The values of own kernels' descriptions, behind what *space has, if it is not NULL. Errors: E_INPUT,
+ * E_MEMORY. */
+enum status field_own_space(const struct template *const *own, int count, struct space **space);
+
 /* or_library: nothing in the space may be legal, for the library may have something. Errors: as
  * space_enumerate, E_MEMORY. */
 enum status field_open(const struct space *space, const struct problem *problem, const struct gpu *gpu,

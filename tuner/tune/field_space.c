@@ -1,6 +1,7 @@
 /* field_space.c — which files a name of --space means. */
 #include "field.h"
 
+#include "own.h"
 #include "paths.h"
 #include <dirent.h>
 #include <errno.h>
@@ -54,4 +55,15 @@ enum status field_space(const char *name, struct space **space)
     return fail(E_INPUT,
                 "--space %.100s: there is neither a space of that name nor a file; spaces: curated%s", name,
                 known);
+}
+
+enum status field_own_space(const struct template *const *own, int count, struct space **space)
+{
+    enum status st = OK;
+    for (int i = 0; i < count && !st; i++) {
+        char *const text = own_space(own[i], NULL);
+        st = text ? space_add(own[i]->name, text, space) : fail(E_MEMORY, "out of memory for a space");
+        free(text);
+    }
+    return st;
 }

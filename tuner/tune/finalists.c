@@ -90,9 +90,12 @@ static void end_without_finalists(struct job *job)
                 *job->trouble ? job->trouble : "an earlier run found so (tune explain tells why)");
     else if (job->field.nothing[0] && job->field.library == 0)
         job_end(job, JOB_FRUITLESS, "%s", job->field.nothing);
-    else
-        job_end(job, JOB_FRUITLESS, "none of the %zu candidates tried is usable",
-                job->result.recalled.usable + job->result.recalled.failed + job->result.trials);
+    else {
+        char first[OUTCOME_DETAIL_MAX + 160];
+        job_end(job, JOB_FRUITLESS, "none of the %zu candidates tried is usable%s",
+                job->result.recalled.usable + job->result.recalled.failed + job->result.trials,
+                refusals_say(&job->refusals, first));
+    }
 }
 
 static enum status add(struct job *job, size_t index)

@@ -57,6 +57,7 @@ void job_rest(struct job *job)
     job->gain_trials = job->late = 0;
     job->plan = (struct race_plan){0};
     memset(job->failures, 0, sizeof job->failures);
+    job->refusals = (struct refusals){.alike = 0};
     for (size_t i = 0; i < job->ahead_count; i++) job->ahead[i].begun_s = 0;
     job->result = (struct job_result){.legal = job->result.legal,
                                       .tried = job->result.tried,
@@ -393,6 +394,7 @@ void job_tell(struct job *job, size_t index, const struct outcome *outcome)
     job->result.tried += !field_is_library(&job->field, index);
     job->result.trials++;
     job->failures[outcome->verdict]++;
+    refusals_add(&job->refusals, outcome);
     if (!outcome_usable(outcome))
         snprintf(job->trouble, sizeof job->trouble, "%s (%.180s)", verdict_name(outcome->verdict),
                  outcome->detail);

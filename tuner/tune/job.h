@@ -11,6 +11,7 @@
 #include "db.h"
 #include "field.h"
 #include "race.h"
+#include "refusals.h"
 #include "report.h"
 #include "session.h"
 #include "transfer.h"
@@ -115,6 +116,7 @@ struct job {
     double gain_us, gain_s;        /* the best that was worth noting, and when it was found */
     size_t gain_trials;            /* trials until then */
     size_t failures[VERDICT_COUNT];
+    struct refusals refusals;
     struct race_plan plan;
     struct finalists finalists;
 };

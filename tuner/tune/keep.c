@@ -319,7 +319,9 @@ static enum status add_copy(const struct tune_options *o, struct db *db, struct 
     struct trouble trouble = {.st = OK};
     const struct db_refusal refusal = {.visit = note_trouble, .self = &trouble};
     const char *const copy = o->save;
+    char untrusted[DB_LACKING_MAX];
     *taken = 0;
+    db_accepts_kernels = db_is_trusted(copy, untrusted);
     enum status st = db_merge_sound(db, &copy, 1, &refusal, &merged);
     if (st) return st;
     if (trouble.st) fail(trouble.st, "%s", trouble.why);

@@ -8,6 +8,7 @@
 #include "exact.h"
 #include "model.h"
 #include "preferred.h"
+#include "refusals.h"
 #include "report.h"
 #include "template.h"
 #include "transfer.h"
@@ -39,6 +40,7 @@ struct forecast {
     bool *told;
     size_t wanted, done, recalled; /* recalled: of those done, by earlier runs */
     size_t failures[VERDICT_COUNT];
+    struct refusals refusals;
     char doubt[OUTCOME_DETAIL_MAX]; /* why the first prediction was refused; "": none was */
     double began_s, share_s;
     double end_s; /* of the whole budget */
@@ -67,6 +69,7 @@ static void take_outcome(struct forecast *f, size_t i, const struct outcome *out
     f->told[i] = true;
     f->done++;
     f->failures[outcome->verdict]++;
+    refusals_add(&f->refusals, outcome);
     if (outcome->verdict != VERDICT_PREDICTED || (f->best_us > 0 && outcome->time_us >= f->best_us)) return;
     f->best = i;
     f->best_us = outcome->time_us;
@@ -357,11 +360,11 @@ static bool fits_memory(struct forecast *f)
 static enum status check_served(const struct problem *problem, const struct gpu *gpu)
 {
     const char *first = NULL;
-    for (size_t i = 0; i < template_count; i++) {
-        if (!templates[i]->space || !template_serves(templates[i], problem)) continue;
-        const struct config any = {.template = templates[i]};
-        const char *why =
-            templates[i]->check_prefix ? templates[i]->check_prefix(&any, 0, problem, gpu) : NULL;
+    for (size_t i = 0; i < templates_all(); i++) {
+        const struct template *const t = template_at(i);
+        if ((!t->space && !t->own) || !template_serves(t, problem)) continue;
+        const struct config any = {.template = t};
+        const char *why = t->check_prefix ? t->check_prefix(&any, 0, problem, gpu) : NULL;
         if (!why) return OK;
         if (!first) first = why;
     }
@@ -416,9 +419,10 @@ static enum status predict_one(struct forecast *f, int ended)
     r->trials = f->done - f->recalled;
     r->seconds = now_s() - f->began_s;
     if (f->done == 0 || f->best_us == 0) {
+        char first[OUTCOME_DETAIL_MAX + 160];
         if (!st)
             snprintf(r->why, sizeof r->why, "none of the %zu kernels compiled is usable%s%s", f->done,
-                     f->doubt[0] ? ": " : "", f->doubt);
+                     f->doubt[0] ? ": " : "", f->doubt[0] ? f->doubt : refusals_say(&f->refusals, first));
         return st;
     }
     describe(f, &r->winner);

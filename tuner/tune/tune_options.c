@@ -9,6 +9,8 @@
 #include "db.h"
 #include "likely.h"
 #include "not_done.h"
+#include "own.h"
+#include "own_read.h"
 #include "print.h"
 #include "search.h"
 #include "suite.h"
@@ -97,6 +99,24 @@ static enum status add_shape(void *self, const struct command_option *option, ch
     return add_to(&r->shapes, &r->shape_count, text);
 }
 
+/* Into the table of templates, which child processes are told of when they start. */
+static enum status add_kernel(void *self, const struct command_option *option, char *path)
+{
+    struct tune_options *o = &((struct option_parser *)self)->o;
+    char *text = NULL;
+    const struct template *t = NULL;
+    if (o->own_count == TUNE_OWN_MAX)
+        return fail(E_USAGE, "--%s can be given %d times in one command", option->name, TUNE_OWN_MAX);
+    enum status st = own_read(path, &text);
+    if (!st) st = own_add(text, &t);
+    free(text);
+    for (int i = 0; i < o->own_count && !st; i++)
+        if (o->own[i] == t) return OK;
+    if (!st) o->own[o->own_count++] = t;
+    o->own_relative |= path[0] != '/';
+    return st;
+}
+
 static enum status add_suite(void *self, const struct command_option *option, char *text)
 {
     struct option_parser *r = self;
@@ -109,7 +129,7 @@ static enum status parse_config(const char *option, const char *text, struct con
 {
     enum status st = config_parse_brief(text, config);
     if (st) return fail(E_INPUT, "--%s: %.400s", option, status_text());
-    if (config->template->space || template_is_library(config->template)) return OK;
+    if (config->template->space || config->template->own || template_is_library(config->template)) return OK;
     return fail(E_INPUT, "--%s: %s is never searched, so that it can be neither pinned nor excluded", option,
                 config->template->name);
 }
@@ -180,6 +200,12 @@ static const struct command_option rows[] = {
     {"op", 0, "nn|nt|tn|tt", "op of shapes without one (nn)", OPTION_TEXT(struct option_parser, op)},
     {"type", 0, "TYPE", "type of problems without one (sgemm: strict FP32)",
      OPTION_TEXT(struct option_parser, type)},
+    {"kernel", 0, "FILE",
+     "search this kernel of your own, alone: a CUDA source whose first comment describes it "
+     "(docs/own-kernels.md); may be repeated",
+     .repeats = true, OPTION_CALL(add_kernel)},
+    {"with-ours", 0, NULL, "with --kernel: in one search with gemmtune's kernels",
+     OPTION_FLAG(struct option_parser, o.with_ours)},
     {"accuracy", 0, GEMM_ACCURACIES, GEMM_ACCURACY_ABOUT, OPTION_CALL(set_accuracy)},
     {"shard", 0, "I/N",
      "only the I-th of N shares of the problems, from 0 on, which take about the same time; needs --db (tune "
@@ -416,10 +442,23 @@ static enum status choose_gpu(struct tune_options *o)
     return OK;
 }
 
+/* A kernel alone has no algorithm of NVIDIA's beside it but those that it races with. */
+static enum status check_kernels(struct tune_options *o)
+{
+    if (o->own_count == 0 && o->with_ours) return fail(E_USAGE, "--with-ours needs --kernel FILE");
+    if (o->own_count == 0) return OK;
+    if (*o->space && !o->with_ours)
+        return fail(E_USAGE,
+                    "the description of a kernel has its values: --space goes only with --with-ours");
+    o->library = o->library && o->with_ours;
+    return OK;
+}
+
 static enum status check_options(void *self)
 {
     struct option_parser *r = self;
     enum status st = choose_gpu(&r->o);
+    if (!st) st = check_kernels(&r->o);
     if (!st) st = collect_problems(r);
     if (!st) st = check_preferences(&r->o);
     if (!st) st = keep_shard(&r->o);

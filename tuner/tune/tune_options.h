@@ -15,6 +15,7 @@
 #define TUNE_PATH_MAX   4096
 #define RACE_BY_CALL    (-1) /* short calls behind another kernel, long ones at the power limit under load */
 #define TUNE_PREFER_MAX 64   /* configurations that one command excludes or includes */
+#define TUNE_OWN_MAX    64   /* own kernels of one command */
 
 struct tune_options {
     struct problem *problems; /* owned; in the order given, without repetitions */
@@ -40,6 +41,10 @@ struct tune_options {
     int timing;     /* of the race: RACE_BY_CALL, or one of enum call_timing for all problems */
     bool by_energy; /* of the fastest the one of least energy wins */
     bool library;   /* algorithms of NVIDIA's library are candidates, too */
+    const struct template *own[TUNE_OWN_MAX]; /* --kernel: they are searched, alone */
+    int own_count;
+    bool own_relative; /* one of their paths depends on the folder */
+    bool with_ours;    /* or with all others */
 
     /* Pins and exclusions for the one problem of this command (db.h: preferences). */
     bool preferring;   /* any of it */

@@ -261,7 +261,7 @@ static int ask_model(struct listing *l, struct modelled best[MODEL_KEPT])
     const struct winner_store *store = l->store;
     int count = 0, predictions = 0;
     for (int i = 0; i < store->model_configs && predictions < MODELLED_MAX; i++) {
-        if (template_is_library(store->set.configs[i].template) ||
+        if (template_is_library(store->set.configs[i].template) || store->set.configs[i].template->own ||
             nearest_illegal(store, &store->set.configs[i], l->problem, l->alignment))
             continue;
         struct modelled m = {i, model_us(l, &store->set.configs[i])};

@@ -34,6 +34,8 @@ const char *nearest_illegal(const struct winner_store *store, const struct confi
     const struct problem p = nearest_as_aligned(problem, alignment);
     const char *why = preferences_exclude(&store->preferences, problem, config)
                           ? "its user has excluded it for this problem"
+                      : config->template->own && alignment < 16
+                          ? "an own kernel is judged with operands that are aligned to 16 bytes"
                           : config->template->check(config, &p, &store->gpu);
     return why ? why : workspace_refuses(config, &p, store->workspace_bytes);
 }
@@ -177,6 +179,8 @@ enum status nearest_find(struct winner_store *store, const struct problem *probl
     for (int i = 0; i < listed; i++) {
         const struct stored_winner *w = list[i].winner;
         const struct config *config = w->config == CUBLAS_WON ? NULL : &store->set.configs[w->config];
+        if (config && config->template->own)
+            continue; /* its `only` says what it was written for, not what was judged */
         if (config && (nearest_illegal(store, config, problem, alignment) ||
                        config->template->check(config, &w->base.problem, &store->gpu)))
             continue;

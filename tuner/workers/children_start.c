@@ -2,9 +2,19 @@
 
 #include "cores.h"
 #include "messages.h"
+#include "paths.h"
+#include "template.h"
 #include "utf8.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#define CHILDREN_PATH_MAX 4096
 
 #define COMPILER_NICE 10 /* else compilers could delay a worker, and thereby a GPU */
 
@@ -110,12 +120,46 @@ static enum status await_greetings(struct children *children, int *devices)
     }
 }
 
-static enum status start_compilers(struct children *children, const struct children_options *options)
+/* The texts of all own kernels that this process knows, a line each, in a file of the cache: children are
+ * executed anew and add them. path: "" if there are none. */
+static enum status write_kernels(const char *cache, char path[CHILDREN_PATH_MAX])
+{
+    XXH64_state_t *const hash = XXH64_createState();
+    const size_t all = templates_all();
+    char partial[CHILDREN_PATH_MAX + 16];
+    path[0] = '\0';
+    if (all == template_count || !hash) {
+        XXH64_freeState(hash);
+        return hash ? OK : fail(E_MEMORY, "out of memory for own kernels");
+    }
+    XXH64_reset(hash, 0);
+    for (size_t i = template_count; i < all; i++)
+        XXH64_update(hash, template_at(i)->own, strlen(template_at(i)->own) + 1);
+    const int length =
+        snprintf(path, CHILDREN_PATH_MAX, "%s/%016" PRIx64 ".kernels", cache, XXH64_digest(hash));
+    XXH64_freeState(hash);
+    size_t made;
+    if (length >= CHILDREN_PATH_MAX)
+        return fail(E_INPUT, "the name of the cache folder is too long: %.200s", cache);
+    const int error = paths_make_folders(path, &made);
+    snprintf(partial, sizeof partial, "%s.%d", path, (int)getpid());
+    const int fd = error ? -1 : open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    FILE *const f = fd < 0 ? NULL : fdopen(fd, "w");
+    bool good = f != NULL;
+    for (size_t i = template_count; i < all && good; i++) good = fprintf(f, "%s\n", template_at(i)->own) > 0;
+    if (f) good = fclose(f) == 0 && good;
+    good = good && rename(partial, path) == 0;
+    return good ? OK : fail(E_IO, "cannot write %.300s: %s", path, strerror(errno));
+}
+
+static enum status start_compilers(struct children *children, const struct children_options *options,
+                                   const char *kernels)
 {
     int count = options->compilers > 0 ? options->compilers : cores_allowed();
     if (!(children->compiler = calloc((size_t)count, sizeof *children->compiler)))
         return fail(E_MEMORY, "out of memory for %d compilers", count);
-    const char *argv[] = {"tune", "_compiler", "--cache", options->cache, NULL};
+    const char *argv[] = {"tune",  "_compiler", "--cache", options->cache, *kernels ? "--kernels" : NULL,
+                          kernels, NULL};
     enum status st = OK;
     for (int i = 0; i < count && !st; i++) {
         struct child_slot *slot = &children->compiler[i];
@@ -126,13 +170,15 @@ static enum status start_compilers(struct children *children, const struct child
     return st;
 }
 
-static enum status start_worker(struct children *children, int device, const char *cache)
+static enum status start_worker(struct children *children, int device, const char *cache, const char *kernels)
 {
     if (children->workers == CHILDREN_WORKERS_MAX)
         return fail(E_INPUT, "at most %d GPUs can be tuned at once", CHILDREN_WORKERS_MAX);
     char ordinal[16];
     snprintf(ordinal, sizeof ordinal, "%d", device);
-    const char *argv[] = {"tune", "_worker", "--device", ordinal, "--cache", cache, NULL};
+    const char *argv[] = {
+        "tune",  "_worker", "--device", ordinal, "--cache", cache, *kernels ? "--kernels" : NULL,
+        kernels, NULL};
     struct child_slot *slot = &children->worker[children->workers++];
     slot->info.device = device;
     enum status st = pool_start(children->pool, argv, 0, &slot->child);
@@ -154,17 +200,20 @@ enum status children_open(const struct children_options *options, struct childre
     if (!children) return fail(E_MEMORY, "out of memory for the child processes");
     enum status st = OK;
     int devices = 0;
+    char kernels[CHILDREN_PATH_MAX];
     if (!(children->worker = calloc(CHILDREN_WORKERS_MAX, sizeof *children->worker)))
         st = fail(E_MEMORY, "out of memory for the GPU workers");
     if (!st) st = pool_open(&children->pool);
     if (!st) pool_keep_from_children(children->pool, kept_from_children);
-    if (!st) st = start_compilers(children, options);
+    if (!st) st = write_kernels(options->cache, kernels);
+    if (!st) st = start_compilers(children, options, kernels);
     for (int i = 0; i < options->device_count && !st; i++)
-        st = start_worker(children, options->devices[i], options->cache);
-    if (options->device_count == CHILDREN_ALL_DEVICES && !st) st = start_worker(children, 0, options->cache);
+        st = start_worker(children, options->devices[i], options->cache, kernels);
+    if (options->device_count == CHILDREN_ALL_DEVICES && !st)
+        st = start_worker(children, 0, options->cache, kernels);
     if (!st) st = await_greetings(children, &devices);
     if (options->device_count == CHILDREN_ALL_DEVICES) {
-        for (int i = 1; i < devices && !st; i++) st = start_worker(children, i, options->cache);
+        for (int i = 1; i < devices && !st; i++) st = start_worker(children, i, options->cache, kernels);
         if (!st) st = await_greetings(children, NULL);
     }
     if (st) {
