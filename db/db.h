@@ -219,7 +219,7 @@ struct db_winner {
     bool tied;
     bool pinned;                 /* measured or predicted at a user's request, not chosen among others */
     bool pin_holds;              /* out: its configuration is pinned now, however it was chosen */
-    enum call_timing timing;          /* of the race that decided: time, ratio and interval are of this */
+    enum call_timing timing;     /* of the race that decided: time, ratio and interval are of this */
     bool by_energy;              /* the one of least energy, not the fastest */
     double joules, rival_joules; /* the energy of a call; 0: not measured */
     char rival[32];              /* the rival of the race: "cublasSgemm"; "": none */

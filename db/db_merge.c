@@ -70,10 +70,11 @@ static const struct table tables[MERGE_TABLES] = {
          false},
     [MERGE_DECISIONS] =
         {"decisions",
-         "SELECT id, hash, run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT
-         ", " DB_DECISION_GROWN " FROM decisions ORDER BY id",
+         "SELECT id, hash, run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT ", " DB_DECISION_GROWN
+         " FROM decisions ORDER BY id",
          "INSERT INTO decisions (id, hash, run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT
-         ", " DB_DECISION_GROWN ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, "
+         ", " DB_DECISION_GROWN
+         ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, "
          "?19, "
          "?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29) ON CONFLICT (hash) DO NOTHING",
          "SELECT id FROM decisions WHERE hash = ?1",

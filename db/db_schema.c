@@ -32,8 +32,8 @@ static const char *const growth[] = {
     "ALTER TABLE decisions ADD COLUMN objective INTEGER NOT NULL DEFAULT 0; "
     "ALTER TABLE decisions ADD COLUMN joules REAL NOT NULL DEFAULT 0; "
     "ALTER TABLE decisions ADD COLUMN rival_joules REAL NOT NULL DEFAULT 0",
-    /* The same of a block, and the GPU's state at its end: MHz, watt (the driver's mean, which lags by up to a
-     * second), NVML's bit mask; 0: unknown. */
+    /* The same of a block, and the GPU's state at its end: MHz, watt (the driver's mean, which lags by up to
+     * a second), NVML's bit mask; 0: unknown. */
     "ALTER TABLE decision_samples ADD COLUMN timing INTEGER NOT NULL DEFAULT 0; "
     "ALTER TABLE decision_samples ADD COLUMN joules REAL NOT NULL DEFAULT 0; "
     "ALTER TABLE decision_samples ADD COLUMN sm_clock_mhz INTEGER NOT NULL DEFAULT 0; "

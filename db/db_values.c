@@ -128,7 +128,8 @@ static const struct {
      "ended_us, how "
      "FROM runs ORDER BY id",
      check_run},
-    {"decision", "SELECT id, " DB_DECISION_CONTENT ", " DB_DECISION_GROWN " FROM decisions ORDER BY id", check_decision},
+    {"decision", "SELECT id, " DB_DECISION_CONTENT ", " DB_DECISION_GROWN " FROM decisions ORDER BY id",
+     check_decision},
     {"race of decision",
      "SELECT decision_id, runner, round, time_us, timing, joules, sm_clock_mhz, power_w, throttle_reasons "
      "FROM decision_samples ORDER BY decision_id, position",

@@ -101,13 +101,14 @@ static enum status insert_decision(struct db *db, int64_t run_id, int64_t decisi
                                    bool *added)
 {
     struct binder b = db_bind(
-        db, "INSERT INTO decisions (id, hash, run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT
-            ", " DB_DECISION_GROWN ") "
-            "SELECT id, content_hash(run_hash, problem_hash, config_hash, " DB_EVIDENCE
-            ", " DB_DECISION_CONTENT "), run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT ", ?23, ?24, ?25, "
-            "?26, ?27 FROM " DECISION_VALUES " x "
-            "WHERE true "
-            "ON CONFLICT (hash) DO NOTHING");
+        db,
+        "INSERT INTO decisions (id, hash, run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT
+        ", " DB_DECISION_GROWN ") "
+        "SELECT id, content_hash(run_hash, problem_hash, config_hash, " DB_EVIDENCE ", " DB_DECISION_CONTENT
+        "), run_id, gpu_id, problem_id, config_id, " DB_DECISION_CONTENT ", ?23, ?24, ?25, "
+        "?26, ?27 FROM " DECISION_VALUES " x "
+        "WHERE true "
+        "ON CONFLICT (hash) DO NOTHING");
     bind_int(&b, decision);
     bind_int(&b, run_id);
     bind_int(&b, problem_id);
@@ -428,7 +429,8 @@ static enum status read_winner(struct db *db, sqlite3_stmt *stmt, const struct d
     "r.protocol, " DB_FIGURES_COLUMNS ", d.cold, d.decided_us, d.predicted, d.tied, d.exact, d.time_us, "    \
     "d.rival, d.anchor_us, d.ratio, d.ratio_low, "                                                           \
     "d.ratio_high, d.rounds, d.trials, d.legal_count, d.model_rank, d.model_first16_share, d.registers, "    \
-    "d.smem_bytes, d.pinned, d.timing, d.objective, d.joules, d.rival_joules, ifnull(c.text = " DB_PINNED ", 0), c.kernel_hash, c.schema_hash, c.text"
+    "d.smem_bytes, d.pinned, d.timing, d.objective, d.joules, d.rival_joules, ifnull(c.text = " DB_PINNED    \
+    ", 0), c.kernel_hash, c.schema_hash, c.text"
 
 struct winner_list {
     const struct db_context *now;

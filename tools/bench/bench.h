@@ -30,10 +30,10 @@ struct bench_plan {
 struct bench_times {
     double time_us, low_us, high_us; /* median; 0: it did not run */
     double ratio, ratio_low,
-        ratio_high;   /* its time over OWN's in the same rounds (above 1: OWN is faster); 0 */
+        ratio_high; /* its time over OWN's in the same rounds (above 1: OWN is faster); 0 */
     double joules, joules_low, joules_high; /* under load: of a call; 0: not known */
     double watts;                           /* the same: mean power of the board */
-    char detail[120]; /* which answer of cublasLt; why it did not run */
+    char detail[120];                       /* which answer of cublasLt; why it did not run */
 };
 
 struct bench_row {

@@ -26,7 +26,7 @@ static struct {
     int (*PowerLimit)(void *, unsigned *);
     int (*Temperature)(void *, int, unsigned *);
     int (*Reasons)(void *, unsigned long long *);
-    int (*Energy)(void *, unsigned long long *);                /* NULL where the driver has none */
+    int (*Energy)(void *, unsigned long long *);                 /* NULL where the driver has none */
     int (*Processes)(void *, unsigned *, struct nvml_process *); /* the same */
 } nvml_api;
 

@@ -16,7 +16,8 @@ struct oracle_kernels {
     struct device *device;
     enum gemm_type type; /* whose elements they are compiled for */
     CUmodule module[ORACLE_PART_COUNT];
-    CUfunction fill, addresses, rewrite, reference, in_order, finish, epilogue, compare, fingerprint, untouched;
+    CUfunction fill, addresses, rewrite, reference, in_order, finish, epilogue, compare, fingerprint,
+        untouched;
 };
 
 /* cache: folder of compiled kernels. */

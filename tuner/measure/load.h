@@ -13,8 +13,9 @@
 
 struct load {
     double call_us; /* mean of the wall time, pauses of about 0.1 % between parts included */
-    double joules;  /* a call: all that the board took, divided by the calls; 0: the driver does not count it */
-    double watts;   /* mean power of the board; 0: the same */
+    double
+        joules;   /* a call: all that the board took, divided by the calls; 0: the driver does not count it */
+    double watts; /* mean power of the board; 0: the same */
     int64_t calls;
     struct gpu_state state; /* at the end */
 };

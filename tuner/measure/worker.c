@@ -180,7 +180,8 @@ static enum status measure_anchor(struct worker *w, double warm_s, double limit_
         return timed_warm_up(&w->contenders.anchor.timed, warm_s, samples, ANCHOR_SAMPLES, count, spent_s);
     int64_t calls;
     *count = 3;
-    return st ? st : timed_blocks(&w->contenders.anchor.timed, *count, MEASURE_BLOCK_US, samples, &calls, NULL);
+    return st ? st
+              : timed_blocks(&w->contenders.anchor.timed, *count, MEASURE_BLOCK_US, samples, &calls, NULL);
 }
 
 /* The algorithms that cublasLt proposes; [] where there are none, or no cublasLt. */
@@ -295,8 +296,8 @@ static json_t *answer_block(struct worker *w, const json_t *request)
     if (!st) st = contenders_block(&w->contenders, runner, timing, lead_ms, block_ms, &block);
     if (st) return message_failure(st);
     return json_pack("{s:b, s:f, s:f, s:f, s:I, s:s, s:o}", "ok", 1, "time_us", block.time_us, "joules",
-                     block.joules, "watts", block.watts, "launches", (json_int_t)block.calls, "detail", detail,
-                     "state", state_to_json(w, &block.state));
+                     block.joules, "watts", block.watts, "launches", (json_int_t)block.calls, "detail",
+                     detail, "state", state_to_json(w, &block.state));
 }
 
 static json_t *answer_verify(struct worker *w, const json_t *request)
