@@ -25,8 +25,6 @@ static const char *const growth[] = {
     "PRIMARY KEY (gpu_id, problem_id, pin, config)) STRICT, WITHOUT ROWID",
     /* bool: its configuration was pinned, not chosen among others */
     "ALTER TABLE decisions ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0",
-    /* Texts of own kernels, whose configurations are in the file (db_own.c); name: of the template. */
-    "CREATE TABLE own_kernels (name TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID",
 };
 
 const struct db_form db_form = {.oldest = DB_OLDEST,
