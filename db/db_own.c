@@ -16,41 +16,69 @@ bool db_accepts_kernels;
 
 #define TEXT_BYTES_MOST (4 << 20)
 
-enum status db_keep_kernel(struct db *db, const struct template *t)
+/* A table that only files with own kernels have, so that no other file has to grow; a program that does not
+ * know it leaves it alone. name: of the template. */
+#define KERNELS_TABLE                                                                                        \
+    "CREATE TABLE own_kernels (name TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID"
+#define FIND_TABLE "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'own_kernels'"
+
+static enum status make_table(struct db *db)
 {
+    const struct binder b = db_bind(db, FIND_TABLE);
+    int64_t has = 0;
+    enum status st = db_integer(db, &b, &has, "look for own kernels");
+    if (st || has) return st;
+    db_guard(db, false);
+    st = db_exec(db, KERNELS_TABLE, "store the text of an own kernel");
+    db_guard(db, true);
+    return st;
+}
+
+static enum status store(struct db *db, const char *name, const char *text)
+{
+    enum status st = make_table(db);
+    if (st) return st;
     struct binder b =
         db_bind(db, "INSERT INTO own_kernels (name, text) VALUES (?1, ?2) ON CONFLICT DO NOTHING");
-    bind_text(&b, t->name);
-    bind_text(&b, t->own);
+    bind_text(&b, name);
+    bind_text(&b, text);
     return db_run(db, &b, NULL, "store the text of an own kernel");
 }
 
-/* Files of before have no such table. */
-static enum status has_table(struct db *db, int64_t *has)
+enum status db_keep_kernel(struct db *db, const struct template *t)
 {
-    const struct binder b =
-        db_bind(db, "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'own_kernels'");
-    return db_integer(db, &b, has, "look for own kernels");
+    return store(db, t->name, t->own);
 }
 
+static enum status visit_row(struct db *db, sqlite3_stmt *row,
+                             enum status (*visit)(void *, const char *, const char *), void *self)
+{
+    const char *const name = (const char *)sqlite3_column_text(row, 0), *const text =
+                                                                            (const char *)sqlite3_column_text(
+                                                                                row, 1);
+    const bool good =
+        name && text && sqlite3_column_bytes(row, 1) < TEXT_BYTES_MOST && strlen(name) < DB_TEXT_MAX;
+    return good ? visit(self, name, text) : db_broken(db, "own_kernels", 0);
+}
+
+/* Of the file itself: a copy that has grown for reading need not have the table. */
 enum status db_own_kernels(struct db *db,
                            enum status (*visit)(void *self, const char *name, const char *text), void *self)
 {
-    int64_t has;
-    enum status st = has_table(db, &has);
-    if (st || !has) return st;
-    const struct binder read = db_bind(db, "SELECT name, text FROM own_kernels ORDER BY name");
-    bool row;
-    while (!st && !(st = db_next(db, &read, &row, "read own kernels")) && row) {
-        const char *const name = (const char *)sqlite3_column_text(read.stmt, 0), *const text = (const char *)
-                                                                                      sqlite3_column_text(
-                                                                                          read.stmt, 1);
-        if (!name || !text || sqlite3_column_bytes(read.stmt, 1) >= TEXT_BYTES_MOST ||
-            strlen(name) >= DB_TEXT_MAX)
-            st = db_broken(db, "own_kernels", 0);
-        else st = visit(self, name, text);
+    sqlite3 *const file = db->file ? db->file : db->handle;
+    sqlite3_stmt *rows = NULL;
+    int64_t has = 0;
+    int rc = db_ask(file, FIND_TABLE, &has);
+    if (rc) return db_error(file, db->path, rc, "look for own kernels");
+    if (!has) return OK;
+    enum status st = OK;
+    rc = sqlite3_prepare_v2(file, "SELECT name, text FROM own_kernels ORDER BY name", -1, &rows, NULL);
+    while (!rc && !st && (rc = sqlite3_step(rows)) == SQLITE_ROW) {
+        st = visit_row(db, rows, visit, self);
+        rc = SQLITE_OK;
     }
-    db_done(&read);
+    if (!st && rc && rc != SQLITE_DONE) st = db_error(file, db->path, rc, "read its own kernels");
+    sqlite3_finalize(rows);
     return st;
 }
 
@@ -95,6 +123,8 @@ static enum status note_new(void *self, const char *name, const char *text)
 {
     struct copying *c = self;
     int64_t known = 0;
+    const enum status made = make_table(c->to);
+    if (made) return made;
     struct binder b = db_bind(c->to, "SELECT count(*) FROM own_kernels WHERE name = ?1 AND text = ?2");
     bind_text(&b, name);
     bind_text(&b, text);
@@ -108,12 +138,7 @@ static enum status note_new(void *self, const char *name, const char *text)
 
 static enum status copy_kernel(void *self, const char *name, const char *text)
 {
-    struct copying *c = self;
-    struct binder b =
-        db_bind(c->to, "INSERT INTO own_kernels (name, text) VALUES (?1, ?2) ON CONFLICT DO NOTHING");
-    bind_text(&b, name);
-    bind_text(&b, text);
-    return db_run(c->to, &b, NULL, "copy the text of an own kernel");
+    return store(((struct copying *)self)->to, name, text);
 }
 
 enum status db_copy_own(struct db *to, struct db *from, struct db_merged *merged)

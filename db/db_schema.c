@@ -39,8 +39,6 @@ static const char *const growth[] = {
     "ALTER TABLE decision_samples ADD COLUMN sm_clock_mhz INTEGER NOT NULL DEFAULT 0; "
     "ALTER TABLE decision_samples ADD COLUMN power_w REAL NOT NULL DEFAULT 0; "
     "ALTER TABLE decision_samples ADD COLUMN throttle_reasons INTEGER NOT NULL DEFAULT 0",
-    /* Texts of own kernels, whose configurations are in the file (db_own.c); name: of the template. */
-    "CREATE TABLE own_kernels (name TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID",
 };
 
 const struct db_form db_form = {.oldest = DB_OLDEST,

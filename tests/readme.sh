@@ -11,7 +11,7 @@ trap 'rm -rf "$scratch"' EXIT
 export HOME="$scratch" PATH="$program:$PATH"
 unset XDG_DATA_HOME XDG_CACHE_HOME GEMMTUNE_DB GEMMTUNE_CACHE GEMMTUNE_CONFIGS || true
 cd "$scratch"
-ln -s "$top/configs" configs
+ln -s "$top/configs" "$top/docs" .
 
 for page in README.md docs/manual.md; do
     awk '/^```sh$/ { inside = 1; next } /^```/ { inside = 0 } inside && /^tune /' "$top/$page" >shown

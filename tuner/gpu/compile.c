@@ -36,7 +36,6 @@ static struct {
     __typeof__(&nvrtcGetCUBIN) GetCUBIN;
     __typeof__(&nvrtcGetProgramLogSize) GetProgramLogSize;
     __typeof__(&nvrtcGetProgramLog) GetProgramLog;
-    __typeof__(&nvrtcAddNameExpression) AddNameExpression;
 } nvrtc;
 
 static const struct library_symbol entries[] = {
@@ -49,7 +48,6 @@ static const struct library_symbol entries[] = {
     {"nvrtcGetCUBIN", &nvrtc.GetCUBIN},
     {"nvrtcGetProgramLogSize", &nvrtc.GetProgramLogSize},
     {"nvrtcGetProgramLog", &nvrtc.GetProgramLog},
-    {"nvrtcAddNameExpression", &nvrtc.AddNameExpression},
 };
 
 /* NULL: this NVRTC does not have it. Headers of CUDA 12.8 need not have it, either. */
@@ -66,6 +64,14 @@ static struct {
     __typeof__(&nvrtcGetPTXSize) GetPTXSize;
     __typeof__(&nvrtcGetPTX) GetPTX;
 } nvrtc_ptx;
+
+static struct {
+    __typeof__(&nvrtcAddNameExpression) AddNameExpression;
+} nvrtc_names;
+
+static const struct library_symbol names_entries[] = {
+    {"nvrtcAddNameExpression", &nvrtc_names.AddNameExpression},
+};
 
 static const struct library_symbol ptx_entries[] = {
     {"nvrtcGetPTXSize", &nvrtc_ptx.GetPTXSize},
@@ -428,6 +434,8 @@ static enum status build(const struct job *job, struct code *code, struct compil
     }
     nvrtcProgram program = NULL;
     double start_s = now_s();
+    if (job->expressions && library_bind(nvrtc_handle, names_entries, 1))
+        return fail(E_COMPILER, "the NVRTC library found lacks nvrtcAddNameExpression");
     if (atomic_load(&ending)) return fail(E_INTERRUPTED, "the process ends");
     nvrtcResult result = nvrtc.CreateProgram(&program, job->sources[0].text, job->sources[0].name, headers,
                                              headers ? header_texts : NULL, headers ? header_names : NULL);
@@ -435,7 +443,7 @@ static enum status build(const struct job *job, struct code *code, struct compil
         return fail(E_COMPILER, "NVRTC %s cannot create a program: %s", job->version,
                     nvrtc.GetErrorString(result));
     let_it_be_abandoned(program);
-    for (int i = 0; i < job->expressions; i++) nvrtc.AddNameExpression(program, job->expression[i]);
+    for (int i = 0; i < job->expressions; i++) nvrtc_names.AddNameExpression(program, job->expression[i]);
     result = compile_afresh(program, job);
     double compile_ms = 1e3 * (now_s() - start_s);
     enum status st;

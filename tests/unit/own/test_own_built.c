@@ -183,6 +183,36 @@ TEST(kernels_that_keep_something_from_call_to_call_are_refused)
     assert_true(build(source, " X=2", &config, &p).built);
 }
 
+TEST(damaged_files_are_read_without_harm)
+{
+    struct config config;
+    struct problem p = problem_make(64, 64, 64);
+    struct launch_plan plan;
+    struct entries entries;
+    char *bytes;
+    size_t length;
+    const struct compiled built = build(
+        HEAD "// entry f\n__global__ void f(int m, float a, const float *x, float *c, int l) { *c = X; }\n",
+        " X=2", &config, &p);
+    assert_ok(compile_read_cubin(built.path, built.checksum, &bytes, &length));
+    uint32_t random = 1;
+    for (int i = 0; i < 4000; i++) {
+        random = random * 1664525u + 1013904223u;
+        const size_t size = i % 4 == 0 ? random % length : length, at = random / 7 % length;
+        char *copy = malloc(size + 1); /* exactly: the sanitizer sees what is read behind it */
+        memcpy(copy, bytes, size);
+        if (i % 4 && at < size) copy[at] = (char)(random >> 24);
+        if (i % 4 == 2 && size > 64) copy[40 + random % 24] = (char)(random >> 16); /* of the header */
+        memset(&plan, 0, sizeof plan);
+        config.template->plan(&config, &p, &plan);
+        entries_find(copy, size, &plan, &entries);
+        cubin_keeps_state(copy, size);
+        cubin_most_threads(copy, size, "f");
+        free(copy);
+    }
+    free(bytes);
+}
+
 TEST(headers_of_the_toolkit_are_found)
 {
     struct config config;
@@ -230,6 +260,7 @@ int main(void)
         cmocka_unit_test(an_integer_that_does_not_fit_is_not_cut),
         cmocka_unit_test(what_the_compiler_refuses_is_said_with_its_line),
         cmocka_unit_test(kernels_that_keep_something_from_call_to_call_are_refused),
+        cmocka_unit_test(damaged_files_are_read_without_harm),
         cmocka_unit_test(headers_of_the_toolkit_are_found),
         cmocka_unit_test(the_examples_are_built_and_found),
     };
