@@ -75,7 +75,7 @@ bool form_is_known(const char *text);
 enum status form_read(const char *text, struct form_usual usual, struct problem *problem, const char **what);
 
 /* Is it the line of names of a table that has m, n and k, or problems in full? Upper and lower case are the
- * same. suite_names.h has the names. */
+ * same. */
 bool form_is_head(const char *text);
 
 /* Appends the names of a head that are not read, but for those that say nothing of a problem, such as times
