@@ -19,8 +19,9 @@
  *   block who block_ms [timing lead_ms]       -> time_us joules watts launches state {} detail
  *         who = "anchor" | "config" (then also config cubin checksum) | a role of rivals.h (the first block
  *         may take as long as a search of its own; E_ABSENT where there is no such rival)
- *         timing (timing.h; repeat), lead_ms: under load, calls before the block that do not count. joules
- * (of a call), watts (of the board): under load; 0: not known verify config cubin checksum call_us limit_s
+ *         timing (timing.h; repeat); lead_ms: under load, before the block
+ *         joules (a call), watts (the board): under load; 0: not known
+ *   verify config cubin checksum call_us limit_s
  *                                             -> verdict detail shapes skipped
  *                                                errors (of the problem itself), checked (accuracy.h)
  *   roofline                                  -> fp32_tflops gb_per_s (measured)
