@@ -29,6 +29,8 @@ foreach(file IN LISTS as_they_are)
 endforeach()
 file(GLOB examples CONFIGURE_DEPENDS docs/examples/*.[ch] docs/examples/CMakeLists.txt) # a user may have built there
 install(FILES ${examples} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs/examples)
+file(GLOB kernels CONFIGURE_DEPENDS docs/examples/kernels/*.cu)
+install(FILES ${kernels} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs/examples/kernels)
 
 set(page ${PROJECT_BINARY_DIR}/documents/gemmtune-environment.7)
 add_custom_command(OUTPUT ${page} VERBATIM DEPENDS docs/environment.md cmake/man_tables.awk

