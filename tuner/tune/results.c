@@ -21,8 +21,8 @@ static const struct column columns[] = {
     {"workspace_bytes", NULL, COLUMN_NUMBER, 0},
     {"config", "configuration", COLUMN_TEXT | COLUMN_LAST | COLUMN_RANK(3), 0},
     ERROR_COLUMNS(7),
-    TIMING_COLUMNS(7),
     {"why", NULL, COLUMN_TEXT, 0},
+    TIMING_COLUMNS(7),
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
@@ -66,8 +66,8 @@ static void add_row(struct table *table, const struct job_result *r)
                      : w->config.template ? brief
                                           : w->config_text);
     winner_error_cells(table, w);
-    timing_cells(table, w);
     table_text(table, r->how == JOB_TUNED && !w->base.predicted ? NULL : table_said(r->why));
+    timing_cells(table, w);
 }
 
 enum status results_print(const struct job_result *results, size_t count, enum table_format format)

@@ -103,16 +103,16 @@ static inline struct outcome store_outcome(double time_us)
     return o;
 }
 
-/* The columns that version 2 has got since: without them a file is as on its first day, but for new tables.
- */
-#define DROP_GROWN_COLUMNS                                                                                   \
+/* The columns that version 2 has got since version2.db.gz was written, and since its first day: without them
+ * a file is as it was then, but for new tables. */
+#define DROP_NEW_COLUMNS                                                                                     \
     "ALTER TABLE decisions DROP COLUMN rival_joules; ALTER TABLE decisions DROP COLUMN joules; "             \
     "ALTER TABLE decisions DROP COLUMN objective; ALTER TABLE decisions DROP COLUMN timing; "                \
-    "ALTER TABLE decisions DROP COLUMN pinned; "                                                             \
     "ALTER TABLE decision_samples DROP COLUMN throttle_reasons; "                                            \
     "ALTER TABLE decision_samples DROP COLUMN power_w; "                                                     \
     "ALTER TABLE decision_samples DROP COLUMN sm_clock_mhz; "                                                \
     "ALTER TABLE decision_samples DROP COLUMN joules; ALTER TABLE decision_samples DROP COLUMN timing"
+#define DROP_GROWN_COLUMNS DROP_NEW_COLUMNS "; ALTER TABLE decisions DROP COLUMN pinned"
 
 static inline struct db *store_open(enum db_mode mode)
 {

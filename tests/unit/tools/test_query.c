@@ -234,7 +234,7 @@ TEST(query_says_whether_cublas_is_used)
         assert_string_equal(text_of(row, "used"), cases[i].used);
         assert_string_not_equal(text_of(row, "configuration"), "cublas"); /* what is stored is shown */
         json_decref(rows);
-        snprintf(part, sizeof part, ", used %s\n", cases[i].used);
+        snprintf(part, sizeof part, ", used %s, timing repeat\n", cases[i].used);
         assert_true(is_said(cmd_query, part));
     }
 }
