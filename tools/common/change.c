@@ -110,14 +110,16 @@ struct change change_of(const struct decided *a, const struct decided *b)
     c.rival = over(&b->rival_us, &a->rival_us);
     const bool measured = !a->winner.base.predicted && !b->winner.base.predicted;
     c.verdict = measured ? judge(&c, same_rival(&a->winner, &b->winner)) : CHANGE_UNMEASURED;
+    if (measured && a->winner.timing != b->winner.timing) c.verdict = CHANGE_TIMING;
     return c;
 }
 
 const char *change_name(enum change_verdict verdict)
 {
     static const char *const names[CHANGE_VERDICTS] = {
-        [CHANGE_FASTER] = "faster",   [CHANGE_SLOWER] = "slower",           [CHANGE_NOISE] = "noise",
-        [CHANGE_DRIFT] = "drift",     [CHANGE_UNMEASURED] = "not measured", [CHANGE_ONLY_A] = "only in A",
-        [CHANGE_ONLY_B] = "only in B"};
+        [CHANGE_FASTER] = "faster",    [CHANGE_SLOWER] = "slower",
+        [CHANGE_NOISE] = "noise",      [CHANGE_TIMING] = "timed otherwise",
+        [CHANGE_DRIFT] = "drift",      [CHANGE_UNMEASURED] = "not measured",
+        [CHANGE_ONLY_A] = "only in A", [CHANGE_ONLY_B] = "only in B"};
     return names[verdict];
 }

@@ -28,6 +28,7 @@ enum change_verdict {
     CHANGE_NOISE,      /* the intervals touch */
     CHANGE_DRIFT,      /* the time is beyond the noise, but the same cuBLAS moved alike */
     CHANGE_UNMEASURED, /* predicted, or without a time */
+    CHANGE_TIMING,     /* the races timed their calls in different ways (timing.h) */
     CHANGE_ONLY_A,
     CHANGE_ONLY_B,
     CHANGE_VERDICTS

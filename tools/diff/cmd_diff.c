@@ -330,6 +330,9 @@ static void say_sum(const struct diff *d)
             "another; B takes %.4f of A's time (geometric mean)",
             d->compared, v[CHANGE_FASTER], v[CHANGE_SLOWER], v[CHANGE_NOISE], v[CHANGE_DRIFT], d->others,
             exp(d->logs / d->compared));
+    if (v[CHANGE_TIMING])
+        print_line(stderr, "%d timed otherwise: races of other timings do not compare (docs/measuring.md)",
+                   v[CHANGE_TIMING]);
     if (v[CHANGE_UNMEASURED] || v[CHANGE_ONLY_A] || v[CHANGE_ONLY_B])
         print_line(stderr, "not compared: %d not measured, %d only in A, %d only in B", v[CHANGE_UNMEASURED],
                    v[CHANGE_ONLY_A], v[CHANGE_ONLY_B]);
@@ -337,7 +340,7 @@ static void say_sum(const struct diff *d)
 
 static enum status judge(const struct diff *d)
 {
-    if (d->compared || d->verdicts[CHANGE_UNMEASURED]) return OK;
+    if (d->compared || d->verdicts[CHANGE_UNMEASURED] || d->verdicts[CHANGE_TIMING]) return OK;
     const size_t a = d->side[0].count, b = d->side[1].count;
     return fail(E_ABSENT, "nothing to compare: A has %zu winner%s and B has %zu, none for the same problem%s",
                 a, PRINT_S(a), b, d->across_gpus ? "" : " and GPU");

@@ -54,6 +54,20 @@ static void assert_change(json_t *row, const char *change)
     json_decref(row);
 }
 
+TEST(races_that_timed_their_calls_in_different_ways_do_not_compare)
+{
+    struct db *db = store_open(DB_WRITE);
+    struct db_context context = store_context();
+    struct db_winner w = decide(db, &context, 0, 1000, 1200);
+    snprintf(context.driver, sizeof context.driver, "590.1");
+    w.timing = TIMING_BEHIND;
+    assert_ok(db_set_winner(db, store_run(db, &context), &w, &w.config, 1, NULL, 0));
+    store_close_clean(db);
+    json_t *rows = RUN_JSON(cmd_diff, OK, "--driver", "580.95.05,590.1");
+    assert_change(json_incref(json_array_get(rows, 0)), "timed otherwise");
+    json_decref(rows);
+}
+
 TEST(a_time_beyond_both_intervals_is_faster_and_another_winner_is_told)
 {
     json_t *row = drivers(1000, 1200, 900, 1200, "13.1.0");
@@ -160,6 +174,7 @@ TEST(two_gpus_are_compared_by_problem)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        READER_TEST(races_that_timed_their_calls_in_different_ways_do_not_compare),
         READER_TEST(a_time_beyond_both_intervals_is_faster_and_another_winner_is_told),
         READER_TEST(a_time_within_the_intervals_is_noise),
         READER_TEST(a_slower_time_is_slower),
