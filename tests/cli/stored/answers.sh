@@ -39,7 +39,7 @@ t tune export --header my.h
 t sh -c 'grep -c "simt BM=16 BN=32 BK=64" my.h'
 tune export --csv | told problem predicted time_us # what is in the database
 t tune --shape 256x256x256 --gpu h200 --space "$SOURCES/tests/fake/space.conf" --max-trials 1 --budget 2h
-t sh -c 'tune --shape 256x256x256 --gpu h200 --max-trials 1 --budget 2h --again --space $SOURCES/tests/fake/space.conf --json 2>err | grep -o "\"why\": [^}]*"'
+t sh -c 'tune --shape 256x256x256 --gpu h200 --max-trials 1 --budget 2h --again --space $SOURCES/tests/fake/space.conf --json 2>err | grep -o "\"why\": \"[^\"]*\""'
 
 # The system's comes before what ships, and after the user's own measurement.
 grep -m 1 '"sgemm:nn:256x256x256"' "$ships" | sed 's/"time_us": [0-9.]*/"time_us": 3.5/' >fast.jsonl
