@@ -37,7 +37,7 @@ json.dump(line, open("raced.jsonl", "w"))
 END
 t tune import raced.jsonl --db two.db
 t sh -c 'tune query --db two.db --shape tf32gemm:tn:1000x1000x1000 --format csv | cut -d, -f2,10,24'
-t sh -c 'tune explain --db two.db --shape tf32gemm:tn:1000x1000x1000 | sed -n 2,9p'
+t sh -c 'tune explain --db two.db --shape tf32gemm:tn:1000x1000x1000 | sed -n 2,10p'
 tune explain --db two.db --shape tf32gemm:tn:1000x1000x1000 --format json >explain.json
 t python3 -c 'import json; w = json.load(open("explain.json"))[0]["winner"]; print(w["x_cublas"]["rival"], w["errors"], w["rival_errors"])'
 t tune merge all.db two.db

@@ -11,7 +11,7 @@ first=$(winner)
 t tune --shape 256x256x256 --gpu h200 --max-trials 3 --exclude "$first"
 second=$(winner)
 t test "$first" != "$second"
-t sh -c 'tune query --own --format csv | sed "s/.*,//"'
+t sh -c 'tune query --own --json | grep -o "\"excluded\": [^,}]*"'
 t sh -c 'tune explain --shape 256x256x256 | grep excluded'
 t tune --shape 256x256x256 --gpu h200 --pin "$first"
 t tune --shape 256x256x256 --gpu h200 --pin "$first" --include "$first"
