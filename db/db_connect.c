@@ -51,3 +51,13 @@ enum status db_connect_immutable(const char *path, sqlite3 **handle)
     immutable_uri(path, uri, sizeof uri);
     return db_connect(uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, handle);
 }
+
+int db_copy_content(sqlite3 *from, sqlite3 *to)
+{
+    sqlite3_backup *backup = sqlite3_backup_init(to, "main", from, "main");
+    if (!backup) return sqlite3_errcode(to);
+    sqlite3_backup_step(backup, -1);
+    const int rc = sqlite3_backup_finish(backup);
+    /* WAL mode is copied with the content; this leaves one plain file. */
+    return rc ? rc : sqlite3_exec(to, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
+}

@@ -134,6 +134,9 @@ enum status db_connect(const char *path, int flags, sqlite3 **handle);
 /* The same for reading a file that does not change: without locks and log. */
 enum status db_connect_immutable(const char *path, sqlite3 **handle);
 
+/* Copies all of a file into an empty one, which is one plain file then. Returns SQLite's code. */
+int db_copy_content(sqlite3 *from, sqlite3 *to);
+
 /* --- db_open.c --- */
 
 /* Off: statements that change or drop protected tables can be prepared. For our own statements that need

@@ -22,15 +22,7 @@ static enum status copy_file(sqlite3 *handle, const char *path, const char *fres
     sqlite3 *copy;
     int rc = sqlite3_open_v2(fresh, &copy, SQLITE_OPEN_READWRITE, NULL);
     if (!rc) rc = sqlite3_exec(copy, "PRAGMA synchronous = FULL", NULL, NULL, NULL);
-    sqlite3_backup *backup = rc ? NULL : sqlite3_backup_init(copy, "main", handle, "main");
-    if (backup) {
-        sqlite3_backup_step(backup, -1);
-        rc = sqlite3_backup_finish(backup);
-    } else if (!rc) {
-        rc = sqlite3_errcode(copy);
-    }
-    /* WAL mode is copied with the content; this leaves one plain file. */
-    if (!rc) rc = sqlite3_exec(copy, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
+    if (!rc) rc = db_copy_content(handle, copy);
     enum status st = rc ? db_error(copy, fresh, rc, "make a backup") : OK;
     sqlite3_close(copy);
     if (!st && fsync(fd) != 0) st = fail(E_IO, "cannot write the backup %s: %s", fresh, strerror(errno));

@@ -20,15 +20,7 @@ static enum status copy_to(struct db *db, const char *fresh)
         rc = sqlite3_exec(
             copy, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF",
             NULL, NULL, NULL);
-    sqlite3_backup *backup = rc ? NULL : sqlite3_backup_init(copy, "main", db->handle, "main");
-    if (backup) {
-        sqlite3_backup_step(backup, -1);
-        rc = sqlite3_backup_finish(backup);
-    } else if (!rc) {
-        rc = sqlite3_errcode(copy);
-    }
-    /* The mode is copied with the content; a file that is not in use is one file. */
-    if (!rc) rc = sqlite3_exec(copy, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
+    if (!rc) rc = db_copy_content(db->handle, copy);
     enum status st = rc ? db_error(copy, fresh, rc, "make a copy") : OK;
     sqlite3_close(copy);
     return st;

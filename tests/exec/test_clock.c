@@ -89,6 +89,16 @@ static void start(struct runner *runner, struct timed *timed)
     assert_ok(timed_start(&watch, &work, &kernel, timed));
 }
 
+/* From a call on, each got the prepared operand of the set whose C it wrote. */
+static void assert_prepared_of_its_set(const struct runner *r, int from)
+{
+    for (int i = from; i < r->calls && i < 4096; i++) {
+        int set = 0;
+        while (workload_operands(&work, set).at[OPERAND_C] != r->c[i]) set++;
+        assert_true(r->prepared[i] == r->at[set]);
+    }
+}
+
 /* As a weight that no call splits: of each set, at addresses of allocations, and not timed. */
 TEST(what_is_prepared_is_made_once_for_each_set_and_before_the_clock_runs)
 {
@@ -108,11 +118,7 @@ TEST(what_is_prepared_is_made_once_for_each_set_and_before_the_clock_runs)
         assert_true(r.b_of[i] == workload_operands(&work, i).at[OPERAND_B] && r.at[i] % 256 == 0);
         for (int j = 0; j < i; j++) assert_true(r.at[i] >= r.at[j] + PREPARED_BYTES);
     }
-    for (int i = 0; i < r.calls && i < 4096; i++) {
-        int set = 0;
-        while (workload_operands(&work, set).at[OPERAND_C] != r.c[i]) set++;
-        assert_true(r.prepared[i] == r.at[set]);
-    }
+    assert_prepared_of_its_set(&r, 0);
     timed_stop(&timed);
     assert_int_equal(host_bytes_in_use, in_use);
 }
@@ -330,11 +336,7 @@ TEST(behind_another_kernel_a_call_gets_the_prepared_operand_of_its_set)
     assert_ok(behind_start(&timed, &behind));
     assert_int_equal(r.preparations, made);
     assert_true(r.calls > first && host_bytes_in_use < held + PREPARED_BYTES);
-    for (int i = first; i < r.calls && i < 4096; i++) {
-        int set = 0;
-        while (workload_operands(&work, set).at[OPERAND_C] != r.c[i]) set++;
-        assert_true(r.prepared[i] == r.at[set]);
-    }
+    assert_prepared_of_its_set(&r, first);
     behind_stop(&behind);
     timed_stop(&timed);
     assert_int_equal(host_bytes_in_use, in_use);
