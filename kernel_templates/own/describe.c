@@ -68,7 +68,8 @@ static enum status find_head(const char *file, char *text)
         line = *end ? end + 1 : end;
     }
     return found ? OK
-                 : fail(E_ABSENT, "%s has no line '// " MARK " ...', and no file .tune is beside it", file);
+                 : fail(E_ABSENT, "%s has no line '// " MARK " ...', and no %.*s.tune is beside it", file,
+                        (int)strcspn(file, "."), file);
 }
 
 /* ---- the reader ---- */
